@@ -152,6 +152,7 @@ class Place:
 
     def start(self, *, revive: bool) -> None:
         self.hearth.close()
+        self.hearth.configure("DEFAULT", enable_stack_adopt="true", enable_stack_abandon="true")
         self.hearth.configure("hearth", revive_retired_types=str(revive).lower())
         self.hearth.start()
         self.client = self.client or Client(self.cloud, self.hearth.url)
@@ -186,6 +187,14 @@ class Place:
     def act(self, action: str) -> None:
         self.call("POST", f"/stacks/s/{self.ident}/actions", {action: None})
         self.ended(f"{action.upper()}_COMPLETE")
+
+    def move(self) -> None:
+        """Abandon the stack and adopt it again."""
+        document = self.call("DELETE", f"/stacks/s/{self.ident}/abandon")
+        self.ended("DELETE_COMPLETE")
+        body = {"stack_name": "s", "adopt_stack_data": json.dumps(document)}
+        self.ident = self.call("POST", "/stacks", body)["stack"]["id"]
+        self.ended("ADOPT_COMPLETE")
 
     def delete(self) -> None:
         self.call("DELETE", f"/stacks/s/{self.ident}")
@@ -297,6 +306,7 @@ def test_an_object_in_the_cloud_stays_until_its_properties_change(place: Place) 
     assert place.planned(changed)["replaced"] == sorted(NAMES)
     place.update(changed)
     assert not set(place.ids().values()) & set(before.values())
+    assert all(place.ids().values())  # a placeholder has the id of its record
     assert place.alive() == []
     assert place.output() is None
     nothing_is_left(place)
@@ -368,3 +378,30 @@ def test_an_unhealthy_placeholder_is_replaced_by_an_object(place: Place) -> None
     place.update(template())
     assert place.alive() == REAL
     nothing_is_left(place)
+
+
+def test_adopted_placeholders_have_no_object_and_can_be_deleted(place: Place) -> None:
+    place.start(revive=False)
+    place.create()
+    place.ended("CREATE_COMPLETE")
+    before = place.ids()
+    place.start(revive=True)
+    place.move()
+    assert place.ids() == before
+    assert place.alive() == []
+    nothing_is_left(place)
+
+
+def test_an_adopted_object_is_still_the_object(place: Place) -> None:
+    place.start(revive=True)
+    place.create()
+    place.ended("CREATE_COMPLETE")
+    before = place.ids()
+    place.move()
+    assert place.ids() == before
+    place.act("check")
+    place.update(template(label="another"))
+    assert place.alive() == REAL
+    place.delete()
+    left = [one for one in place.cloud.objects() if one["deleted"] is None]
+    assert {one["collection"] for one in left} <= {"users"}  # of the stack that was abandoned

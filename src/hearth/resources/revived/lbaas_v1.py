@@ -217,6 +217,9 @@ class Pool(Revived, OctaviaResource):
             steps.append(Step("monitor", self.add_monitor, poll=self.poll))
         return tuple(steps)
 
+    def adopt_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
+        return (Step("pool", self.note_pool),)
+
     def fields(self, ctx: ResourceContext) -> Body:
         """Return the fields of the load balancer, with its listener, its pool and its monitor."""
         given, vip = ctx.properties, ctx.properties["vip"]
@@ -270,11 +273,12 @@ class Pool(Revived, OctaviaResource):
             return _without_null(fields)
         return None
 
-    async def note_pool(self, ctx: ResourceContext) -> Made:
-        """Record the id of the pool."""
+    async def note_pool(self, ctx: ResourceContext) -> Made | None:
+        """Record the id of the pool; an adopted load balancer may have none."""
         path = f"{POOLS}?loadbalancer_id={ctx.physical}"
-        (found,) = await ctx.cloud.listing(SERVICE, path)
-        return Made(data={"pool": str(found["id"])})
+        for found in await ctx.cloud.listing(SERVICE, path):
+            return Made(data={"pool": str(found["id"])})
+        return None
 
     async def change_pool(self, ctx: ResourceContext) -> Made | None:
         """Change the fields of the pool."""
@@ -441,7 +445,7 @@ class LoadBalancer(Revived, capabilities.LoadBalancer, OctaviaResource):
     async def settle(self, ctx: ResourceContext) -> Made:
         """Set the servers in the property `members` as members."""
         await self.set_instances(ctx, ctx.given("members") or [])
-        return Made(physical_id=ctx.physical_name)
+        return Made(physical_id=ctx.physical_name, data={"tag": self.tag(ctx)})
 
     async def clear(self, ctx: ResourceContext) -> Made | None:
         """Delete all members."""
@@ -465,9 +469,16 @@ class LoadBalancer(Revived, capabilities.LoadBalancer, OctaviaResource):
                 "address": address,
                 "protocol_port": port,
                 "subnet_id": wanted[address, port],
-                "tags": [mark(ctx)],
+                "tags": [self.tag(ctx)],
             }
             await ctx.cloud.request(SERVICE, "POST", self.path(ctx), json={"member": fields})
+
+    def tag(self, ctx: ResourceContext) -> str:
+        """Return the tag of the members; a resource that was adopted keeps the old one."""
+        return ctx.data.get("tag") or mark(ctx)
+
+    async def ours(self, ctx: ResourceContext) -> list[Body]:
+        return await self.tagged(ctx, self.tag(ctx))
 
     async def alive(self, ctx: ResourceContext) -> list[Body]:
         """Return the members that carry the tag and are not being deleted."""
