@@ -9,6 +9,7 @@ import hearth.resources
 from hearth.authoring.finding import Severity
 from hearth.authoring.lint import lint
 from hearth.cli.lint import run
+from hearth.resources.known import RETIRED, advice
 
 HOT = "heat_template_version: 2021-04-16\n"
 
@@ -469,3 +470,12 @@ def test_a_default_of_the_wrong_type_counts_where_no_value_takes_its_place(
     given = {"one": environment} if environment else {}
     [found] = found_in(tmp_path, text, *given, **given)
     assert (found.code, found.severity) == ("wrong-default", severity)
+
+
+@pytest.mark.parametrize("name", sorted(RETIRED))
+def test_a_retired_type_is_found_with_the_type_to_write_or_the_reason(tmp_path, name):
+    (tmp_path / "old.yaml").write_text(f"{HOT}resources:\n  r: {{type: {name}}}\n")
+    (found,) = lint(tmp_path / "old.yaml")
+    assert found.code == "deprecated"
+    assert found.message.startswith(f"{name} is retired and creates nothing: {advice(name)}")
+    assert advice(name)

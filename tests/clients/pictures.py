@@ -78,9 +78,10 @@ def main() -> int:
     """Write the pictures to the folder of the documentation, or to the one that is given."""
     target = Path(sys.argv[1]) if len(sys.argv) > 1 else DOCS / "pictures"
     target.mkdir(exist_ok=True)
-    with tempfile.TemporaryDirectory() as one, tempfile.TemporaryDirectory() as other:
-        with hearth_dev(Path(one)) as dev:
-            (target / "apply.svg").write_text(drawn(dev, Path(other)))
+    with tempfile.TemporaryDirectory() as folder:
+        (home := Path(folder) / "home").mkdir()
+        with hearth_dev(Path(folder) / "dev") as dev:
+            (target / "apply.svg").write_text(drawn(dev, home))
     return 0
 
 

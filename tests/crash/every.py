@@ -26,11 +26,10 @@ from pathlib import Path
 from typing import Any
 
 from hearth.resources.described import example
-from hearth.resources.registry import builtin_types
 from tests.crash import account
 from tests.crash.processes import Client, Cloud, Hearth, until
 from tests.crash.windows import LATE_S, WINDOWS
-from tests.types.case import Subject, cases, subject
+from tests.types.case import Subject, cases, kinds, subject
 
 WRITES = "(?<!/auth/tokens)(?<!/OS-TRUST/trusts)$"
 CALLS = [  # that change something
@@ -66,6 +65,7 @@ class Lives:
     ) -> None:
         self.cloud = Cloud()
         self.hearth = Hearth(folder, self.cloud, in_a_hurry=in_a_hurry)
+        self.hearth.configure("hearth", revive_retired_types="true")
         self.hearth.start()
         users = ("admin", "demo")
         self.clients = {user: Client(self.cloud, self.hearth.url, user) for user in users}
@@ -222,7 +222,7 @@ class Lives:
 
 def with_keys(template: Any) -> str:
     """The template with names of ours where one of the user's would leave no key."""
-    types = builtin_types()
+    types = kinds()
     template = deepcopy(template)
     for body in template["resources"].values():
         properties = body.get("properties") or {}
@@ -275,7 +275,7 @@ def everything() -> list[str]:
     """The types that have an example and make calls."""
     return sorted(
         name
-        for name, kind in builtin_types().items()
+        for name, kind in kinds().items()
         if example(kind) is not None
         and (kind.service or kind.needs_users)
         and kind.service != "orchestration"  # which is another Hearth's: the story `outer`

@@ -9,13 +9,13 @@ import pytest
 
 from hearth.resources.base import NOTHING_MADE
 from hearth.resources.capabilities import NestedType, ReportsResults
-from hearth.resources.registry import builtin_types
 from tests.crash.every import everything, run, run_lost
 from tests.crash.lives import Made, Outcome
 from tests.crash.plan import LATE, PAIRED, STORIES, Life, plan
 from tests.crash.run import carry_out, fault, not_reached, summary, types_of
 from tests.crash.windows import STOPPED, WINDOWS
 from tests.daily import each, part_of
+from tests.types.case import kinds
 
 IN_STORIES = set().union(*(story.types() for story in STORIES))
 KILLS = 24
@@ -36,14 +36,14 @@ def test_a_stack_survives_the_death_of_its_engine_in_every_window(tmp_path: Path
 
 
 def test_every_type_is_in_a_story_or_in_the_run_of_all_types() -> None:
-    rest = builtin_types().keys() - IN_STORIES - set(everything())
-    makes = {name for name in rest if builtin_types()[name].known_by != NOTHING_MADE}
-    makes -= {name for name in rest if isinstance(builtin_types()[name], ReportsResults)}
+    rest = kinds().keys() - IN_STORIES - set(everything())
+    makes = {name for name in rest if kinds()[name].known_by != NOTHING_MADE}
+    makes -= {name for name in rest if isinstance(kinds()[name], ReportsResults)}
     # the cluster service is Hearth's own: tests/resources/magnum loses its answers
-    makes -= {name for name in rest if builtin_types()[name].service == "container-infra"}
+    makes -= {name for name in rest if kinds()[name].service == "container-infra"}
     # a deployment, and what is a stack of its own, is asked for in one way, whatever the type:
     # a story has it
-    assert {one for one in makes if not isinstance(builtin_types()[one], NestedType)} == set()
+    assert {one for one in makes if not isinstance(kinds()[one], NestedType)} == set()
 
 
 @each(3, 0)
@@ -78,7 +78,7 @@ def test_the_plan_has_every_type_in_every_window(window: str) -> None:
     if window in STOPPED:
         away = IN_STORIES - set().union(*(story.types() for story in PAIRED))
     assert IN_STORIES - hit["create"] == away
-    called = {name for name in IN_STORIES if builtin_types()[name].service}
+    called = {name for name in IN_STORIES if kinds()[name].service}
     assert called - hit["delete"] == called & away
 
 

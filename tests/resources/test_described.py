@@ -8,7 +8,7 @@ from hearth.resources.base import IntentKey, ResourceType
 from hearth.resources.described import as_markdown, rows
 from hearth.resources.reference import as_markdown as as_section
 from hearth.resources.reference import pages
-from hearth.resources.registry import builtin_types
+from hearth.resources.registry import builtin_types, revived_types
 
 REFERENCE = Path(__file__).parents[2] / "docs" / "types"
 PAGE = Path(__file__).parents[2] / "docs" / "resource-types.md"
@@ -20,7 +20,7 @@ def test_the_page_is_what_the_command_prints() -> None:
 
 
 def test_the_reference_is_what_the_declarations_say() -> None:
-    wanted = pages(builtin_types().values())
+    wanted = pages(builtin_types().values(), revived_types().values())
     there = {path.name: path.read_text() for path in REFERENCE.glob("*.md")}
     assert there.keys() == wanted.keys(), "hearth docs reference docs/types"
     stale = [name for name in wanted if there[name] != wanted[name]]

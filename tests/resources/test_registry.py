@@ -2,6 +2,7 @@
 
 import asyncio
 import inspect
+import pickle
 import pkgutil
 import re
 import subprocess
@@ -14,10 +15,16 @@ from hearth.model.state import Action
 from hearth.resources.base import ResourceType
 from hearth.resources.capabilities import Signalled
 from hearth.resources.checks import CHECKS
-from hearth.resources.index import INDEX
+from hearth.resources.index import INDEX, REVIVED
 from hearth.resources.known import INSTEAD, KNOWN, RETIRED
 from hearth.resources.lookup import KINDS
-from hearth.resources.registry import Catalog, builtin_types, default_catalog
+from hearth.resources.registry import (
+    Catalog,
+    builtin_types,
+    default_catalog,
+    revived_types,
+    type_of_kind,
+)
 from tests.resources.facts import FACTS
 
 CONSTRAINTS = """
@@ -86,6 +93,32 @@ def test_every_retired_type_names_the_type_to_write_or_says_that_there_is_none()
         assert named or "no type replaces it" in catalog.find(name).support.message, name
 
 
+def test_revived_types_take_the_place_of_placeholders_only_if_that_is_switched_on():
+    off, on = default_catalog(), default_catalog(revive=True)
+    assert not INDEX.keys() & REVIVED.keys()
+    assert REVIVED.keys() <= RETIRED
+    for name in RETIRED:
+        assert off.find(name).accepts_any_property
+        assert on.find(name).accepts_any_property == (name not in REVIVED)
+        assert on.find(name).support.message == off.find(name).support.message
+    assert not REVIVED.keys() & set(off.names())
+    assert set(on.names()) == {*off.names(), *REVIVED}
+    assert not any(on.find(name).support.hidden for name in REVIVED)
+
+
+def test_a_record_belongs_to_the_form_of_its_type_that_made_it():
+    for catalog in (default_catalog(), default_catalog(revive=True)):
+        for name, kind in revived_types().items():
+            assert kind.name == name
+            assert kind.recorded_as != name
+            assert type_of_kind(kind.recorded_as, catalog) is kind
+            assert pickle.loads(pickle.dumps(kind)) is kind
+            assert type_of_kind(name, catalog).accepts_any_property
+            assert catalog.find(kind.recorded_as) is None  # no template can name it
+        assert type_of_kind("OS::Nova::Server", catalog) is catalog.find("OS::Nova::Server")
+        assert type_of_kind("OS::No::Type", catalog) is None
+
+
 def test_a_type_of_one_s_own_joins_the_catalogue():
     class Mine(ResourceType):
         type_name = "My::Own"
@@ -124,9 +157,10 @@ def test_every_declared_type_stands_in_the_index():
         for kind in vars(import_module(module.name)).values()
         if inspect.isclass(kind) and issubclass(kind, ResourceType) and "type_name" in vars(kind)
     }
-    unlisted = {name: declared[name] for name in declared if INDEX.get(name) != declared[name]}
-    gone = sorted(INDEX.keys() - declared.keys())
-    where = "_MODULES in src/hearth/resources/index.py"
+    listed = {**INDEX, **REVIVED}
+    unlisted = {name: declared[name] for name in declared if listed.get(name) != declared[name]}
+    gone = sorted(listed.keys() - declared.keys())
+    where = "_MODULES, or _REVIVED for a retired type, in src/hearth/resources/index.py"
     assert not unlisted, f"add to {where}: {unlisted}"
     assert not gone, f"remove from {where}, no class declares them: {gone}"
 

@@ -16,13 +16,13 @@ import yaml
 from hearth.resources.base import ResourceType
 from hearth.resources.capabilities import NestedType
 from hearth.resources.described import example
-from hearth.resources.registry import builtin_types
+from hearth.resources.registry import builtin_types, revived_types
 from tests.types.values import NeedsCase, unused, value
 
 CASES = Path(__file__).with_name("cases")
 KEYS = {
-    "alone", "caller", "needs", "minimal", "full", "update", "update_with", "variants", "skip", "no_update",
-    "replaces", "in_place", "real", "elsewhere", "lost", "signal", "files",
+    "alone", "caller", "needs", "minimal", "full", "update", "update_with", "variants", "skip",
+    "no_update", "replaces", "in_place", "real", "elsewhere", "lost", "signal", "files",
 }  # fmt: skip
 Template = dict[str, Any]
 
@@ -152,6 +152,13 @@ _NOTHING = object()
 
 
 @cache
+def kinds() -> Mapping[str, ResourceType]:
+    """Every type that creates something: the built-in ones and, in place of placeholders, those
+    that work through their successors."""
+    return {**builtin_types(), **revived_types()}
+
+
+@cache
 def cases() -> Mapping[str, Mapping[str, Any]]:
     """What the cases say, by type."""
     told: dict[str, Mapping[str, Any]] = {}
@@ -166,7 +173,7 @@ def cases() -> Mapping[str, Mapping[str, Any]]:
 
 def subject(type_name: str, *, there: bool = False) -> Subject:
     """A type with its example and its case; `there`: on a cloud that is there, not in a box."""
-    kind = builtin_types()[type_name]
+    kind = kinds()[type_name]
     text = example(kind)
     assert text is not None, f"{type_name} has no example"
     template = yaml.safe_load(text)

@@ -15,6 +15,7 @@ from keystoneauth1.exceptions import EndpointNotFound
 
 from tests.clients.dev import hearth_dev
 from tests.forked import Forked
+from tests.types.case import kinds
 from tests.types.story import Orchestration
 
 warnings.filterwarnings("ignore", module="openstack")
@@ -71,9 +72,7 @@ class Place:
 
     def lacks(self, type_name: str) -> str:
         """Why this cloud cannot have a type; empty: it can."""
-        from hearth.resources.registry import builtin_types
-
-        kind, admin = builtin_types()[type_name], self.connections["admin"]
+        kind, admin = kinds()[type_name], self.connections["admin"]
         try:
             if kind.service is not None:
                 admin.session.get_endpoint(service_type=kind.service)
@@ -107,7 +106,7 @@ class Place:
 @contextmanager
 def in_a_box(folder: Path, *, in_a_hurry: bool = False) -> Iterator[Place]:
     """`hearth dev`, with room for many stacks at once."""
-    box = hearth_dev(folder, in_a_hurry=in_a_hurry)
+    box = hearth_dev(folder, "--revive-retired-types", in_a_hurry=in_a_hurry)
     with box as dev, dev.sdk() as demo, dev.sdk("hearth-admin") as admin:
         limit(admin, UNLIMITED)
         switch = {"threshold_alarms": True}  # or there could be no OS::Aodh::Alarm
@@ -145,6 +144,8 @@ stack_domain_admin_password = {password}
 stack_user_domain_id = {domain}
 region_name_for_services = {region}
 heat_waitcondition_server_url = http://127.0.0.1:1/v1/waitcondition
+[hearth]
+revive_retired_types = true
 [database]
 connection = sqlite:///{folder}/hearth.db
 [heat_api_cfn]

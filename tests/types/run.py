@@ -17,8 +17,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from hearth.resources.registry import builtin_types
-from tests.types.case import subject
+from tests.types.case import kinds, subject
 from tests.types.cloud import Place, in_a_box, real
 from tests.types.story import Story, tell
 
@@ -88,7 +87,7 @@ def main() -> int:
     parser.add_argument("-v", "--verbose", action="store_true", help="show every verb")
     parser.add_argument("types", nargs="*")
     given = parser.parse_args()
-    names = given.types or sorted(set(builtin_types()) - {"<template>"})
+    names = given.types or sorted(set(kinds()) - {"<template>"})
     with tempfile.TemporaryDirectory() as folder:
         began = time.monotonic()
         with real(given.real, Path(folder)) if given.real else in_a_box(Path(folder)) as place:

@@ -8,14 +8,13 @@ from typing import Any
 import pytest
 
 from hearth.resources.base import NOTHING_MADE
-from hearth.resources.registry import builtin_types
 from tests.daily import part_of
-from tests.types.case import Subject, Template, subject
+from tests.types.case import Subject, Template, kinds, subject
 from tests.types.cloud import QUOTAS, UNLIMITED, Place, in_a_box, limit
 from tests.types.fleet import fleet
 
 pytestmark = pytest.mark.slow
-TYPES = builtin_types()
+TYPES = kinds()
 NAMES = [
     name
     for name, kind in TYPES.items()
@@ -38,7 +37,17 @@ LIMITED = {  # types of which a project may have so many
     "OS::Cinder::Volume",
     "OS::Neutron::FloatingIP",
     "OS::Neutron::FlowClassifier",
+    "OS::Neutron::LBaaS::HealthMonitor",
+    "OS::Neutron::LBaaS::L7Policy",
+    "OS::Neutron::LBaaS::L7Rule",
+    "OS::Neutron::LBaaS::Listener",
+    "OS::Neutron::LBaaS::LoadBalancer",
+    "OS::Neutron::LBaaS::Pool",
+    "OS::Neutron::LBaaS::PoolMember",
+    "OS::Neutron::LoadBalancer",
     "OS::Neutron::Net",
+    "OS::Neutron::Pool",
+    "OS::Neutron::PoolMember",
     "OS::Neutron::Port",
     "OS::Neutron::PortChain",
     "OS::Neutron::PortPair",
@@ -74,11 +83,23 @@ STATEFUL = {  # types whose examples make something that has a state
     "OS::Barbican::Order",
     "OS::Blazar::Lease",
     "OS::Cinder::Volume",
+    "OS::Designate::Domain",
+    "OS::Designate::Record",
     "OS::Designate::RecordSet",
     "OS::Designate::Zone",
     "OS::Manila::Share",
     "OS::Neutron::Firewall",
     "OS::Neutron::IPsecSiteConnection",
+    "OS::Neutron::LBaaS::HealthMonitor",
+    "OS::Neutron::LBaaS::L7Policy",
+    "OS::Neutron::LBaaS::L7Rule",
+    "OS::Neutron::LBaaS::Listener",
+    "OS::Neutron::LBaaS::LoadBalancer",
+    "OS::Neutron::LBaaS::Pool",
+    "OS::Neutron::LBaaS::PoolMember",
+    "OS::Neutron::LoadBalancer",
+    "OS::Neutron::Pool",
+    "OS::Neutron::PoolMember",
     "OS::Neutron::TaaS::TapFlow",
     "OS::Neutron::TaaS::TapService",
     "OS::Nova::Server",

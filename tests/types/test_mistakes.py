@@ -5,15 +5,14 @@ from collections.abc import Iterator
 import pytest
 
 from hearth.resources.described import example
-from hearth.resources.registry import builtin_types
 from tests.daily import part_of
-from tests.types.case import subject
+from tests.types.case import kinds, subject
 from tests.types.cloud import Place, in_a_box
 from tests.types.mistakes import mistakes
 from tests.types.story import Wrong
 
 pytestmark = pytest.mark.slow
-NAMES = [name for name, kind in builtin_types().items() if example(kind) is not None]
+NAMES = [name for name, kind in kinds().items() if example(kind) is not None]
 
 
 @pytest.fixture(scope="module")

@@ -9,15 +9,15 @@ from hearth.devcloud.cloud import SERVICES
 from hearth.devcloud.http import Service
 from hearth.resources.collection import Collection
 from hearth.resources.described import example
-from hearth.resources.registry import builtin_types
+from hearth.resources.index import REVIVED
 from tests.daily import part_of
-from tests.types.case import subject
+from tests.types.case import kinds, subject
 from tests.types.cloud import in_a_box
 from tests.types.run import lives
 from tests.types.story import Story
 from tests.types.values import NeedsCase
 
-NAMES = sorted(set(builtin_types()) - {"<template>"})
+NAMES = sorted(set(kinds()) - {"<template>"})
 DEVCLOUD_NAMES = {"block-storage": "volume"}
 OURS = {"container-infra", "orchestration"}  # Hearth itself is the service
 PREFIXES: tuple[tuple[str, ...], ...] = ((), ("v1",), ("v1.0",), ("v2",), ("v2.1",), ("v3",))
@@ -43,11 +43,12 @@ def test_it_is_made_changed_replaced_checked_and_deleted(stories: Mapping[str, S
 
 @pytest.mark.parametrize("name", NAMES)
 def test_it_has_an_example_and_each_property_is_tried(name: str):
-    kind = builtin_types()[name]
+    kind = kinds()[name]
     folder = "/".join(["src", *type(kind).__module__.split(".")[:-1], "examples"])
     expected = f"{folder}/{'.'.join(name.split('::')[2:])}.yaml"
     assert example(kind) is not None, f"write an example: {expected}"
-    cases = f"tests/types/cases/{name.split('::')[1].lower()}.yaml"
+    file = "retired" if name in REVIVED else name.split("::")[1].lower()
+    cases = f"tests/types/cases/{file}.yaml"
     hint = f"add to {name} in {cases}, see the README there"
     try:
         starts = list(subject(name).starts())
@@ -72,7 +73,7 @@ def in_devcloud(collection: Collection) -> bool:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_embedded_cloud_has_its_collection(name: str):
-    collection = getattr(builtin_types()[name], "collection", None)
+    collection = getattr(kinds()[name], "collection", None)
     if isinstance(collection, Collection) and collection.service not in OURS:
         folder = service_of(collection).refusal.__module__.split(".")[2]
         assert in_devcloud(collection), (

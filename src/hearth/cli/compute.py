@@ -6,16 +6,15 @@ kill. When the control socket is closed, the parent kills its children and ends.
 """
 
 import gc
-import json
 import os
 import select
 import signal
 import socket
 import sys
 
+from hearth.cli.type_settings import TypeSettings
 from hearth.engine.programs.compute.job import carry_out
 from hearth.engine.programs.compute.wire import pack, send
-from hearth.resources.nova.defaults import ServerDefaults, with_defaults
 
 MESSAGE_MAX = 32
 COMMON = (
@@ -29,13 +28,13 @@ COMMON = (
 """Resource types that most templates use. They are loaded before the first fork."""
 
 
-def main(number: int, servers: ServerDefaults) -> None:
+def main(number: int, types: TypeSettings) -> None:
     """Serve the control socket, whose file descriptor is `number`, until it is closed.
 
-    `servers` are the operator's defaults for properties of servers.
+    `types` are the operator's settings for resource types.
     """
     control = socket.socket(fileno=number)
-    prepare(servers)
+    prepare(types)
     gc.collect()
     gc.freeze()
     for ignored in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):
@@ -59,21 +58,21 @@ def main(number: int, servers: ServerDefaults) -> None:
             os.kill(pid, signal.SIGKILL)
 
 
-def prepare(servers: ServerDefaults) -> None:
+def prepare(types: TypeSettings) -> None:
     """Import the code that jobs need, so that forked processes do not have to.
 
-    `servers` are the operator's defaults for properties of servers.
+    `types` are the operator's settings for resource types.
     """
     import yaql.standard_library  # noqa: F401
 
     from hearth.cli.installed import use_installed
     from hearth.resources.heat import template_resource  # noqa: F401
-    from hearth.resources.registry import default_catalog, share
+    from hearth.resources.registry import share
     from hearth.service import revisions, validate  # noqa: F401
     from hearth.template.functions.query import _library
 
     use_installed()
-    catalog = share(with_defaults(default_catalog(), servers))
+    catalog = share(types.catalog())
     for name in COMMON:
         catalog.find(name)
     _library()
@@ -125,5 +124,5 @@ def _reap(running: set[int]) -> None:
 
 
 if __name__ == "__main__":
-    told = json.loads(sys.argv[1]) if len(sys.argv) > 2 else {}
-    main(int(sys.argv[-1]), ServerDefaults(**told))
+    given = len(sys.argv) > 2
+    main(int(sys.argv[-1]), TypeSettings.of_text(sys.argv[1]) if given else TypeSettings())

@@ -12,7 +12,7 @@ import sys
 import tempfile
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from ipaddress import ip_network
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -46,21 +46,26 @@ NOT_A_BOUNDARY = (
 )
 
 
-def run(
-    port: int,
-    data: Path | None,
-    *,
-    ephemeral: bool,
-    servers: str = "pretend",
-    metrics_port: int | None = None,
-) -> int:
+@dataclass(frozen=True)
+class Options:
+    """The options of `hearth dev` besides its port and its data.
+
+    `servers` is "pretend" or "sandbox": whether servers really run. `metrics_port` is the port for
+    operators; if it is None, there is no such port. If `revive` is true, retired types with a
+    successor work through it.
+    """
+
+    servers: str = "pretend"
+    metrics_port: int | None = None
+    revive: bool = False
+
+
+def run(port: int, data: Path | None, options: Options, *, ephemeral: bool) -> int:
     """Run Hearth and the embedded cloud until stopped; return the exit status.
 
     The main API has the given port and the cloud the next one; with 0, both get free ports. `data`
     is the directory for all data; None stands for the default one. If `ephemeral` is true, a
-    temporary directory is used instead and deleted at the end. `servers` is "pretend" or "sandbox":
-    whether servers really run. `metrics_port` is the port for operators; if it is None, there is no
-    such port.
+    temporary directory is used instead and deleted at the end.
     """
     no_collections()
     few_heaps()  # before the first thread
@@ -70,7 +75,7 @@ def run(
     folder = Path(tempfile.mkdtemp(prefix="hearth-")) if ephemeral else data or _default_folder()
     try:
         _prepare(folder)
-        return run_until_complete(_run(port, folder, servers, metrics_port))
+        return run_until_complete(_run(port, folder, options))
     except WrongSetting as problem:
         print(f"hearth: {problem}", file=sys.stderr)
         return 1
@@ -123,15 +128,15 @@ def _prepare(folder: Path) -> None:
         raise WrongSetting(words) from None
 
 
-async def _run(port: int, folder: Path, servers: str, metrics_port: int | None) -> int:
+async def _run(port: int, folder: Path, options: Options) -> int:
     held = lock(folder / "hearth.lock")  # before any file of another process is touched
     bound = listening(HOST, port)
-    watched = [] if metrics_port is None else [listening(HOST, metrics_port)]
+    watched = [] if options.metrics_port is None else [listening(HOST, options.metrics_port)]
     if port:
         listening(HOST, port + 1).close()
     url = f"http://{HOST}:{bound.getsockname()[1]}"
     password = _password(folder)
-    cloud = _start_cloud(port + 1 if port else 0, folder, url, servers)
+    cloud = _start_cloud(port + 1 if port else 0, folder, url, options.servers)
     try:  # the cloud starts during slow imports
         from hearth.cli.lifetime import until_stopped
         from hearth.cli.sockets import Sockets
@@ -139,8 +144,7 @@ async def _run(port: int, folder: Path, servers: str, metrics_port: int | None) 
 
         auth_url = await _auth_url(cloud)
         settings = _settings(folder, url, auth_url, password)
-        if watched:
-            settings = replace(settings, monitored=True)
+        settings = replace(settings, monitored=bool(watched), revive_retired_types=options.revive)
         _write_clouds(folder, auth_url, password)
         async with wired(settings, held) as running:
             return await until_stopped(
@@ -148,7 +152,7 @@ async def _run(port: int, folder: Path, servers: str, metrics_port: int | None) 
                 Sockets(main=[bound], monitoring=watched),
                 work=True,
                 clusters=True,
-                ready=lambda: _say_ready(url, auth_url, folder, servers, watched),
+                ready=lambda: _say_ready(url, auth_url, folder, options.servers, watched),
             )
     finally:
         cloud.terminate()

@@ -7,7 +7,7 @@ from hearth.cli.installed import use_installed
 from hearth.model.problem import hint, nearest
 from hearth.resources import reference
 from hearth.resources.described import as_json, as_markdown, rows
-from hearth.resources.registry import builtin_types, default_catalog
+from hearth.resources.registry import builtin_types, default_catalog, revived_types
 
 
 def language_page() -> str:
@@ -40,7 +40,7 @@ def one_type(name: str) -> str:
 
 def write_reference(folder: Path) -> int:
     """Write the pages of all built-in resource types into a folder; return the number of pages."""
-    made = reference.pages(builtin_types().values())
+    made = reference.pages(builtin_types().values(), revived_types().values())
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in made.items():
         (folder / name).write_text(text)

@@ -10,6 +10,7 @@ from hearth.api.v1.routes import ROUTES
 from hearth.authoring.language.history import CFN, HOT, presence, words_of_functions
 from hearth.authoring.language.markdown import code, codes, table
 from hearth.cli.options import OPTIONS
+from hearth.resources.index import REVIVED
 from hearth.resources.known import INSTEAD, KNOWN, RETIRED, advice
 from hearth.resources.reference import page_of
 from hearth.resources.registry import builtin_types
@@ -95,11 +96,13 @@ def _advice(name: str) -> str:
 def _placeholders() -> str:
     rows = []
     for service, names in _by_service(RETIRED):
-        by_advice: dict[str, list[str]] = {}
+        by_advice: dict[tuple[str, str], list[str]] = {}
         for name in names:
-            by_advice.setdefault(_advice(f"{service}::{name}"), []).append(name)
-        rows += [[code(service), codes(some), told] for told, some in by_advice.items()]
-    return table(["service", "types", "instead"], rows)
+            full = f"{service}::{name}"
+            works = "works" if full in REVIVED else ""
+            by_advice.setdefault((works, _advice(full)), []).append(name)
+        rows += [[code(service), codes(some), *told] for told, some in by_advice.items()]
+    return table(["service", "types", "with revive_retired_types", "instead"], rows)
 
 
 def _versions() -> str:

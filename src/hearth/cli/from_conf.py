@@ -57,6 +57,7 @@ def settings(conf: Any, url: str, cfn_url: str, cluster_url: str = "") -> Settin
         identity_url=conf.clients_keystone.auth_uri or "",
         identity_interface=conf.server_keystone_endpoint_type,
         servers=_server_defaults(conf),
+        revive_retired_types=conf.hearth.revive_retired_types,
         schedulers_told=conf.stack_scheduler_hints,
         heat_url=_heat_url(conf, url),
         cfn_url=with_version(conf.heat_metadata_server_url or ""),

@@ -47,6 +47,11 @@ def cli() -> None:
     type=click.IntRange(0, 65535),
     help="Port for metrics and health checks; 0: any free port. Default: none.",
 )
+@click.option(
+    "--revive-retired-types",
+    is_flag=True,
+    help="Retired types with a successor work through it, see [hearth] revive_retired_types.",
+)
 @click.pass_context
 def dev(
     ctx: click.Context,
@@ -56,13 +61,15 @@ def dev(
     ephemeral: bool,
     servers: str,
     metrics_port: int | None,
+    revive_retired_types: bool,
 ) -> None:
     """Run Hearth with an embedded OpenStack on this machine; nothing needs to be installed."""
     ctx.obj = data
     if ctx.invoked_subcommand is None:
-        from hearth.cli.dev import run
+        from hearth.cli.dev import Options, run
 
-        sys.exit(run(port, data, ephemeral=ephemeral, servers=servers, metrics_port=metrics_port))
+        options = Options(servers, metrics_port, revive_retired_types)
+        sys.exit(run(port, data, options, ephemeral=ephemeral))
 
 
 @dev.group()

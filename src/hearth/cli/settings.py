@@ -74,6 +74,7 @@ class Settings:
     cfn_here: str = ""  # the same if the catalogue has no entry
     waitcondition_url: str = ""
     servers: ServerDefaults = field(default_factory=ServerDefaults)
+    revive_retired_types: bool = False  # instead of placeholders
     schedulers_told: bool = False  # of the stack that a server or volume belongs to
     limits: Limits = field(default_factory=Limits)
     clusters: ClusterConfig = field(default_factory=ClusterConfig)

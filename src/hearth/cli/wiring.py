@@ -3,12 +3,11 @@
 import contextlib
 import gc
 import importlib.metadata
-import json
 import logging
 import random
 import socket
 from collections.abc import AsyncIterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TextIO
 
@@ -23,6 +22,7 @@ from hearth.cli.installed import use_installed
 from hearth.cli.policies import Policies, policies
 from hearth.cli.process import WrongSetting, lock
 from hearth.cli.settings import Settings, with_version
+from hearth.cli.type_settings import TypeSettings
 from hearth.cloud.credential import PasswordCredential
 from hearth.cloud.fault import CloudFault
 from hearth.cloud.fetch import fetch_template
@@ -37,8 +37,7 @@ from hearth.engine.worker.engine import Engine
 from hearth.engine.worker.operation.plugins import BadPlugin, installed
 from hearth.engine.worker.ports import Tools
 from hearth.resources.heat.template_resource import TemplateResource
-from hearth.resources.nova.defaults import with_defaults
-from hearth.resources.registry import Catalog, default_catalog, share
+from hearth.resources.registry import Catalog, share
 from hearth.service.clusters.template_files import template_files
 from hearth.service.services import Limits, Services
 from hearth.service.stack_clouds import StackClouds
@@ -119,8 +118,9 @@ async def wired(settings: Settings, held: TextIO | None = None) -> AsyncIterator
     observer = _observer(settings)
     pool = CloudPool(await _cloud_config(settings), observer)
     judges = _judges(pool, settings, observer)
-    catalog = share(with_defaults(default_catalog(), settings.servers))
-    compute = Compute(Pool((*COMMAND, json.dumps(asdict(settings.servers)))))
+    types = TypeSettings(settings.servers, settings.revive_retired_types)
+    catalog = share(types.catalog())
+    compute = Compute(Pool((*COMMAND, types.as_text())))
     clock = DatabaseClock()
     await clock.ask(store)
     clouds = StackClouds(pool)

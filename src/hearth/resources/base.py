@@ -84,10 +84,10 @@ OF_USERS = frozenset({"user_id", "password", "access_key", "secret_key"})
 NOTHING_MADE = "none, because it creates nothing in the cloud"
 
 
-def _named(name: str) -> ResourceType:
-    """Return the resource type with this name; used to unpickle a type from another process."""
+def _named(kind: str) -> ResourceType:
+    """Return the resource type of this kind; used to unpickle a type from another process."""
     registry = import_module("hearth.resources.registry")  # it knows all types, and so this module
-    found: ResourceType = registry.type_named(name)
+    found: ResourceType = registry.type_named(kind)
     return found
 
 
@@ -140,8 +140,13 @@ class ResourceType:
         """The name of the type in templates, such as OS::Neutron::Net."""
         return self.type_name
 
+    @property
+    def recorded_as(self) -> str:
+        """The name of the type in records; only revived types have another one in templates."""
+        return self.name
+
     def __reduce__(self) -> tuple[Any, ...]:
-        return _named, (self.name,)
+        return _named, (self.recorded_as,)
 
     # what is done
 

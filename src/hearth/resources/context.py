@@ -119,13 +119,15 @@ class SignalResult:
     event.
 
     If `reason` is None, nothing changes and no event is written. `earlier` has the event texts of
-    signals that were collected together with this one.
+    signals that were collected together with this one. `replaces` is the reference id of a resource
+    that an update of the stack then replaces.
     """
 
     metadata: Mapping[str, Any] | None = None
     data: Mapping[str, str | None] | None = None
     reason: str | None = None
     scaling: Scaling | None = None
+    replaces: str | None = None
     earlier: tuple[str, ...] = ()
 
 

@@ -187,7 +187,34 @@ _MODULES: Mapping[str, tuple[str, ...]] = {
     "zun.container": ("OS::Zun::Container",),
 }
 
-INDEX: Mapping[str, str] = {
-    name: f"hearth.resources.{module}" for module, names in _MODULES.items() for name in names
+_REVIVED: Mapping[str, tuple[str, ...]] = {
+    "revived.designate": ("OS::Designate::Domain", "OS::Designate::Record"),
+    "revived.glance": ("OS::Glance::Image",),
+    "revived.ha_restarter": ("OS::Heat::HARestarter",),
+    "revived.lbaas": (
+        "OS::Neutron::LBaaS::HealthMonitor",
+        "OS::Neutron::LBaaS::L7Policy",
+        "OS::Neutron::LBaaS::L7Rule",
+        "OS::Neutron::LBaaS::Listener",
+        "OS::Neutron::LBaaS::LoadBalancer",
+        "OS::Neutron::LBaaS::Pool",
+        "OS::Neutron::LBaaS::PoolMember",
+    ),
+    "revived.lbaas_v1": (
+        "OS::Neutron::HealthMonitor",
+        "OS::Neutron::LoadBalancer",
+        "OS::Neutron::Pool",
+        "OS::Neutron::PoolMember",
+    ),
 }
+
+
+def _by_name(modules: Mapping[str, tuple[str, ...]]) -> dict[str, str]:
+    return {name: f"hearth.resources.{path}" for path, names in modules.items() for name in names}
+
+
+INDEX: Mapping[str, str] = _by_name(_MODULES)
 """The module of each built-in type, by type name."""
+
+REVIVED: Mapping[str, str] = _by_name(_REVIVED)
+"""The module of each retired type that can work through its successor, by type name."""

@@ -98,6 +98,9 @@ RETIRED = frozenset(
 )
 """Types whose service no longer exists. A stack may contain them; they create nothing."""
 
+REVIVED_SUFFIX = "#revived"
+"""The end of a type's name in records that a revived type made, in place of a placeholder."""
+
 INSTEAD: Mapping[str, str] = {
     "OS::Aodh::Alarm": "OS::Aodh::GnocchiAggregationByResourcesAlarm",
     "OS::Aodh::CombinationAlarm": "OS::Aodh::CompositeAlarm",

@@ -40,6 +40,20 @@ identification](../resource-types.md) how Hearth finds each object again after a
 | --- | --- |
 """
 
+RETIRED = """\
+# Retired types
+
+After reading this page you know the retired types of Heat that can work again, and their
+properties. They work if the configuration says so:
+
+    [hearth]
+    revive_retired_types = true
+
+Without this setting they are [placeholders](../compatibility.md#placeholders). Use a new type in
+new templates; each section names it.
+
+"""
+
 
 def page_of(name: str) -> str:
     """Return the name of a type's page: `neutron` for OS::Neutron::Net, `aws-ec2` for
@@ -50,8 +64,11 @@ def page_of(name: str) -> str:
     return service if vendor == "OS" else f"{vendor.lower()}-{service}"
 
 
-def pages(types: Iterable[ResourceType]) -> dict[str, str]:
-    """Return all pages as {file name: Markdown text}; `README.md` is the index."""
+def pages(types: Iterable[ResourceType], retired: Iterable[ResourceType] = ()) -> dict[str, str]:
+    """Return all pages as {file name: Markdown text}; `README.md` is the index.
+
+    The types in `retired` have a page of their own.
+    """
     by_page: dict[str, list[ResourceType]] = {}
     for kind in sorted(types, key=lambda kind: kind.name):
         if not kind.name.startswith("<"):
@@ -64,6 +81,10 @@ def pages(types: Iterable[ResourceType]) -> dict[str, str]:
         index.append(f"| [{title}]({page}.md) | {names} |\n")
         body = "\n".join(as_markdown(kind) for kind in kinds)
         made[f"{page}.md"] = f"# {title}\n\n{body}"
+    if old := sorted(retired, key=lambda kind: kind.name):
+        names = ", ".join(kind.name for kind in old)
+        index.append(f"| [Retired types](retired.md), with a setting | {names} |\n")
+        made["retired.md"] = RETIRED + "\n".join(as_markdown(kind) for kind in old)
     return {"README.md": "".join(index), **made}
 
 
@@ -113,7 +134,9 @@ def _notes(rtype: ResourceType) -> Iterator[str]:
 
 def _support(support: Support) -> str:
     words = f"{str(support.status).capitalize()}"
-    return f"{words} since {support.version}." if support.version else f"{words}."
+    if support.version:
+        return f"{words} since {support.version}."
+    return f"{words}: {support.message}." if support.message else f"{words}."
 
 
 def _rows(properties: Mapping[str, Prop], path: str) -> Iterator[str]:

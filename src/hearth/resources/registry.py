@@ -16,8 +16,9 @@ from typing import Any
 from hearth.cloud.contract import Cloud
 from hearth.cloud.fault import CloudFault
 from hearth.resources.base import ResourceType
-from hearth.resources.index import INDEX
-from hearth.resources.known import RETIRED
+from hearth.resources.index import INDEX, REVIVED
+from hearth.resources.known import RETIRED, REVIVED_SUFFIX
+from hearth.template.types import TypeCatalog
 
 GROUP = "hearth.types"
 
@@ -118,7 +119,7 @@ class _Lazy(Mapping[str, ResourceType]):
 @cache
 def builtin_types() -> Mapping[str, ResourceType]:
     """Return the types that come with Hearth, by name."""
-    return _Lazy(INDEX, _builtin)
+    return _Lazy(INDEX, lambda name: _declared(name, INDEX[name]))
 
 
 @cache
@@ -133,15 +134,22 @@ def retired_types() -> Mapping[str, ResourceType]:
     return _Lazy(RETIRED, placeholder)
 
 
-def _builtin(name: str) -> ResourceType:
-    for kind in vars(import_module(INDEX[name])).values():
+@cache
+def revived_types() -> Mapping[str, ResourceType]:
+    """Return those types that work through a successor in place of a placeholder, by name."""
+    return _Lazy(REVIVED, lambda name: _declared(name, REVIVED[name]))
+
+
+def _declared(name: str, module: str) -> ResourceType:
+    """Return the type with this name that a module declares."""
+    for kind in vars(import_module(module)).values():
         if (
             inspect.isclass(kind)
             and issubclass(kind, ResourceType)
             and vars(kind).get("type_name") == name
         ):
             return kind()
-    raise AssertionError(f"the module {INDEX[name]} declares no resource type {name}")
+    raise AssertionError(f"the module {module} declares no resource type {name}")
 
 
 @cache
@@ -167,11 +175,14 @@ def _installed(entry: EntryPoint) -> ResourceType:
     return kind
 
 
-def default_catalog() -> Catalog:
+def default_catalog(*, revive: bool = False) -> Catalog:
     """Return the catalogue of all types; a type of an installed package replaces the built-in type
     of the same name.
+
+    If `revive` is true, retired types with a successor work through it, instead of as placeholders.
     """
-    return Catalog(_over(installed_types(), builtin_types()), retired_types())
+    builtin = _over(revived_types(), builtin_types()) if revive else builtin_types()
+    return Catalog(_over(installed_types(), builtin), retired_types())
 
 
 _shared: list[Catalog] = []
@@ -191,11 +202,26 @@ def shared_catalog() -> Catalog:
     return _shared[0] if _shared else share(default_catalog())
 
 
-def type_named(name: str) -> ResourceType:
-    """Return the type with this name from the shared catalogue; called to unpickle a type."""
-    found = shared_catalog().find(name)
-    assert found is not None, name
+def type_named(kind: str) -> ResourceType:
+    """Return the type of this kind, with the shared catalogue; called to unpickle a type."""
+    found = type_of_kind(kind, shared_catalog())
+    assert found is not None, kind
     return found
+
+
+def type_of_kind(kind: str, catalog: TypeCatalog) -> ResourceType | None:
+    """Return the type that made a record of this kind, or None if it is not installed.
+
+    A record belongs to the form of a retired type that made it, a placeholder or a revived type,
+    whatever the catalogue has now.
+    """
+    name, revived, _ = kind.partition(REVIVED_SUFFIX)
+    if revived:
+        return revived_types().get(name)
+    found = catalog.find(kind)
+    if not isinstance(found, ResourceType):
+        return None
+    return found if found.recorded_as == kind else retired_types()[kind]
 
 
 def _over(first: Mapping[str, ResourceType], then: Mapping[str, ResourceType]) -> _Lazy:

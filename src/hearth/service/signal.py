@@ -11,6 +11,7 @@ from hearth.resources.capabilities import DeliversSignals, ReportsResults, Signa
 from hearth.service.caller import Caller
 from hearth.service.context import context_of
 from hearth.service.problems import ResourceActionNotSupported
+from hearth.service.replace_resource import replace_resource
 from hearth.service.scale import scale
 from hearth.service.services import Services
 from hearth.store import accept, events, hooks, messages, reads
@@ -132,6 +133,10 @@ async def _once(
     if done.scaling is not None:
         event = _event(row, record, services.new_id(), services.clock.now(), str(done.reason))
         return await scale(services, caller, row, done.scaling, event), metadata
+    if done.replaces is not None:
+        event = _event(row, record, services.new_id(), services.clock.now(), str(done.reason))
+        await replace_resource(services, row, done.replaces, event)
+        return True, metadata
     merged = {**data, **(done.data or {})}
     after = {key: value for key, value in merged.items() if value is not None}
     result = metadata if done.metadata is None else done.metadata

@@ -10,7 +10,7 @@ from hearth.service.documents import revision_of_document
 from hearth.service.quotas import not_too_many_operations
 from hearth.service.services import Services
 from hearth.service.stack_request import checked
-from hearth.service.world import StoredWorld
+from hearth.service.world import known_world
 from hearth.store import accept, reads, snapshots
 from hearth.store.database import Tx
 from hearth.store.rows import StackRow
@@ -74,8 +74,7 @@ async def restore_snapshot(
         raise Rejected([NotSupported(None, words)])
     revision = revision_of_document(found.body, Action.RESTORE)
     records = await services.store.read(lambda tx: reads.records(tx, row.id))
-    there = reads.in_charge(records)
-    world = StoredWorld(there, kinds=services.programs.types_of(there))
+    world = known_world(services, reads.in_charge(records))
     await checked(services, caller, row, revision, world=world)
     operation = accept.OperationRequest(
         Action.RESTORE,

@@ -19,7 +19,7 @@ from hearth.service.stack_request import (
     revision_from,
 )
 from hearth.service.types_used import demand_types_of
-from hearth.service.world import StoredWorld
+from hearth.service.world import known_world
 from hearth.store import accept, reads
 from hearth.store.rows import Options, StackRow
 from hearth.template import Program
@@ -84,8 +84,7 @@ async def aim_of(services: Services, caller: Caller, row: StackRow, request: Sta
             characters=source.characters,
         )
     records = await services.store.read(lambda tx: reads.records(tx, row.id))
-    there = reads.in_charge(records)
-    world = StoredWorld(there, kinds=services.programs.types_of(there))
+    world = known_world(services, reads.in_charge(records))
     program = await checked(services, caller, row, revision, world=world)
     _immutable(before, program)
     options = _options(services, request) or row.options

@@ -7,6 +7,7 @@ from hearth.engine.core.record import Record
 from hearth.model.unknown import UNKNOWN, Unknown
 from hearth.resources.base import ResourceType
 from hearth.resources.capabilities import NestedType, ReportsResults
+from hearth.service.services import Services
 from hearth.template import BelowError, EvaluationError, Facade, asked, walk
 
 MISSING = object()
@@ -77,3 +78,13 @@ class StoredWorld:
             raise EvaluationError(f'resource "{name}" has no attribute "{asked_for}"')
         value = None if value is MISSING else value
         return walk(value, path) if kind is None else kind.within(asked_for, value, path)
+
+
+def known_world(services: Services, records: Mapping[str, Record]) -> StoredWorld:
+    """Return the world of the records in charge, for the checks before an update.
+
+    The values of a placeholder are unknown if the update may replace it by a revived type.
+    """
+    programs = services.programs
+    there = {name: one for name, one in records.items() if not programs.may_be_revived(one)}
+    return StoredWorld(there, kinds=programs.types_of(there))

@@ -7,7 +7,7 @@ the order. A preview and the engine use the same function; a preview adds predic
 import hashlib
 import json
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from hearth.engine.core import graph as graphs
@@ -354,7 +354,12 @@ def _open(record: Record, definition: ResourceDefinition, predictor: _Predictor 
         properties=preview.resolve(definition, evaluated.properties),
         secret=evaluated.secret,
     )
-    prediction = predict(record, expected, preview.traits(definition), masked=preview.masked)
+    traits = preview.traits(definition)
+    if (former := traits.as_made(record, evaluated.properties)) is not None:
+        awaited = {k: v for k, v in evaluated.properties.items() if unknown_in(v) is not None}
+        own = {**record.held.properties, **awaited}
+        traits, expected = former, replace(expected, properties=own)
+    prediction = predict(record, expected, traits, masked=preview.masked)
     prediction = limited(prediction, record.name, preview)
     before = record if prediction.planned is PlannedAction.UPDATE else None
     inner = predictor.inner(definition, before, evaluated)

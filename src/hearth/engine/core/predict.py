@@ -85,7 +85,9 @@ class Traits:
     `always`: every update replaces the resource. `replace_failed`: whether an update replaces a
     failed resource; None if that depends on its state in the cloud. `rules` are the rules that
     translate the properties, such as names to ids. `succeeds(name)` returns whether this type can
-    take over an object that was created as the type `name`.
+    take over an object that was created as the type `name`. `as_made(record, written)` returns the
+    traits of the form of the type that made the record, if that is another form and the properties
+    `written` are unchanged.
     """
 
     name: str
@@ -96,6 +98,7 @@ class Traits:
     replace_failed: bool | None = True
     rules: Sequence[Rule] = ()
     succeeds: Callable[[str], bool] = lambda kind: False
+    as_made: "Callable[[Record, Values], Traits | None]" = lambda record, written: None
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,12 +10,18 @@ from typing import Any, Protocol
 
 import msgspec
 
+from hearth.engine.core.decide import differing
 from hearth.engine.core.predict import Traits
 from hearth.engine.core.record import Record
 from hearth.engine.programs.cache import Cache
 from hearth.engine.programs.compute.compute import Compute
+from hearth.model.span import Span
+from hearth.model.unknown import unknown_in
 from hearth.resources.base import Change, Child, ResourceContext, ResourceType
 from hearth.resources.capabilities import NestedType
+from hearth.resources.index import REVIVED
+from hearth.resources.registry import type_of_kind
+from hearth.schema import Findings, Prop, coerce_all
 from hearth.store.rows import Revision, StackRow, characters_of
 from hearth.template import (
     Environment,
@@ -257,15 +263,24 @@ class Programs:
         `updating` is false in a rollback: a rollback replaces a resource only because of a changed
         property or a failure, never because of its type alone.
         """
-        rtype = self.rtype_of(definition)
+        return self._traits(self.rtype_of(definition), updating=updating)
+
+    def _traits(self, rtype: ResourceType, *, updating: bool) -> Traits:
         asks = type(rtype).replace_failed is not ResourceType.replace_failed
 
         def succeeds(old: str) -> bool:
             before = self.rtype_named(old)
-            return before is not None and before.substitute == rtype.name
+            return before is not None and before.substitute == rtype.recorded_as
+
+        def as_made(record: Record, written: Mapping[str, Any]) -> Traits | None:
+            before = self.as_made(record, rtype, written)
+            if before is None:
+                return None
+            found = self._traits(before, updating=updating)
+            return replace(found, must_replace=lambda _before, _after, changed: _new_form(changed))
 
         return Traits(
-            name=rtype.name,
+            name=rtype.recorded_as,
             schema=rtype.properties,
             must_replace=lambda before, after, changed: rtype.must_replace(
                 Change(before, after, changed)
@@ -275,6 +290,7 @@ class Programs:
             replace_failed=(False if isinstance(rtype, NestedType) else None) if asks else True,
             rules=rtype.translation,
             succeeds=succeeds,
+            as_made=as_made,
         )
 
     def leaves_alone(self, module: Module) -> bool:
@@ -302,8 +318,7 @@ class Programs:
         template = self._template_type(None)
         if name == template.name:
             return template
-        found = self.catalog.find(name)
-        return found if isinstance(found, ResourceType) else None
+        return type_of_kind(name, self.catalog)
 
     def type_of(self, record: Record) -> ResourceType | None:
         """Return the resource type of a record, or None if it is not installed.
@@ -311,6 +326,47 @@ class Programs:
         It is the type of the last successful action; before that, the type in the template.
         """
         return self.rtype_named(record.held.kind or record.type)
+
+    def has_other_form(self, record: Record, rtype: ResourceType) -> bool:
+        """Return whether another form of the type `rtype` made the record.
+
+        A retired type is a placeholder or revived, and the operator may switch between the two.
+        """
+        if record.new or rtype.name not in REVIVED:
+            return False
+        before = self.type_of(record)
+        return (
+            before is not None
+            and before.name == rtype.name
+            and before.recorded_as != rtype.recorded_as
+        )
+
+    def may_be_revived(self, record: Record) -> bool:
+        """Return whether the record is a placeholder of a type that is revived now.
+
+        Its reference id is no id of an object, so it cannot be looked up in the cloud.
+        """
+        name = record.held.kind
+        now = self.catalog.find(name) if name in REVIVED else None
+        return isinstance(now, ResourceType) and self.has_other_form(record, now)
+
+    def as_made(
+        self, record: Record, rtype: ResourceType, written: Mapping[str, Any]
+    ) -> ResourceType | None:
+        """Return the type that made a record, if that is another form of `rtype` and the properties
+        are unchanged; otherwise None.
+
+        `written` are the desired properties; unknown values count as unchanged. A placeholder
+        stores properties as the template has them, the other form stores them with defaults.
+        """
+        before = self.type_of(record)
+        if before is None or not self.has_other_form(record, rtype):
+            return None
+        schema = (rtype if before.accepts_any_property else before).properties
+        known = {name: value for name, value in written.items() if unknown_in(value) is None}
+        lost = written.keys() - known.keys()
+        held = {name: value for name, value in record.held.written.items() if name not in lost}
+        return before if _alike(schema, held, known) else None
 
     def types_of(self, records: Mapping[str, Record]) -> dict[str, ResourceType]:
         """Return the resource types of the given records, by the same keys; records whose type is
@@ -355,3 +411,16 @@ class Programs:
                 "update_policy": dict(ctx.update_policy),
             },
         )
+
+
+def _new_form(changed: frozenset[str]) -> str | None:
+    return "a change replaces it by the form that the setting selects" if changed else None
+
+
+def _alike(schema: Mapping[str, Prop], before: Mapping[str, Any], after: Mapping[str, Any]) -> bool:
+    """Return whether two maps of properties are equal after conversion to a schema."""
+    if before == after:
+        return True
+    found = Findings(constrain=False, require=False)
+    first, second = (coerce_all(schema, one, Span(), found) for one in (before, after))
+    return not found.problems and not differing(first, second)

@@ -1,5 +1,6 @@
 """OS::Designate::Zone and OS::Designate::RecordSet: DNS zones and their record sets."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from hearth.resources.base import Made, ResourceContext
@@ -16,9 +17,11 @@ from hearth.schema import (
     OnlyFor,
     Prop,
     Range,
+    Relation,
     Replace,
     RequiredFor,
     Resolve,
+    Rule,
     Support,
     SupportStatus,
     Where,
@@ -105,9 +108,9 @@ class Zone(DesignateResource):
     attributes = {
         "serial": Attr(STRING, "Its current serial number."),
     }
-    translation = (Replace(("masters",), value_name="primaries"),)
+    translation: Sequence[Rule] = (Replace(("masters",), value_name="primaries"),)
     collection = named("zones", "PATCH")
-    relations = (
+    relations: Sequence[Relation] = (
         RequiredFor("email", "type", "PRIMARY"),
         OnlyFor("email", "type", "PRIMARY"),
         OnlyFor("ttl", "type", "PRIMARY"),

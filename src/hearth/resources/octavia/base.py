@@ -63,7 +63,11 @@ class OctaviaResource(CollectionResource):
         return fields
 
     async def ours(self, ctx: ResourceContext) -> list[Body]:
-        params = {"tags": mark(ctx)}
+        return await self.tagged(ctx, mark(ctx))
+
+    async def tagged(self, ctx: ResourceContext, tag: str) -> list[Body]:
+        """Return all objects that have the tag; empty if the parent object is gone."""
+        params = {"tags": tag}
         try:
             answer = await ctx.cloud.request(SERVICE, "GET", self.path(ctx), params=params)
         except CloudFault as fault:
@@ -71,7 +75,7 @@ class OctaviaResource(CollectionResource):
                 return []
             raise
         members, _ = page_of(answer.body, self.path(ctx))
-        return [member for member in members if mark(ctx) in (member.get("tags") or [])]
+        return [member for member in members if tag in (member.get("tags") or [])]
 
 
 def _tags(ctx: ResourceContext) -> list[str]:

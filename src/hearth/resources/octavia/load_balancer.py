@@ -1,5 +1,7 @@
 """OS::Octavia::LoadBalancer and OS::Octavia::Listener."""
 
+from collections.abc import Sequence
+
 from hearth.resources.octavia.base import OctaviaResource, lbaas
 from hearth.resources.properties import ADMIN_STATE_UP, DESCRIPTION, NAME, TENANT_ID
 from hearth.schema import (
@@ -10,8 +12,10 @@ from hearth.schema import (
     Attr,
     Prop,
     Range,
+    Relation,
     RequiredFor,
     Resolve,
+    Rule,
     Support,
 )
 
@@ -62,7 +66,7 @@ class LoadBalancer(OctaviaResource):
         "vip_port_id": Attr(STRING, "Id of the port that has the address."),
         "vip_subnet_id": Attr(STRING, "Id of the subnet of the address."),
     }
-    translation = (
+    translation: Sequence[Rule] = (
         Resolve(("vip_subnet",), "neutron.subnet"),
         Resolve(("flavor",), "octavia.flavor"),
     )
@@ -142,4 +146,6 @@ class Listener(OctaviaResource):
         "default_pool": "default_pool_id",
         "tenant_id": "project_id",
     }
-    relations = (RequiredFor("default_tls_container_ref", "protocol", "TERMINATED_HTTPS"),)
+    relations: Sequence[Relation] = (
+        RequiredFor("default_tls_container_ref", "protocol", "TERMINATED_HTTPS"),
+    )

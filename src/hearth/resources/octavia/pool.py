@@ -1,5 +1,7 @@
 """OS::Octavia::Pool, its members and its health monitor."""
 
+from collections.abc import Sequence
+
 from hearth.resources.octavia.base import OctaviaResource, lbaas
 from hearth.resources.properties import ADMIN_STATE_UP, DESCRIPTION, NAME, TENANT_ID
 from hearth.schema import (
@@ -17,6 +19,7 @@ from hearth.schema import (
     Range,
     RequiredFor,
     Resolve,
+    Rule,
     Support,
 )
 
@@ -135,7 +138,7 @@ class PoolMember(OctaviaResource):
             constraints=(Range(min=0, max=256),),
         ),
     }
-    translation = (
+    translation: Sequence[Rule] = (
         Resolve(("subnet",), "neutron.subnet"),
         Resolve(("pool",), "octavia.pool"),
     )

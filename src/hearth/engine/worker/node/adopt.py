@@ -79,13 +79,13 @@ async def _as_adopted(
         evaluated = await aim.evaluated(partial(definition.evaluate, aim.world))
         resolved = await owned.access.resolve(rtype, evaluated.properties)
         first = await aim.evaluated(
-            partial(desired_of, aim, definition, evaluated, rtype.name, resolved)
+            partial(desired_of, aim, definition, evaluated, rtype.recorded_as, resolved)
         )
     except (Rejected, ResourceFailure, LookupError) as problem:
         words = "resource %s is adopted as it is in the cloud; the adopted template fails: %s"
         log.info(words, attempt.record.name, problem)
-        known = desired.properties if rtype.name == desired.kind else {}
-        first = replace(desired, kind=rtype.name, properties=known)
+        known = desired.properties if rtype.recorded_as == desired.kind else {}
+        first = replace(desired, kind=rtype.recorded_as, properties=known)
     known = first.properties  # values to which they refer may have changed since
     shown = await _shown(attempt, rtype, attempt.context(rtype, Action.ADOPT, known)) or {}
     adopted = replace(first, definition="", written={}, properties={**known, **shown})

@@ -261,7 +261,7 @@ class CloudCalls:
                     self._record(), Status.IN_PROGRESS, UNKNOWN.format(why=why)
                 )
             return
-        self.watch_for(rtype.name, ctx.properties, why)
+        self.watch_for(rtype.recorded_as, ctx.properties, why)
 
     def watch_for(self, kind_name: str, properties: Mapping[str, Any], why: str) -> None:
         """Record that an object of this type may appear that has the key of the record.

@@ -35,7 +35,10 @@ def handles(owned: OwnedStack, node: Node, record: Record) -> bool:
     if owned.aim.adopts(record):
         return False
     definition = owned.aim.program.resources[record.name]
-    return definition.external_id is None and programs.rtype_of(definition).immediate
+    rtype = programs.rtype_of(definition)
+    if programs.has_other_form(record, rtype):
+        return False
+    return definition.external_id is None and rtype.immediate
 
 
 def left_alone(owned: OwnedStack, record: Record, rtype: ResourceType | None) -> bool:
@@ -74,7 +77,7 @@ def carry_out(owned: OwnedStack, node: Node, record: Record) -> Outcome:
     rtype = owned.tools.programs.rtype_of(definition)
     try:
         evaluated = evaluated_of(aim, definition, rtype)
-        desired = desired_of(aim, definition, evaluated, rtype.name)
+        desired = desired_of(aim, definition, evaluated, rtype.recorded_as)
         decision = _decide(owned, record, desired, rtype)
         refused = restricted(owned, record, decision)
         return refused or _apply(owned, record, desired, rtype, decision)
@@ -111,6 +114,11 @@ def _apply(
             return _change(owned, record, desired, rtype, Action.CREATE, decision)
         case Verdict.UPDATE:
             return _change(owned, record, desired, rtype, Action.UPDATE, decision)
+
+
+def create(owned: OwnedStack, record: Record, desired: Desired, rtype: ResourceType) -> Done:
+    """Create the resource of a new record without a call."""
+    return _change(owned, record, desired, rtype, Action.CREATE, Decision(Verdict.CREATE))
 
 
 def _change(

@@ -3,6 +3,7 @@ replace.
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -25,6 +26,7 @@ from hearth.model.state import Action, Status
 from hearth.resources.base import Change, ResourceType
 from hearth.resources.capabilities import NestedType
 from hearth.store.rows import AttemptRow
+from hearth.template import Evaluated, ResourceDefinition
 
 # the verdicts that continue with the same record
 _GOES_ON = (Verdict.CREATE, Verdict.UPDATE, Verdict.KEEP)
@@ -53,12 +55,16 @@ async def _update_awake(attempt: Attempt) -> Outcome:
     rtype = owned.tools.programs.rtype_of(definition)
     try:
         evaluated = await aim.evaluated(partial(evaluated_of, aim, definition, rtype))
-        resolved = await owned.access.resolve(rtype, evaluated.properties)
-        await owned.commits.admission()
-        desired = await aim.evaluated(
-            partial(desired_of, aim, definition, evaluated, rtype.name, resolved)
-        )
-        decision = await _decided(attempt, rtype, desired)
+        found = await _as_made(attempt, rtype, definition, evaluated)
+        if found is None:
+            resolved = await owned.access.resolve(rtype, evaluated.properties)
+            await owned.commits.admission()
+            desired = await aim.evaluated(
+                partial(desired_of, aim, definition, evaluated, rtype.recorded_as, resolved)
+            )
+            decision = await _decided(attempt, rtype, desired)
+        else:
+            rtype, desired, decision = found
     except Exception as problem:
         attempt.not_stale()
         return immediate.fail(owned, attempt.record, failure_of(problem))
@@ -95,11 +101,35 @@ async def _update_awake(attempt: Attempt) -> Outcome:
             return await create(attempt, rtype, desired)
 
 
+async def _as_made(
+    attempt: Attempt, rtype: ResourceType, definition: ResourceDefinition, evaluated: Evaluated
+) -> tuple[ResourceType, Desired, Decision] | None:
+    """Return the type, the desired state and the decision for an unchanged resource that another
+    form of its type made; None if it is no such resource, or if it is to be replaced.
+
+    So a placeholder stays a placeholder, and an object in the cloud stays there.
+    """
+    owned, record = attempt.owned, attempt.record
+    before = owned.tools.programs.as_made(record, rtype, evaluated.properties)
+    if before is None or owned.aim.adopts(record):
+        return None
+    held = record.held
+    own = replace(evaluated, properties=held.written)
+    desired = await owned.aim.evaluated(
+        partial(desired_of, owned.aim, definition, own, before.recorded_as, held.properties)
+    )
+    await owned.commits.admission()
+    decision = await _decided(attempt, before, desired)
+    return None if decision.verdict is Verdict.REPLACE else (before, desired, decision)
+
+
 async def _decided(attempt: Attempt, rtype: ResourceType, desired: Desired) -> Decision:
     """Return the decision, after the reads from the cloud that it depends on. Raises Superseded."""
     owned, record = attempt.owned, attempt.record
     if owned.aim.adopts(record):
         return Decision(Verdict.CREATE)
+    if owned.tools.programs.has_other_form(record, rtype):  # which cannot read its properties
+        return Decision(Verdict.REPLACE, "its type is no longer a placeholder, or is one now")
     before = owned.tools.programs.type_of(record)
     there = partial(attempt.context, rtype, Action.UPDATE, record.held.properties)
     if isinstance(rtype, NestedType) and not record.new and not await is_there(attempt):
@@ -159,6 +189,8 @@ async def _replace(
         if one.replaced_by is None:
             owned.memory.put(one.having(replaced_by=new.id), if_current=True)
     attempt.move_to(new)
+    if rtype.immediate:
+        return immediate.create(owned, new, desired, rtype)
     return await create(attempt, rtype, desired)
 
 
