@@ -7,6 +7,7 @@ cloud.
 
 import json
 import zlib
+from http.cookiejar import DefaultCookiePolicy
 from time import monotonic
 from typing import Any
 
@@ -123,11 +124,15 @@ class BoundedAdapter(ka_session.TCPKeepAliveAdapter):  # type: ignore[misc]
         return answer
 
 
-def bounded_session() -> requests.Session:
+def bounded_session(connections: int = 1) -> requests.Session:
     """Return a `requests` session for keystoneauth that limits the size and the duration of
     responses.
+
+    It keeps up to `connections` connections open, and no cookies, so several credentials and
+    threads may share it.
     """
     session = requests.Session()
+    session.cookies.set_policy(DefaultCookiePolicy(allowed_domains=[]))
     for scheme in ("http://", "https://"):
-        session.mount(scheme, BoundedAdapter())
+        session.mount(scheme, BoundedAdapter(pool_maxsize=connections))
     return session

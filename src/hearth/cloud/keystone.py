@@ -17,12 +17,14 @@ from types import MappingProxyType
 from typing import Any, TypeVar
 
 import keystoneauth1.exceptions as ka_errors
+import requests
 from keystoneauth1 import access
 from keystoneauth1 import session as ka_session
 from keystoneauth1.identity import v3
 from keystoneauth1.identity.access import AccessInfoPlugin
 
 from hearth.cloud.answers import bounded_session
+from hearth.cloud.catalogues import Catalogues
 from hearth.cloud.contract import Whoami
 from hearth.cloud.credential import (
     AppCredential,
@@ -67,8 +69,15 @@ class KeystoneSession:
         services: Mapping[str, Reach] = MappingProxyType({}),
         service_user: PasswordCredential | None = None,
         guard: Guard | None = None,
+        http: requests.Session | None = None,
+        catalogues: Catalogues | None = None,
     ) -> None:
+        """`http` is used instead of a session of its own, and `catalogues` shares catalogues with
+        other credentials.
+        """
         self.credential = credential
+        self._http = http
+        self._catalogues = catalogues or Catalogues()
         self._guard = guard  # the allowed addresses; None: all
         self._service_user = service_user
         self.region = region
@@ -172,6 +181,7 @@ class KeystoneSession:
             plugin.invalidate()
         found = plugin.get_access(self._session)
         _read_whole(found)
+        self._catalogues.share(found)
         self._access = found
 
     def _open(self) -> Any:
@@ -183,9 +193,12 @@ class KeystoneSession:
             self._authority.write(mine.ca_text)
             self._authority.flush()
             mine = replace(mine, ca_file=self._authority.name)
-        inner = bounded_session() if self._guard is None else self._guard.session()
+        inner = self._http
+        if inner is None:
+            inner = bounded_session() if self._guard is None else self._guard.session()
         session = ka_session.Session(session=inner, verify=mine.verify, cert=mine.cert, timeout=30)
-        weakref.finalize(session, inner.close)
+        if inner is not self._http:
+            weakref.finalize(session, inner.close)
         session.auth = self._plugin(session)
         return session
 

@@ -9,7 +9,9 @@ from ssl import SSLContext, create_default_context
 
 import aiohttp
 
+from hearth.cloud.answers import bounded_session
 from hearth.cloud.bound import Bound
+from hearth.cloud.catalogues import Catalogues
 from hearth.cloud.credential import Credential, ForeignCredential, PasswordCredential
 from hearth.cloud.fault import CloudFault
 from hearth.cloud.guard import Guard, Network
@@ -91,6 +93,8 @@ class CloudPool:
         self._per_project: dict[object, Bound] = {}
         self._http: aiohttp.ClientSession | None = None
         self._foreign_http: aiohttp.ClientSession | None = None
+        self._identity_http = bounded_session(self.config.auth_threads)
+        self._catalogues = Catalogues()
         self._guard = Guard(self.config.foreign_networks)
         self._contexts: Mapping[str, SSLContext | bool] = {}
 
@@ -121,6 +125,8 @@ class CloudPool:
             tls=config.tls,
             services=services,
             service_user=config.service_user,
+            http=self._identity_http,
+            catalogues=self._catalogues,
         )
         http = self._session()
         bounds = (self._all, self._bound(credential))
@@ -170,6 +176,7 @@ class CloudPool:
             if http is not None:
                 await http.close()
                 await asyncio.sleep(0)  # transports close in the next tick
+        self._identity_http.close()
         for threads in (self._threads, self._foreign_threads):
             threads.shutdown(wait=False, cancel_futures=True)
 

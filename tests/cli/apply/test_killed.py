@@ -38,7 +38,9 @@ def dev(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Dev]:
 
 
 def knobs(dev: Dev, method: str, path: str = "", body: Any = None) -> Any:
-    answer = requests.request(method, f"{dev.cloud_url}/devcloud/knobs{path}", json=body, timeout=30)
+    answer = requests.request(
+        method, f"{dev.cloud_url}/devcloud/knobs{path}", json=body, timeout=30
+    )
     assert answer.ok, answer.text
     return answer.json() if answer.text else None
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from hearth.cloud.contract import Body
 from hearth.cloud.fault import CloudFault
+from hearth.cloud.path import segment
 from hearth.model.span import Span
 from hearth.resources import capabilities
 from hearth.resources.base import (
@@ -283,14 +284,14 @@ class Pool(Revived, OctaviaResource):
     async def change_pool(self, ctx: ResourceContext) -> Made | None:
         """Change the fields of the pool."""
         fields = self.pool_fields(ctx, ctx.changed)
-        path = f"{POOLS}/{ctx.data['pool']}"
+        path = f"{POOLS}/{segment(ctx.data['pool'])}"
         await ctx.cloud.request(SERVICE, "PUT", path, json={"pool": fields}, idempotent=True)
         return None
 
     async def drop_monitor(self, ctx: ResourceContext) -> Made | None:
         """Delete the health monitor, if there is one."""
         if (found := (await self._pool(ctx)).get("healthmonitor_id")) is not None:
-            path = f"{MONITORS}/{found}"
+            path = f"{MONITORS}/{segment(found)}"
             await forgiving(ctx.cloud.request(SERVICE, "DELETE", path, idempotent=True))
         return None
 

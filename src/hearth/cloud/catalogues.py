@@ -1,0 +1,41 @@
+"""Service catalogues, of which equal ones are kept once: every token of a project has the same.
+
+A parsed catalogue takes some 45 kB, and a process may know thousands of tokens.
+"""
+
+import hashlib
+import threading
+from collections import OrderedDict
+from typing import Any
+
+import msgspec
+
+KEPT_MAX = 256
+
+
+class Catalogues:
+    """The catalogues that tokens have brought, at most KEPT_MAX different ones. Any thread may use
+    it.
+    """
+
+    def __init__(self) -> None:
+        self._known: OrderedDict[bytes, tuple[Any, Any]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def share(self, info: Any) -> None:
+        """Replace the catalogue of a token, an AccessInfoV3 of keystoneauth1, by an equal one that
+        is known.
+        """
+        token = info._data["token"]
+        if not token.get("catalog"):
+            return
+        key = hashlib.sha256(msgspec.json.encode(token["catalog"])).digest()
+        with self._lock:
+            known = self._known.get(key)
+            if known is None:
+                self._known[key] = token["catalog"], info.service_catalog
+                if len(self._known) > KEPT_MAX:
+                    self._known.popitem(last=False)
+                return
+            self._known.move_to_end(key)
+        token["catalog"], info._service_catalog = known
