@@ -184,6 +184,7 @@ class SignedQueueURL(ZaqarResource):
         "signature": Attr(None, "The signature itself."),
     }
     identified_by = IntentKey.OWN_ID
+    read_back = False
     known_by = NOTHING_MADE
 
     def create_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
