@@ -13,20 +13,23 @@ import json
 import sys
 import tempfile
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 from hearth.resources.registry import builtin_types
-from tests.drift.changes import Changer, NoPlace
+from tests.drift.changes import Changer, NoPlace, untried
 from tests.types.case import Start, Subject, subject
 from tests.types.cloud import Place, in_a_box
 from tests.types.story import Orchestration, Wrong
 
 AT_ONCE = 6
+ALONE = ("AWS::RDS::DBInstance",)  # its server gets the only network of the project
 DEPTH = 5
 DRIFTED = "drifted"
 WRONG_STATES = (DRIFTED, "missing")
@@ -41,6 +44,7 @@ class Findings:
     resources: int = 0
     compared: set[str] = field(default_factory=set)
     unchecked: dict[str, str] = field(default_factory=dict)
+    untried: dict[str, str] = field(default_factory=dict)
     changed: int = 0
     reported: int = 0  # of those that were changed
     more: int = 0  # reported, and not changed
@@ -84,12 +88,34 @@ def _start(place: Place, one: Subject, start: Start, heat: Orchestration, found:
         found.unchecked |= {n["property"]: n["reason"] for n in own["not_checkable"]}
         fresh = [n for n in own["compared"] if n not in found.compared]
         found.compared |= set(own["compared"])
-        _change(
-            Changer(place, one.kind, own["physical_resource_id"]), heat, path, one, fresh, found
-        )
+        found.untried |= {n: why for n in fresh if (why := untried(one.kind, n))}
+        changer = Changer(place, one.kind, given_of(start, one), idents(own, rows, start, one))
+        _change(changer, heat, path, one, [n for n in fresh if n not in found.untried], found)
     finally:
         with suppress(Wrong):
             heat.delete(path)
+
+
+def given_of(start: Start, one: Subject) -> Mapping[str, Any]:
+    """The properties in the template."""
+    template = start.template
+    if isinstance(template, str):
+        template = yaml.safe_load(template)
+    found: Mapping[str, Any] = template["resources"][one.resource].get("properties") or {}
+    return found
+
+
+def idents(
+    own: Mapping[str, Any], rows: Sequence[Mapping[str, Any]], start: Start, one: Subject
+) -> list[str]:
+    """The ids by which the embedded cloud may know the object."""
+    whole = own["physical_resource_id"]
+    found = [whole, whole.rpartition("/")[2], whole.partition(":")[0]]
+    project = given_of(start, one).get("project")
+    if isinstance(project, dict):  # its limits are known by its id
+        named = project["get_resource"]
+        found += [r["physical_resource_id"] for r in rows if r["resource_name"] == named]
+    return found
 
 
 def _change(
@@ -161,6 +187,7 @@ def as_json(all_found: Sequence[Findings]) -> dict[str, Any]:
         "resources": sum(f.resources for f in all_found),
         "properties_compared": sum(len(f.compared) for f in all_found),
         "properties_not_checkable": sum(len(f.unchecked) for f in all_found),
+        "properties_untried": sum(len(f.untried) for f in all_found),
         "changed": changed,
         "reported": reported,
         "more": more,
@@ -171,6 +198,7 @@ def as_json(all_found: Sequence[Findings]) -> dict[str, Any]:
             f.type_name: {
                 "compared": sorted(f.compared),
                 "not_checkable": dict(sorted(f.unchecked.items())),
+                "untried": dict(sorted(f.untried.items())),
                 "changed": f.changed,
                 "reported": f.reported,
                 "more": f.more,
@@ -181,10 +209,12 @@ def as_json(all_found: Sequence[Findings]) -> dict[str, Any]:
     }
 
 
-def examined(place: Place, names: Iterable[str], at_once: int = AT_ONCE) -> list[Findings]:
+def examined(place: Place, names: Sequence[str], at_once: int = AT_ONCE) -> list[Findings]:
     """The findings about these types, several at once."""
+    beside = [name for name in names if name not in ALONE]
     with ThreadPoolExecutor(at_once) as pool:
-        return list(pool.map(lambda name: examine(place, name), names))
+        found = list(pool.map(lambda name: examine(place, name), beside))
+    return [*found, *(examine(place, name) for name in names if name in ALONE)]
 
 
 def main() -> int:

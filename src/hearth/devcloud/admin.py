@@ -30,12 +30,15 @@ def handle(cloud: Cloud, method: str, target: str, raw: bytes) -> Reply:
         case "POST", ["ledger", "mark"]:
             cloud.store.ledger.mark()
             return Reply(200, {"seq": cloud.store.ledger.seq})
+        case "GET", ["objects"] if name := query.get("named", [""])[0]:
+            return Reply(200, {"objects": [_view(one) for one in _named(cloud, name)]})
+        case "GET", ["objects"] if table := query.get("table", [""])[0]:
+            shown = [_view(one) for one in cloud.store.table(table).values()]
+            return Reply(200, {"objects": shown})
         case "GET", ["objects"]:
             return Reply(200, {"objects": _alive(cloud)})
-        case "GET", ["objects", object_id]:
-            return Reply(200, {"objects": [_view(one) for one in _named(cloud, object_id)]})
-        case "PATCH", ["objects", object_id]:
-            return _tamper(cloud, object_id, raw)
+        case "PATCH", ["objects"]:
+            return _tamper(cloud, raw)
         case "DELETE", ["objects", object_id]:
             return _lose(cloud, object_id)
         case "GET", ["knobs"]:
@@ -79,7 +82,8 @@ def _lose(cloud: Cloud, object_id: str) -> Reply:
 
     The initial objects of the cloud cannot be removed.
     """
-    lost = _named(cloud, object_id)
+    there = (table.get(object_id) for table in cloud.store.tables.values())
+    lost = [thing for thing in there if thing is not None and not thing.seed]
     for thing in lost:
         cloud.store.remove(thing)
         loss.follow(cloud, thing)
@@ -87,29 +91,37 @@ def _lose(cloud: Cloud, object_id: str) -> Reply:
     return Reply(200, {"lost": [thing.table for thing in lost]})
 
 
-def _named(cloud: Cloud, object_id: str) -> list[Thing]:
-    """Return the objects with this id, except initial ones."""
-    there = (table.get(object_id) for table in cloud.store.tables.values())
-    return [thing for thing in there if thing is not None and not thing.seed]
+def _named(cloud: Cloud, name: str) -> list[Thing]:
+    """Return the objects with this id or name, also initial ones; of an id with slashes, the last
+    part is enough.
+    """
+    return [
+        thing
+        for table in cloud.store.tables.values()
+        for thing in table.values()
+        if name in (thing.id, thing.id.rpartition("/")[2], thing.body.get("name"))
+    ]
 
 
 def _view(thing: Thing) -> dict[str, Any]:
-    return {"table": thing.table, "body": thing.body, "hidden": thing.hidden}
+    return {"id": thing.id, "table": thing.table, "body": thing.body, "hidden": thing.hidden}
 
 
-def _tamper(cloud: Cloud, object_id: str, raw: bytes) -> Reply:
+def _tamper(cloud: Cloud, raw: bytes) -> Reply:
     """Set fields of an object without a call to its service and without its checks, as if somebody
     had changed it in the cloud.
 
-    The request body has the `table` of the object, and the new fields in `body` or `hidden`.
+    The request body has the `table` and the `id` of the object, and the new fields in `body` or
+    `hidden`.
     """
     wanted = msgspec.json.decode(raw)
-    changed = [one for one in _named(cloud, object_id) if one.table == wanted["table"]]
-    for thing in changed:
-        cloud.store.change(thing, **wanted.get("body", {}))
-        thing.hidden.update(wanted.get("hidden", {}))
-        cloud.store.changed = True
-    return Reply(200, {"changed": [_view(thing) for thing in changed]})
+    thing = cloud.store.table(wanted["table"]).get(wanted["id"])
+    if thing is None:
+        return Reply(404, {"error": f"there is no object {wanted['id']} in {wanted['table']}"})
+    cloud.store.change(thing, **wanted.get("body", {}))
+    thing.hidden.update(wanted.get("hidden", {}))
+    cloud.store.changed = True
+    return Reply(200, _view(thing))
 
 
 def _add(cloud: Cloud, raw: bytes) -> Reply:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from string import Formatter
 from typing import Any, ClassVar
 
 from hearth.cloud.contract import Body, Response
@@ -103,7 +104,6 @@ class CollectionResource(ResourceType):
     collection: ClassVar[Collection]
     not_sent: ClassVar[frozenset[str]] = frozenset()  # properties that are no fields of the object
     open_ended: ClassVar[frozenset[str]] = frozenset()  # maps and lists to which others add
-    filled_in: ClassVar[frozenset[str]] = frozenset()  # if empty, the service chooses the value
     shown_too: ClassVar[frozenset[str]] = frozenset()  # of those not sent: fields of the response
     renamed: ClassVar[Mapping[str, str]] = {}  # property → field; a.b is the entry b of a
     created_as: ClassVar[Mapping[str, str]] = {}  # the same where the create call has another field
@@ -406,7 +406,7 @@ class CollectionResource(ResourceType):
         See `observe`. `body` has no intent keys.
         """
         stored = {name: value for name, value in ctx.properties.items() if value is not None}
-        names = frozenset(name for name in stored if self._comparable(name, stored[name]))
+        names = frozenset(name for name in stored if self._comparable(name))
         sent = self.fields_of(ctx, stored, names)
         sent |= {name: self.as_sent(name, stored[name]) for name in names & self.shown_too}
         found = {}
@@ -415,6 +415,8 @@ class CollectionResource(ResourceType):
             place = field if field in body else self.created_as.get(field, field)
             if field in sent and place in body:
                 found[name] = self._observed(name, stored[name], sent[field], body[place])
+        in_path = (name for _, name, _, _ in Formatter().parse(self.collection.path) if name)
+        found |= {name: stored[name] for name in in_path if name in stored}  # it was found there
         specs = stored.get("value_specs")
         if specs and specs.keys() <= body.keys():
             shown = {key: body[key] for key in specs}
@@ -422,12 +424,10 @@ class CollectionResource(ResourceType):
             found["value_specs"] = observed_value(prop, specs, specs, shown)
         return found
 
-    def _comparable(self, name: str, stored: Any) -> bool:
+    def _comparable(self, name: str) -> bool:
         if name not in self.properties or name in self.unobserved or name == "value_specs":
             return False
-        if name in self.not_sent and name not in self.shown_too:
-            return False
-        return bool(stored) or name not in self.filled_in
+        return name not in self.not_sent or name in self.shown_too
 
     def _observed(self, name: str, stored: Any, sent: Any, shown: Any) -> Any:
         """Return the value of a property, of which the service got `sent` and shows `shown`."""

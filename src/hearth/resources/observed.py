@@ -130,7 +130,7 @@ def _same_items(prop: Prop, sent: Sequence[Any], shown: Sequence[Any]) -> bool:
 
 
 def _same_entries(prop: Prop, sent: Mapping[str, Any], shown: Mapping[str, Any]) -> bool:
-    """Return whether two maps have the same entries; null entries of `sent` are ignored."""
+    """Return whether two maps have the same entries; null for a declared entry means not given."""
     known = prop.entries
     if known is None and prop is not NO_PROP and shown.keys() - sent.keys():
         return False
@@ -140,7 +140,7 @@ def _same_entries(prop: Prop, sent: Mapping[str, Any], shown: Mapping[str, Any])
         _usual(props.get(name), value, shown.get(name))
         or same(props.get(name, fallback), value, shown.get(name))
         for name, value in sent.items()
-        if value is not None
+        if value is not None or known is None
     )
 
 

@@ -17,7 +17,7 @@ from hearth.engine.core.decide import EXTERNAL
 from hearth.engine.core.predict import reached
 from hearth.engine.core.record import Record
 from hearth.model.state import Action, Status
-from hearth.resources.base import Failed, ResourceContext, ResourceType
+from hearth.resources.base import NOTHING_MADE, Failed, ResourceContext, ResourceType
 from hearth.resources.capabilities import NestedType
 from hearth.service.caller import Caller
 from hearth.service.context import Beside, context_with
@@ -212,7 +212,8 @@ def _not_readable(record: Record, rtype: ResourceType) -> str | None:
         return NOT_CREATED if record.reason == "" else f"{NOT_CREATED}: {record.reason}"
     if record.leaving:
         return f"its delete failed: {record.reason}" if record.failed else "it is deleted"
-    return NOTHING_THERE if rtype.immediate else None
+    nothing = rtype.immediate or rtype.known_by == NOTHING_MADE
+    return NOTHING_THERE if nothing else None
 
 
 async def _exists(rtype: ResourceType, ctx: ResourceContext) -> bool:

@@ -94,6 +94,7 @@ class Pointer(ResourceType):
         found = {n: v for n, v in self.observed(ctx, body).items() if n in names}
         if self.target:
             found[self.target] = ctx.given(self.target) if now == aim else now
+            found[self.holder] = ctx.given(self.holder)  # its field was read
         return found
 
     async def show(self, ctx: ResourceContext) -> Mapping[str, Any] | None:
