@@ -220,3 +220,30 @@ def test_the_calls_do_not_grow_with_the_resources(api: Caller):
 
 def test_a_stack_that_is_not_there_is_refused(api: Caller):
     assert api.call("GET", "/stacks/nothing/drift").status_code == 404
+
+
+def test_converge_repairs_what_a_type_reads_in_the_words_of_another(api: Caller):
+    template = f"""{HOT}
+resources:
+  net: {{type: OS::Neutron::Net}}
+  subnet:
+    type: OS::Neutron::Subnet
+    properties: {{network: {{get_resource: net}}, cidr: 10.9.0.0/24}}
+  group: {{type: OS::Neutron::SecurityGroup}}
+  card:
+    type: AWS::EC2::NetworkInterface
+    properties: {{SubnetId: {{get_resource: subnet}}, GroupSet: [{{get_resource: group}}]}}
+"""
+    path = api.create("translated", template)
+    found = rows(api, path)
+    card, group = found["card"], found["group"]["physical_resource_id"]
+    assert (card["state"], card["compared"]) == ("in sync", ["GroupSet", "SubnetId"])
+    tamper(api, card["physical_resource_id"], "network.ports", security_groups=[])
+    assert rows(api, path)["card"]["differences"] == [
+        {"property": "GroupSet", "want": [group], "have": []}
+    ]
+    api.call("PATCH", path, {"converge": True})
+    api.until(path, "UPDATE_COMPLETE")
+    assert drift(api, path)["state"] == "in sync"
+    api.call("DELETE", path)
+    api.until(path, "DELETE_COMPLETE")

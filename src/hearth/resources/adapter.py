@@ -57,8 +57,15 @@ class AdapterType(ResourceType):
         after = self._complete(ctx, ctx.properties)
         before = self._complete(ctx, ctx.before) if ctx.before else {}
         names = {*after, *before} if ctx.before else ()
-        changed = frozenset(name for name in names if after.get(name) != before.get(name))
-        return replace(ctx, kind=self.other, properties=after, before=before, changed=changed)
+        changed = {name for name in names if after.get(name) != before.get(name)}
+        if ctx.changed:  # the values may be the same, and the object has others
+            determined = self._determined(ctx)
+            for name in ctx.changed:
+                theirs = determined.get(name, set())
+                changed |= set() if theirs & changed else theirs
+        return replace(
+            ctx, kind=self.other, properties=after, before=before, changed=frozenset(changed)
+        )
 
     def _complete(self, ctx: ResourceContext, properties: Mapping[str, Any]) -> dict[str, Any]:
         usual = {n: p.default for n, p in self.other.properties.items() if p.has_default}

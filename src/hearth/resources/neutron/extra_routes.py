@@ -182,7 +182,8 @@ class ExtraRouteSet(RoutesOfRouter):
         """Remove routes that are no longer desired and add new ones. Can be repeated."""
         before, wanted = self.routes(ctx.before), self.routes(ctx.properties)
         await self.put(ctx, "remove_extraroutes", [r for r in before if not among(r, wanted)])
-        await self.put(ctx, "add_extraroutes", [r for r in wanted if not among(r, before)])
+        present = await self.present(ctx)
+        await self.put(ctx, "add_extraroutes", [r for r in wanted if not among(r, present)])
         return Made(body=await self.show(ctx))
 
 
