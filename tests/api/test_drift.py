@@ -218,6 +218,29 @@ def test_the_calls_do_not_grow_with_the_resources(api: Caller):
     assert calls_for(api, 20) == calls_for(api, 200) <= 4
 
 
+def test_a_name_equals_the_id_that_it_stands_for(api: Caller):
+    with api.dev.sdk("hearth-admin") as admin:
+        kinds = [admin.block_storage.create_type(name=f"drift-{n}") for n in ("fast", "slow")]
+    template = f"""{HOT}
+resources:
+  disk: {{type: OS::Cinder::Volume, properties: {{size: 1, volume_type: {kinds[0].id}}}}}
+"""
+    path = api.create("by-id", template)
+    (disk,) = rows(api, path).values()
+    assert "volume_type" in disk["compared"]  # the service shows the name
+    assert disk["state"] == "in sync"
+    tamper(api, disk["physical_resource_id"], "volume.volumes", volume_type="drift-slow")
+    (disk,) = rows(api, path).values()
+    assert disk["differences"] == [
+        {"property": "volume_type", "want": kinds[0].id, "have": "drift-slow"}
+    ]
+    api.call("DELETE", path)
+    api.until(path, "DELETE_COMPLETE")
+    with api.dev.sdk("hearth-admin") as admin:
+        for kind in kinds:
+            admin.block_storage.delete_type(kind)
+
+
 def test_a_stack_that_is_not_there_is_refused(api: Caller):
     assert api.call("GET", "/stacks/nothing/drift").status_code == 404
 

@@ -46,7 +46,9 @@ def compared(
         cloud=lambda caller: SimpleNamespace(endpoint=endpoint or there),
         programs=SimpleNamespace(type_of=lambda record: rtype),
     )
-    monkeypatch.setattr(use, "context_with", lambda *given: SimpleNamespace())
+    monkeypatch.setattr(
+        use, "context_with", lambda *given: SimpleNamespace(properties=one.held.properties)
+    )
     if rtype is not None:
         monkeypatch.setattr(type(rtype), "observe", observe)
     (only,) = asyncio.run(use.drift(services, SimpleNamespace(), SimpleNamespace(), depth=0))
@@ -73,7 +75,7 @@ def test_an_answer_that_cannot_be_read_is_told(monkeypatch: pytest.MonkeyPatch):
 
     found = compared(monkeypatch, record(), odd)
     assert found.state is State.NOT_CHECKABLE
-    assert "cannot be read: KeyError('volume')" in str(found.reason)
+    assert found.reason == "the answer of the service cannot be read (KeyError)"
 
 
 def test_not_found_means_missing_only_if_the_service_is_there(monkeypatch: pytest.MonkeyPatch):

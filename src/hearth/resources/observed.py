@@ -36,7 +36,7 @@ def same(prop: Prop, sent: Any, shown: Any) -> bool:
         return True
     match sent:
         case bool():
-            return _plain(shown) in (sent, int(sent)) and shown is not None
+            return _plain(shown) in (sent, int(sent)) or (not sent and _empty(shown))
         case int() | float():
             return not isinstance(shown, bool) and _number(shown or 0) == sent
         case str():

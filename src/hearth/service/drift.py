@@ -19,6 +19,8 @@ from hearth.engine.core.record import Record
 from hearth.model.state import Action, Status
 from hearth.resources.base import NOTHING_MADE, Failed, ResourceContext, ResourceType
 from hearth.resources.capabilities import NestedType
+from hearth.resources.lookup import Names
+from hearth.resources.read_back import read_back
 from hearth.service.caller import Caller
 from hearth.service.context import Beside, context_with
 from hearth.service.services import Services
@@ -113,7 +115,8 @@ async def drift(services: Services, caller: Caller, row: StackRow, *, depth: int
     """
     found = await services.store.read(lambda tx: _resources(tx, row, depth))
     cloud = services.cloud(caller)
-    tasks = [asyncio.create_task(_compared(services, cloud, one)) for one in found]
+    names = Names(cloud)
+    tasks = [asyncio.create_task(_compared(services, cloud, names, one)) for one in found]
     if tasks:
         await asyncio.wait(tasks, timeout=DRIFT_S)
     for task in tasks:
@@ -122,7 +125,7 @@ async def drift(services: Services, caller: Caller, row: StackRow, *, depth: int
     result = []
     for one, answer in zip(found, answers, strict=True):
         if isinstance(answer, asyncio.CancelledError):
-            result.append(_unchecked(services, one, NO_TIME))
+            result.append(_unchecked(one, NO_TIME))
         elif isinstance(answer, BaseException):
             raise answer
         else:
@@ -169,39 +172,40 @@ def _gets_secrets(tx: Tx, row: StackRow) -> bool:
     return False
 
 
-async def _compared(services: Services, cloud: Cloud, one: _Resource) -> Drift:
+async def _compared(services: Services, cloud: Cloud, names: Names, one: _Resource) -> Drift:
     """Compare one resource with its object."""
     record = one.record
     rtype = services.programs.type_of(record)
     if rtype is None:
-        return _unchecked(services, one, NO_TYPE)
+        return _unchecked(one, NO_TYPE)
     if (reason := _not_readable(record, rtype)) is not None:
-        return _unchecked(services, one, reason)
+        return _unchecked(one, reason)
     if isinstance(rtype, NestedType):
-        return _unchecked(services, one, NESTED) if one.inner else _missing(one, NO_STACK)
+        return _unchecked(one, NESTED) if one.inner else _missing(one, NO_STACK)
     if record.physical_id is None:
-        return _unchecked(services, one, NOTHING_THERE)
+        return _unchecked(one, NOTHING_THERE)
     ctx = context_with(services, one.stack, record, rtype, cloud, one.beside)
     try:
         if EXTERNAL in record.held.parts:
             there = await _exists(rtype, ctx)
-            return _unchecked(services, one, OUTSIDE) if there else _missing(one)
-        observed = await rtype.observe(ctx)
+            return _unchecked(one, OUTSIDE) if there else _missing(one)
+        observed = await read_back(rtype, ctx, names)
         if observed is None:
             return _missing(one)
         if not rtype.reads_back():
             if not rtype.handles(Action.CHECK):
-                return _unchecked(services, one, NO_READING)
+                return _unchecked(one, NO_READING)
             if not await _exists(rtype, ctx):
                 return _missing(one)
         return _result(rtype, one, observed)
     except CloudFault as fault:
         if fault.not_found and await _has_service(cloud, rtype):
             return _missing(one)
-        return _unchecked(services, one, str(fault))
+        return _unchecked(one, str(fault))
     except (LookupError, ValueError, TypeError, AttributeError, NotImplementedError) as problem:
-        log.warning("drift of %s (%s) cannot be read: %r", record.name, record.type, problem)
-        return _unchecked(services, one, f"the service's answer cannot be read: {problem!r}")
+        why = type(problem).__name__  # its text may contain a hidden value
+        log.warning("drift of %s (%s) cannot be read: %s", record.name, record.type, why)
+        return _unchecked(one, f"the answer of the service cannot be read ({why})")
 
 
 def _not_readable(record: Record, rtype: ResourceType) -> str | None:
@@ -285,7 +289,7 @@ def _missing(one: _Resource, reason: str = GONE) -> Drift:
     return Drift(one.stack, one.record, one.parent_resource, State.MISSING, reason)
 
 
-def _unchecked(services: Services, one: _Resource, reason: str) -> Drift:
+def _unchecked(one: _Resource, reason: str) -> Drift:
     """Return the result for a resource that was not compared, for this reason."""
     return Drift(
         one.stack,

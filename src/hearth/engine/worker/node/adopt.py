@@ -21,6 +21,7 @@ from hearth.model.problem import Rejected
 from hearth.model.state import Action, Status
 from hearth.resources.base import ResourceContext, ResourceType
 from hearth.resources.capabilities import NestedType
+from hearth.resources.read_back import read_back
 from hearth.store.texts import get_revision
 
 log = logging.getLogger(__name__)
@@ -104,7 +105,7 @@ async def _shown(
     while ctx.physical_id is not None:
         looks += 1
         try:
-            return updatable(rtype, await rtype.observe(ctx))
+            return updatable(rtype, await read_back(rtype, ctx))
         except CloudFault as fault:
             if fault.not_found:
                 return None
@@ -123,7 +124,7 @@ async def observed(rtype: ResourceType, ctx: ResourceContext) -> Mapping[str, An
     if ctx.physical_id is None:
         return {} if rtype.immediate else None
     try:
-        return updatable(rtype, await rtype.observe(ctx))
+        return updatable(rtype, await read_back(rtype, ctx))
     except CloudFault as fault:
         if fault.not_found:
             return None
