@@ -25,7 +25,7 @@ HEAT_AGENTS := .guests/heat_agents-13.0.0.tar.gz
 # the tests start many processes: compiled once, each loads itself in half the time
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: install locks demo dev test check check-static facts types guests image real-cloud sim explore mutations crash crash-types faults faults-in-detail soak fuzz bombs hostile walk compare functional tempest keystone dashboard peers bench docs pictures changelog wheel deb clean
+.PHONY: install locks demo dev test check check-static drift facts types guests image real-cloud sim explore mutations crash crash-types faults faults-in-detail soak fuzz bombs hostile walk compare functional tempest keystone dashboard peers bench docs pictures changelog wheel deb clean
 
 # each of the three installs is a part of the next: what Hearth needs, the clients, all for development
 install: $(STAMP)
@@ -85,6 +85,10 @@ check-static: install
 # every type against the recorded declarations of Heat
 facts: install
 	@$(BIN)/python -m tests.resources.facts
+
+# every type: changes in the embedded cloud, property by property
+drift: install
+	@$(BIN)/python -m tests.drift.run --json tests/drift/result.json
 
 # every type in generated templates: on the cloud in a box, or on one of your clouds.yaml
 types: install

@@ -57,9 +57,8 @@ def test_a_mark_is_no_difference_from_what_was_asked_for(kind, monkeypatch):
     """Where the text given was empty, a converging update compares with what the service shows."""
     field = kind.collection.key_field
 
-    ctx = SimpleNamespace(
-        properties={n: "" for n in kind.properties if kind.renamed.get(n, n) == field}
-    )
+    empty = {n: "" for n in kind.properties if kind.renamed.get(n, n) == field}
+    ctx = SimpleNamespace(properties=empty, given=empty.get, physical_name="")
 
     async def show(_, ctx):
         return {field: OWN}

@@ -106,6 +106,7 @@ def _reading(ground: Ground) -> Iterator[Step]:
         ("stack_output_list", "output_list"),
         ("stack_export", "stack_export"),
         ("stack_revisions", None),
+        ("stack_drift", None),
         ("event_index_stack", "event_list"),
         ("resource_index", "resource_list"),
     ):

@@ -15,6 +15,7 @@ from hearth.devcloud.guest.server import CLUSTERS
 from hearth.devcloud.http import Cloud, Refusal, Reply
 from hearth.devcloud.knobs import SWITCHES, BadRule
 from hearth.devcloud.neutron import loss
+from hearth.devcloud.store import Thing
 from hearth.devcloud.trove import clusters
 
 
@@ -29,8 +30,15 @@ def handle(cloud: Cloud, method: str, target: str, raw: bytes) -> Reply:
         case "POST", ["ledger", "mark"]:
             cloud.store.ledger.mark()
             return Reply(200, {"seq": cloud.store.ledger.seq})
+        case "GET", ["objects"] if name := query.get("named", [""])[0]:
+            return Reply(200, {"objects": [_view(one) for one in _named(cloud, name)]})
+        case "GET", ["objects"] if table := query.get("table", [""])[0]:
+            shown = [_view(one) for one in cloud.store.table(table).values()]
+            return Reply(200, {"objects": shown})
         case "GET", ["objects"]:
             return Reply(200, {"objects": _alive(cloud)})
+        case "PATCH", ["objects"]:
+            return _tamper(cloud, raw)
         case "DELETE", ["objects", object_id]:
             return _lose(cloud, object_id)
         case "GET", ["knobs"]:
@@ -81,6 +89,39 @@ def _lose(cloud: Cloud, object_id: str) -> Reply:
         loss.follow(cloud, thing)
         clusters.follow_loss(cloud, thing)
     return Reply(200, {"lost": [thing.table for thing in lost]})
+
+
+def _named(cloud: Cloud, name: str) -> list[Thing]:
+    """Return the objects with this id or name, also initial ones; of an id with slashes, the last
+    part is enough.
+    """
+    return [
+        thing
+        for table in cloud.store.tables.values()
+        for thing in table.values()
+        if name in (thing.id, thing.id.rpartition("/")[2], thing.body.get("name"))
+    ]
+
+
+def _view(thing: Thing) -> dict[str, Any]:
+    return {"id": thing.id, "table": thing.table, "body": thing.body, "hidden": thing.hidden}
+
+
+def _tamper(cloud: Cloud, raw: bytes) -> Reply:
+    """Set fields of an object without a call to its service and without its checks, as if somebody
+    had changed it in the cloud.
+
+    The request body has the `table` and the `id` of the object, and the new fields in `body` or
+    `hidden`.
+    """
+    wanted = msgspec.json.decode(raw)
+    thing = cloud.store.table(wanted["table"]).get(wanted["id"])
+    if thing is None:
+        return Reply(404, {"error": f"there is no object {wanted['id']} in {wanted['table']}"})
+    cloud.store.change(thing, **wanted.get("body", {}))
+    thing.hidden.update(wanted.get("hidden", {}))
+    cloud.store.changed = True
+    return Reply(200, _view(thing))
 
 
 def _add(cloud: Cloud, raw: bytes) -> Reply:

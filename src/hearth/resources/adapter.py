@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, TypeVar
@@ -56,8 +57,15 @@ class AdapterType(ResourceType):
         after = self._complete(ctx, ctx.properties)
         before = self._complete(ctx, ctx.before) if ctx.before else {}
         names = {*after, *before} if ctx.before else ()
-        changed = frozenset(name for name in names if after.get(name) != before.get(name))
-        return replace(ctx, kind=self.other, properties=after, before=before, changed=changed)
+        changed = {name for name in names if after.get(name) != before.get(name)}
+        if ctx.changed:  # the values may be the same, and the object has others
+            determined = self._determined(ctx)
+            for name in ctx.changed:
+                theirs = determined.get(name, set())
+                changed |= set() if theirs & changed else theirs
+        return replace(
+            ctx, kind=self.other, properties=after, before=before, changed=frozenset(changed)
+        )
 
     def _complete(self, ctx: ResourceContext, properties: Mapping[str, Any]) -> dict[str, Any]:
         usual = {n: p.default for n, p in self.other.properties.items() if p.has_default}
@@ -123,12 +131,40 @@ class AdapterType(ResourceType):
         return await self.other.replace_failed(self.other_context(ctx))
 
     async def observe(self, ctx: ResourceContext) -> Mapping[str, Any] | None:
-        """Return an empty map if the object exists, or None if it is gone.
+        """Return the current values of those properties that determine properties of the type
+        `other` alone; None if the object is gone.
 
-        Properties are not compared with the cloud, because they exist only in this type's
-        vocabulary.
+        The value of a property that differs is in the words of the type `other`.
         """
-        return None if await self.other.observe(await self.seen(ctx)) is None else {}
+        inner = await self.seen(ctx)
+        there = await self.other.observe(inner)
+        if there is None:
+            return None
+        found = {}
+        for name, theirs in self._determined(ctx).items():
+            if theirs and theirs <= there.keys():
+                changed = {n: there[n] for n in theirs if there[n] != inner.properties.get(n)}
+                whole = next(iter(changed.values())) if len(changed) == 1 else changed
+                found[name] = whole if changed else ctx.properties[name]
+        return found
+
+    def _determined(self, ctx: ResourceContext) -> dict[str, set[str]]:
+        """Return for each property which properties of the type `other` it determines alone.
+
+        A property that shares one with another property has none.
+        """
+        given = {n: v for n, v in ctx.properties.items() if v is not None}
+        whole = self._complete(ctx, given)
+        found: dict[str, set[str]] = {}
+        for name in given:
+            less = self._complete(ctx, {**given, name: None})
+            names = whole.keys() | less.keys()
+            found[name] = {one for one in names if whole.get(one) != less.get(one)}
+        counts = Counter(one for names in found.values() for one in names)
+        return {
+            name: names if all(counts[one] == 1 for one in names) else set()
+            for name, names in found.items()
+        }
 
     async def show(self, ctx: ResourceContext) -> Mapping[str, Any] | None:
         return await self.other.show(await self.seen(ctx))

@@ -27,6 +27,7 @@ from hearth.resources.context import (
     Users,
 )
 from hearth.resources.mark import unmarked
+from hearth.resources.observed import observed_value
 from hearth.resources.translate import move, renamed_among
 from hearth.schema import Attr, Prop, Relation, Rule, Support, ValueKind, Violation, broken
 from hearth.template import walk
@@ -81,6 +82,13 @@ class Before(Protocol):
 OF_USERS = frozenset({"user_id", "password", "access_key", "secret_key"})
 """The keys in a record's private data that hold the user which the resource created for itself."""
 
+WRITE_ONLY = frozenset(
+    {"admin_pass", "password", "payload", "personality", "private_key", "psk", "user_data"}
+)
+"""Names of properties whose values no service shows."""
+FOR_HEARTH = "only Hearth uses it; the cloud has no such property"
+FOR_CREATE = "it matters only while the object is created"
+NOT_SHOWN = "the service does not show it in a form that can be compared"
 NOTHING_MADE = "none, because it creates nothing in the cloud"
 
 
@@ -125,6 +133,8 @@ class ResourceType:
     replaced_for: ClassVar[Mapping[str, str]] = {}  # property → why a change of it replaces
     comes_after: ClassVar[Sequence[Before]] = ()  # rules for dependencies without a reference
     member_property: ClassVar[str | None] = None  # the property that defines a group's members
+    unobserved: ClassVar[Mapping[str, str]] = {}  # property → why its real value is not compared
+    read_back: ClassVar[bool] = True  # whether `show` shows an object that the resource stands for
     refers_to: ClassVar[Sequence[str]] = ()  # properties that must name a resource of the stack
     substitute: str | None = None  # an update may change to this type without a replacement
     service: str | None = None  # if the service catalogue lacks it, the type is unavailable
@@ -225,11 +235,43 @@ class ResourceType:
         return properties
 
     async def observe(self, ctx: ResourceContext) -> Mapping[str, Any] | None:
-        """Return the current properties of the object, or None if the object is gone.
+        """Return the current values of the object's properties, or None if the object is gone.
 
-        Properties that the service does not return are left out.
+        Only properties with a stored value are returned, and only those whose values can be
+        compared. A value that means the same as the stored value is returned as stored. The engine
+        ignores properties that cannot be updated. Raises CloudFault.
         """
-        return {}
+        if not self.reads_back() or type(self).show is ResourceType.show:
+            return {}
+        body = await self.show(ctx)
+        return None if body is None else self.observed(ctx, unmarked(body))
+
+    def observed(self, ctx: ResourceContext, body: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return the values of those properties that a response body shows under their own names.
+
+        See `observe`. `body` has no intent keys.
+        """
+        return {
+            name: observed_value(prop, stored, self.as_sent(name, stored), body[name])
+            for name, prop in self.properties.items()
+            if (stored := ctx.properties.get(name)) is not None
+            and name in body
+            and name not in self.unobserved
+        }
+
+    def reads_back(self) -> bool:
+        """Return whether `observe` reads the object."""
+        methods = (type(self).observe, type(self).show)
+        own = methods != (ResourceType.observe, ResourceType.show)
+        return self.read_back and own
+
+    def unobserved_reason(self, name: str) -> str:
+        """Return why `observe` does not return the property `name`."""
+        if name in self.unobserved:
+            return self.unobserved[name]
+        if name in WRITE_ONLY or name in self.hidden_properties:
+            return "write-only: the service never shows it"
+        return NOT_SHOWN
 
     def adopt_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
         return ()

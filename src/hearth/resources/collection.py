@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from string import Formatter
 from typing import Any, ClassVar
 
 from hearth.cloud.contract import Body, Response
@@ -28,9 +29,10 @@ from hearth.resources.base import (
     ResourceType,
     Step,
 )
-from hearth.resources.mark import mark, unmarked
+from hearth.resources.mark import mark
+from hearth.resources.observed import in_own_words, observed_value, within
 from hearth.resources.parts import Call, Part
-from hearth.schema import Prop, ValueKind
+from hearth.schema import Prop
 
 POLL_S = 2.0
 
@@ -101,6 +103,8 @@ class CollectionResource(ResourceType):
 
     collection: ClassVar[Collection]
     not_sent: ClassVar[frozenset[str]] = frozenset()  # properties that are no fields of the object
+    open_ended: ClassVar[frozenset[str]] = frozenset()  # maps and lists to which others add
+    shown_too: ClassVar[frozenset[str]] = frozenset()  # of those not sent: fields of the response
     renamed: ClassVar[Mapping[str, str]] = {}  # property → field; a.b is the entry b of a
     created_as: ClassVar[Mapping[str, str]] = {}  # the same where the create call has another field
     null_for: ClassVar[Mapping[str, Any]] = {}  # property → the value that is null in the service
@@ -396,33 +400,43 @@ class CollectionResource(ResourceType):
         """Return the last segment of the object's path, before percent-encoding."""
         return physical_id
 
-    async def observe(self, ctx: ResourceContext) -> Mapping[str, Any] | None:
-        """Fetch the object; return its current property values, as far as they can be compared.
-
-        These are text, boolean and integer properties that can be updated.
-        """
-        return self.observed(ctx, unmarked(await self.show(ctx) or {}))
-
     def observed(self, ctx: ResourceContext, body: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return the comparable property values in `body`: text, boolean and integer ones that can
-        be updated.
+        """Return the values of those properties whose fields are sent, and which the body shows.
+
+        See `observe`. `body` has no intent keys.
         """
+        stored = {name: value for name, value in ctx.properties.items() if value is not None}
+        names = frozenset(name for name in stored if self._comparable(name))
+        sent = self.fields_of(ctx, stored, names)
+        sent |= {name: self.as_sent(name, stored[name]) for name in names & self.shown_too}
         found = {}
-        for name, prop in self.properties.items():
+        for name in sorted(names):
             field = self.renamed.get(name, name)
-            simple = prop.update_allowed and prop.kind in (
-                ValueKind.STRING,
-                ValueKind.BOOLEAN,
-                ValueKind.INTEGER,
-            )
-            stored = ctx.properties.get(name)
-            same_words = field in body and not isinstance(body[field], dict | list)
-            if simple and same_words and name not in self.not_sent and stored is not None:
-                shown = body[field]
-                if shown is None:
-                    shown = self.null_for.get(name)
-                found[name] = _alike(shown, stored)
+            place = field if field in body else self.created_as.get(field, field)
+            if field in sent and place in body:
+                found[name] = self._observed(name, stored[name], sent[field], body[place])
+        in_path = (name for _, name, _, _ in Formatter().parse(self.collection.path) if name)
+        found |= {name: stored[name] for name in in_path if name in stored}  # it was found there
+        specs = stored.get("value_specs")
+        if specs and specs.keys() <= body.keys():
+            shown = {key: body[key] for key in specs}
+            prop = self.properties["value_specs"]
+            found["value_specs"] = observed_value(prop, specs, specs, shown)
         return found
+
+    def _comparable(self, name: str) -> bool:
+        if name not in self.properties or name in self.unobserved or name == "value_specs":
+            return False
+        return name not in self.not_sent or name in self.shown_too
+
+    def _observed(self, name: str, stored: Any, sent: Any, shown: Any) -> Any:
+        """Return the value of a property, of which the service got `sent` and shows `shown`."""
+        prop, null = self.properties[name], self.null_for.get(name)
+        wanted, there = (in_own_words(prop, one, name, self.renamed) for one in (sent, shown))
+        if name in self.open_ended:
+            there = within(wanted, there)
+        wanted, there = (null if one is None else one for one in (wanted, there))
+        return observed_value(prop, stored, wanted, there)
 
     def key_in_words(self) -> str:
         field = self.collection.key_field
@@ -474,14 +488,3 @@ async def forgiving(call: Any) -> None:
     except CloudFault as fault:
         if not fault.not_found:
             raise
-
-
-def _alike(shown: Any, stored: Any) -> Any:
-    """Convert the value `shown` by the service to the type of the stored value.
-
-    Some services return numbers as text or text as numbers.
-    """
-    if isinstance(shown, int) and isinstance(stored, str):
-        return str(shown)
-    digits = isinstance(shown, str) and shown.lstrip("-").isdecimal()
-    return int(shown) if digits and isinstance(stored, int) else shown

@@ -103,7 +103,8 @@ class QuotaSet(ResourceType):
 
     async def observe(self, ctx: ResourceContext) -> Mapping[str, Any] | None:
         now = await self.show(ctx) or {}
-        return {name: now[name] for name in named(ctx.properties) if name in now}
+        found = {name: now[name] for name in named(ctx.properties) if name in now}
+        return {**found, "project": ctx.given("project")}
 
     async def call(
         self, ctx: ResourceContext, method: str, suffix: str = "", json: Any = None

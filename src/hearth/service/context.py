@@ -1,8 +1,10 @@
 """The context that a resource type gets outside of operations, for attributes and signals."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
+from hearth.cloud.contract import Cloud
 from hearth.engine.core.naming import physical_name
 from hearth.engine.core.record import Record
 from hearth.engine.deployments import StackDeployments
@@ -15,6 +17,15 @@ from hearth.store import claim, reads
 from hearth.store.credentials import StackCredential
 from hearth.store.database import Tx
 from hearth.store.rows import StackRow
+
+
+@dataclass(frozen=True)
+class Beside:
+    """What is stored beside a record: private data, metadata, and the stack's domain project."""
+
+    data: Mapping[str, str]
+    metadata: Any
+    user_project_id: str | None
 
 
 async def context_of(
@@ -31,15 +42,28 @@ async def context_of(
     Its cloud uses the caller's token; if `as_stack` is true, it uses the stack's credential.
     """
 
-    def look(tx: Tx) -> tuple[StackCredential | None, dict[str, str], Any, str | None]:
+    def look(tx: Tx) -> tuple[StackCredential | None, Beside]:
         _, data, metadata = reads.data_of(tx, record.id)
         credential = reads.credential_of(tx, row) if as_stack else None
         # a caller that sees a user of the stack's project may see the project, too
-        return credential, data, metadata, row.user_project_id or reads.user_project(tx, row.id)
+        project_id = row.user_project_id or reads.user_project(tx, row.id)
+        return credential, Beside(data, metadata, project_id)
 
-    credential, data, metadata, project_id = await services.store.read(look)
-    row = row.having(user_project_id=project_id)
+    credential, beside = await services.store.read(look)
     cloud = services.clouds.of(row, credential) if as_stack else services.cloud(caller)
+    return context_with(services, row, record, rtype, cloud, beside)
+
+
+def context_with(
+    services: Services,
+    row: StackRow,
+    record: Record,
+    rtype: ResourceType,
+    cloud: Cloud,
+    beside: Beside,
+) -> ResourceContext:
+    """Return the context of a record with these stored values and this cloud."""
+    row = row.having(user_project_id=beside.user_project_id)
 
     async def metadata_of(reference: str) -> Mapping[str, Any]:
         return await services.store.read(lambda tx: _metadata_of(tx, row, reference))
@@ -62,8 +86,8 @@ async def context_of(
         properties=record.held.properties,
         cloud=cloud,
         before=record.held.properties,
-        data=data,
-        metadata=metadata,
+        data=beside.data,
+        metadata=beside.metadata,
         now=now,
         started_at=now,
         secret=lambda: services.store.sealer.fingerprint(["secret", record.id]),

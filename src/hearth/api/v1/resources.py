@@ -1,5 +1,6 @@
 """Handlers of the routes for resources of a stack, and for signals to them."""
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
 from starlette.requests import Request
@@ -9,6 +10,7 @@ from hearth.api.answer import JSONResponse
 from hearth.api.v1 import parse, queries, view
 from hearth.api.v1.context import caller_of, services_of, stack_of
 from hearth.engine.core.record import Record
+from hearth.service import drift as compare
 from hearth.service import health
 from hearth.service import resources as use
 from hearth.service.signal import signal
@@ -63,6 +65,22 @@ def _view(request: Request, one: use.Shown) -> view.Body:
     if one.waiting is not None:
         body["waiting"] = one.waiting.as_json()
     return body
+
+
+async def drift(request: Request) -> Response:
+    """Compare the resources of a stack with the real objects in the cloud, on request with those of
+    nested stacks. Nothing is changed.
+    """
+    row = await stack_of(request)
+    depth = min(parse.number(request, queries.DEPTH) or 0, DEPTH_MAX)
+    found = await compare.drift(services_of(request), caller_of(request), row, depth=depth)
+    counts = Counter(one.state for one in found)
+    body = {
+        "state": compare.together(counts),
+        "counts": {one.value: counts[one] for one in compare.State},
+        "resources": [view.drift(one) for one in found],
+    }
+    return JSONResponse({"drift": body})
 
 
 async def show(request: Request) -> Response:

@@ -212,6 +212,10 @@ RESOURCES = [
         wrapped("resources", several(ref("Resource"))), query=queries.RESOURCES,
     ),
     Endpoint(
+        "stack_drift", "GET", STACK + "/drift", "stacks:show", resources.drift, shapes.DRIFT,
+        query=(queries.DEPTH,), beside=True,
+    ),
+    Endpoint(
         "resource_show", "GET", RESOURCE, "resource:show", resources.show,
         wrapped("resource", ref("DetailedResource")), query=(queries.WITH_ATTR,), guest=True,
     ),

@@ -305,6 +305,33 @@ VALIDATED = exact(
         "Findings": several(FREE),
     },
 )
+DRIFT_STATE: Shape = {"enum": ["in sync", "drifted", "missing", "not checkable"]}
+DRIFT = wrapped(
+    "drift",
+    exact(
+        {
+            "state": DRIFT_STATE,
+            "counts": each(COUNT),
+            "resources": several(
+                exact(
+                    {
+                        "resource_name": TEXT,
+                        "resource_type": TEXT,
+                        "physical_resource_id": TEXT,
+                        "stack_name": TEXT,
+                        "stack_id": TEXT,
+                        "parent_resource": MAYBE_TEXT,
+                        "state": DRIFT_STATE,
+                        "reason": MAYBE_TEXT,
+                        "differences": several(exact({"property": TEXT, "want": ANY, "have": ANY})),
+                        "compared": several(TEXT),
+                        "not_checkable": several(exact({"property": TEXT, "reason": TEXT})),
+                    }
+                )
+            ),
+        }
+    ),
+)
 TYPE_LIST = wrapped(
     "resource_types",
     {

@@ -93,7 +93,7 @@ def new_subnet(
     body = {
         "id": subnet_id,
         "name": values["name"],
-        **owned(network.project_id),
+        **owned(values["tenant_id"] or network.project_id),
         "network_id": network.id,
         "ip_version": net.version,
         "subnetpool_id": values["subnetpool_id"],
@@ -112,7 +112,7 @@ def new_subnet(
     }
     shape.check(net, body)
     _put_on(cloud, network, body, values["segment_id"])
-    thing = Thing(subnet_id, SUBNETS.table, network.project_id, body, seed=seed)
+    thing = Thing(subnet_id, SUBNETS.table, body["project_id"], body, seed=seed)
     cloud.store.insert(thing)
     network.body["subnets"].append(subnet_id)
     touch(cloud, network)
@@ -168,7 +168,8 @@ class _Subnets(Rest):
     def make(self, call: Call, project_id: str, values: Body) -> Thing:
         network = networks.find(call, values["network_id"])
         networks.owned_by_caller(call, network, "create_subnet on")
-        thing = new_subnet(call.cloud, call.cloud.store.new_id(), network, values)
+        owner = {"tenant_id": project_id}
+        thing = new_subnet(call.cloud, call.cloud.store.new_id(), network, {**values, **owner})
         if addresses.is_slaac(thing):
             _spread(call, thing)
         return thing

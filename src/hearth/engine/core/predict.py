@@ -385,7 +385,7 @@ def _reasons(
     *,
     masked: bool,
 ) -> tuple[Reason, ...]:
-    secret = _reached(expected.secret | frozenset(record.held.secret), traits.rules)
+    secret = reached(expected.secret | frozenset(record.held.secret), traits.rules)
     before, after = record.held.properties, expected.properties
     reasons = []
     for name in sorted(changed | awaited.keys()):
@@ -412,7 +412,7 @@ def _listed(names: Collection[str]) -> str:
     return ", ".join(sorted(name for name in names if name)) or "the operation has begun"
 
 
-def _reached(secret: frozenset[str], rules: Sequence[Rule]) -> frozenset[str]:
+def reached(secret: frozenset[str], rules: Sequence[Rule]) -> frozenset[str]:
     """Return the properties that contain a secret once the type's translation rules are applied."""
     found = set(secret)
     for rule in rules:

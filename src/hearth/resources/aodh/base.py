@@ -128,6 +128,7 @@ class Alarm(CollectionResource):
     identified_by = IntentKey.OWN_NAME
     known_by = "the generated name, which the object keeps"
     alarm_type: ClassVar[str]
+    unobserved = {"query": "the service shows it in a form of its own"}
     collection = Collection(SERVICE, "/v2/alarms", body="", id_field="alarm_id", key_field=None)
 
     def fields(self, ctx: ResourceContext) -> Body:
@@ -185,8 +186,7 @@ class Alarm(CollectionResource):
         return dict(answer.body)
 
     def observed(self, ctx: ResourceContext, body: Mapping[str, Any]) -> Mapping[str, Any]:
-        found = super().observed(ctx, {**body.get(f"{self.alarm_type}_rule", {}), **body})
-        return {name: value for name, value in found.items() if name != "query"}  # the service's
+        return super().observed(ctx, {**body, **body.get(f"{self.alarm_type}_rule", {})})
 
     def implicit_requires(self, name: str, definition: Any, program: Any) -> Iterable[str]:
         """Return the names of resources that must exist first.

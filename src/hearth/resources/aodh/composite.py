@@ -37,6 +37,7 @@ class CompositeAlarm(Alarm):
         ),
     }
     alarm_type = "composite"
+    unobserved = {"composite_rule": "the service adds fields to the rules"}
 
     def rule(self, fields: Body) -> Body:
         given = fields["composite_rule"]

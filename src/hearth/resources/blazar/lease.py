@@ -125,6 +125,7 @@ class Lease(BlazarResource):
             {"CREATING", "PENDING", "STARTING", "ACTIVE", "UPDATING", "TERMINATING", "TERMINATED"}
         ),
     )
+    unobserved = {"events": "the service adds events of its own"}
     relations = (
         Each(
             "reservations",

@@ -1,5 +1,6 @@
 """OS::Cinder::QoSSpecs and its association with volume types; for administrators."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from hearth.cloud.contract import Body
@@ -68,6 +69,12 @@ class QoSSpecs(CollectionResource):
     async def change(self, ctx: ResourceContext, fields: Body) -> Made | None:
         await super().change(ctx, fields)
         return None
+
+    def observed(self, ctx: ResourceContext, body: Mapping[str, Any]) -> Mapping[str, Any]:
+        specs = dict(body.get("specs") or {})
+        if "consumer" in (ctx.given("specs") or {}):
+            specs["consumer"] = body.get("consumer")
+        return super().observed(ctx, {**body, "specs": specs})
 
     async def show(self, ctx: ResourceContext) -> Body:
         answer = await ctx.cloud.request(SERVICE, "GET", f"/qos-specs/{segment(ctx.physical)}")

@@ -6,7 +6,16 @@ from typing import Any
 
 from hearth.cloud.contract import Body
 from hearth.cloud.path import segment
-from hearth.resources.base import Failed, Later, Made, Progress, Ready, ResourceContext, Step
+from hearth.resources.base import (
+    FOR_CREATE,
+    Failed,
+    Later,
+    Made,
+    Progress,
+    Ready,
+    ResourceContext,
+    Step,
+)
 from hearth.resources.cinder import backups
 from hearth.resources.collection import Collection, CollectionResource, went_to
 from hearth.resources.mark import mark, unmarked
@@ -106,6 +115,8 @@ class Volume(CollectionResource):
     snapshot_policy_allowed = True
     collection = Collection(SERVICE, "/volumes", body="volume", detail="/volumes/detail")
     not_sent = frozenset({"backup_id", "read_only", "scheduler_hints", "image", "multiattach"})
+    open_ended = frozenset({"metadata"})
+    unobserved = {"image": FOR_CREATE, "imageRef": FOR_CREATE, "scheduler_hints": FOR_CREATE}
     relations = (AtMostOne("snapshot_id", "source_volid", "image", "imageRef"),)
 
     def create_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:

@@ -1,7 +1,8 @@
 """OS::Designate::Zone and OS::Designate::RecordSet: DNS zones and their record sets."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from hearth.resources.base import Made, ResourceContext
 from hearth.resources.collection import Collection, CollectionResource
@@ -180,6 +181,12 @@ class RecordSet(DesignateResource):
     translation = (Resolve(("zone",), "designate.zone"),)
     collection = named("zones/{zone}/recordsets", "PUT")
     not_sent = frozenset({"zone"})
+
+    def observed(self, ctx: ResourceContext, body: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return the current values; a name without its zone is as good as one with it."""
+        found = dict(super().observed(ctx, body))
+        full = f"{ctx.given('name')}.{body.get('zone_name')}"
+        return {**found, "name": ctx.given("name")} if found.get("name") == full else found
 
     async def create(self, ctx: ResourceContext) -> Made:
         properties = {**ctx.properties, "name": await _full_name(ctx)}

@@ -27,7 +27,9 @@ from hearth.resources.base import (
     Step,
 )
 from hearth.resources.collection import forgiving
+from hearth.resources.observed import observed_value
 from hearth.schema import BOOLEAN, INTEGER, MAP, STRING, Attr, Prop
+from hearth.template.parameters import MASK
 
 SERVICE = "orchestration"
 OUT_OF_REACH = "OutOfReach"
@@ -205,6 +207,15 @@ class Stack(ResourceType):
         if status == "COMPLETE":
             return Ready(body)
         return Failed(str(body.get("stack_status_reason") or f"{action}_{status}"), "Error")
+
+    def observed(self, ctx: ResourceContext, body: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return the current values of the given parameters, except hidden ones."""
+        given, shown = ctx.given("parameters") or {}, body.get("parameters") or {}
+        there = {name: shown[name] for name in given if name in shown}
+        if not given or MASK in there.values():
+            return {}
+        prop = self.properties["parameters"]
+        return {"parameters": observed_value(prop, given, given, there)}
 
     async def show(self, ctx: ResourceContext) -> Mapping[str, Any] | None:
         return (await self.request(ctx, "GET", self.path(ctx))).part("stack")

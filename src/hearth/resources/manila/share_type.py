@@ -32,6 +32,7 @@ class ShareType(CollectionResource):
     service = SERVICE
     undescribed = None
     collection = listed("/types", "share_type", detail="/types?is_public=all")
+    open_ended = frozenset({"extra_specs"})
     parts = (
         Entries(
             property="extra_specs",

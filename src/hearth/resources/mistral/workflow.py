@@ -172,6 +172,7 @@ class Workflow(DeliversSignals, StackUser):
     )
     service = SERVICE
     identified_by = IntentKey.TAG
+    unobserved = {"input": "the service shows the inputs as one text"}
     known_by = "a tag, which stays; its user has the key in name and description"
 
     def check_properties(self, properties: Mapping[str, Any]) -> Iterable[str | Violation]:

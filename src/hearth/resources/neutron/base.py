@@ -29,6 +29,7 @@ class NeutronResource(CollectionResource):
 
     service = "network"
     not_sent: ClassVar[frozenset[str]] = frozenset({"tags"})
+    shown_too: ClassVar[frozenset[str]] = frozenset({"tags"})
     alike: ClassVar[tuple[str, ...]] = ()  # fields that are unique together
     ports_of: ClassVar[str] = ""  # query for the ports that use the object {id}
     cleared: ClassVar[Mapping[str, Any]] = TEXTS  # field → value that clears it; default: null

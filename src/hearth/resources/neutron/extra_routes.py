@@ -111,6 +111,22 @@ class RoutesOfRouter(ResourceType):
     async def checked(self, ctx: ResourceContext) -> Progress:
         return Ready(await self.show(ctx))
 
+    def observed(self, ctx: ResourceContext, body: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return the properties other than the routes: the router exists."""
+        routes = ("routes", "destination", "nexthop")
+        return {n: v for n, v in ctx.properties.items() if v is not None and n not in routes}
+
+    async def observe(self, ctx: ResourceContext) -> Mapping[str, Any] | None:
+        """Return the current properties: those of the routes that the router still has."""
+        body, wanted = await self.show(ctx), self.routes(ctx.properties)
+        present = list(body.get("routes") or [])
+        there = [one for one in wanted if among(one, present)]
+        found = self.observed(ctx, body)
+        if "routes" in self.properties:
+            return {**found, "routes": ctx.given("routes") if there == wanted else there}
+        both = {name: ctx.given(name) for name in ("destination", "nexthop")}
+        return {**found, **both} if there else None
+
     async def show(self, ctx: ResourceContext) -> Mapping[str, Any]:
         return await ctx.cloud.member("network", "/v2.0/routers", self.router(ctx))
 
@@ -166,7 +182,8 @@ class ExtraRouteSet(RoutesOfRouter):
         """Remove routes that are no longer desired and add new ones. Can be repeated."""
         before, wanted = self.routes(ctx.before), self.routes(ctx.properties)
         await self.put(ctx, "remove_extraroutes", [r for r in before if not among(r, wanted)])
-        await self.put(ctx, "add_extraroutes", [r for r in wanted if not among(r, before)])
+        present = await self.present(ctx)
+        await self.put(ctx, "add_extraroutes", [r for r in wanted if not among(r, present)])
         return Made(body=await self.show(ctx))
 
 

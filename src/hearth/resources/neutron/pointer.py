@@ -20,7 +20,7 @@ class Pointer(ResourceType):
     objects: ClassVar[str]  # path of the collection of objects
     body: ClassVar[str]  # root key of an object in requests
     holder: ClassVar[str]  # the property that names the object
-    target: ClassVar[str]  # the property that names the target
+    target: ClassVar[str] = ""  # the property that names the target
     field: ClassVar[str]
     inner: ClassVar[str | None] = None  # if the field is a map: its key that contains the id
     along: ClassVar[tuple[str, ...]] = ()  # further properties in the same call
@@ -81,6 +81,21 @@ class Pointer(ResourceType):
             "network", "PUT", path, json={self.body: fields}, idempotent=True
         )
         return answer.part(self.body)
+
+    async def observe(self, ctx: ResourceContext) -> Mapping[str, Any] | None:
+        """Return the current target; None if the field is empty, or refers to something else and
+        no property names the target.
+        """
+        body, (_, _, aim) = await self.show(ctx) or {}, ctx.physical.partition(":")
+        now = self.pointed(body)
+        if not now or (not self.target and now != aim):
+            return None
+        names = {self.target, *self.along} & self.properties.keys()
+        found = {n: v for n, v in self.observed(ctx, body).items() if n in names}
+        if self.target:
+            found[self.target] = ctx.given(self.target) if now == aim else now
+            found[self.holder] = ctx.given(self.holder)  # its field was read
+        return found
 
     async def show(self, ctx: ResourceContext) -> Mapping[str, Any] | None:
         return await ctx.cloud.member("network", self.objects, ctx.physical.partition(":")[0])

@@ -6,7 +6,7 @@ from typing import Any
 
 from hearth.cloud.contract import Body
 from hearth.cloud.fault import CloudFault
-from hearth.resources.base import Change, Made, ResourceContext, Step
+from hearth.resources.base import FOR_HEARTH, Change, Made, ResourceContext, Step
 from hearth.resources.collection import Collection, Elsewhere, forgiving
 from hearth.resources.neutron import order
 from hearth.resources.neutron.base import NeutronResource, addresses, as_text
@@ -290,6 +290,10 @@ class Port(NeutronResource):
     not_sent = frozenset({"tags", "network_id", "no_fixed_ips", "replacement_policy"})
     renamed = {"network": "network_id", "qos_policy": "qos_policy_id"}
     comes_after = (order.Subnets(("network", "network_id")),)
+    unobserved = {
+        "no_fixed_ips": "the addresses of the port are compared only if the template lists them",
+        "replacement_policy": FOR_HEARTH,
+    }
     elsewhere = {"network": Elsewhere("/v2.0/networks", member="network_id")}
 
     def fields_of(
@@ -311,7 +315,10 @@ class Port(NeutronResource):
 
     async def observe(self, ctx: ResourceContext) -> Mapping[str, Any] | None:
         """Return the current property values; leave out the device unless the template sets it."""
-        found = dict(await super().observe(ctx) or {})
+        found = await super().observe(ctx)
+        if found is None:
+            return None
+        found = dict(found)
         for name in ("device_id", "device_owner"):
             if not ctx.given(name):
                 found.pop(name, None)

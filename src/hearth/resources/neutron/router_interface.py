@@ -140,6 +140,10 @@ class RouterInterface(ResourceType):
     async def checked(self, ctx: ResourceContext) -> Progress:
         return Ready(await self.show(ctx))
 
+    def observed(self, ctx: ResourceContext, body: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return all properties: `show` has found the port by them."""
+        return {n: v for n, v in ctx.properties.items() if v is not None}
+
     async def show(self, ctx: ResourceContext) -> Mapping[str, Any] | None:
         port = await port_of(ctx, *parted(ctx.physical))
         if port is None:

@@ -125,6 +125,21 @@ class SecurityGroup(NeutronResource):
         if properties.get("name") == "default":
             yield 'a security group cannot be named "default"'
 
+    def observed(self, ctx: ResourceContext, body: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return the current values; the rules only if the property `rules` contains any.
+
+        Without them, the rules of the group may be resources of their own.
+        """
+        found = super().observed(ctx, body)
+        rules, stored = body.get("security_group_rules"), ctx.given("rules")
+        if rules is None or not stored:
+            return found
+        wanted = {shape(rule, SHAPE) for rule in self.wanted(ctx)}
+        if wanted == {shape(rule, SHAPE) for rule in rules}:
+            return {**found, "rules": stored}
+        there = [{n: rule[n] for n in SHAPE if rule.get(n) is not None} for rule in rules]
+        return {**found, "rules": there}
+
     async def settle(self, ctx: ResourceContext) -> Made | None:
         """Create missing rules of the group and delete those that are not desired. Can be
         repeated.

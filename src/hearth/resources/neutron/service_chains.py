@@ -172,3 +172,4 @@ class PortChain(NeutronResource):
     )
     extension = "sfc"
     collection = Collection("network", "/v2.0/sfc/port_chains", body="port_chain")
+    open_ended = frozenset({"chain_parameters"})

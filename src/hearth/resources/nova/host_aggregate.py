@@ -25,6 +25,7 @@ class HostAggregate(CollectionResource):
     service = "compute"
     identified_by = IntentKey.RENAME
     collection = Collection("compute", "/os-aggregates", body="aggregate", key_field=None)
+    open_ended = frozenset({"hosts", "metadata"})
     parts = (
         Members(
             property="hosts",

@@ -7,6 +7,7 @@ from hearth.cloud.contract import Body
 from hearth.cloud.fault import CloudFault
 from hearth.cloud.path import segment
 from hearth.resources.base import (
+    FOR_HEARTH,
     IntentKey,
     Made,
     Progress,
@@ -64,6 +65,7 @@ class KeyPair(ResourceType):
     translation = (Resolve(("user",), "keystone.user"),)
     service = "compute"
     identified_by = IntentKey.NATURAL_KEY
+    unobserved = {"save_private_key": FOR_HEARTH}
     known_by = "the name and the public key, which is stored before the call"
 
     def create_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:

@@ -8,6 +8,8 @@ from hearth.cloud.contract import Body
 from hearth.cloud.fault import CloudFault
 from hearth.cloud.path import segment
 from hearth.resources.base import (
+    FOR_CREATE,
+    FOR_HEARTH,
     Change,
     Failed,
     Later,
@@ -20,7 +22,7 @@ from hearth.resources.base import (
 from hearth.resources.collection import Collection, CollectionResource, forgiving, went_to
 from hearth.resources.heat import config_transport
 from hearth.resources.heat.config_transport import ConfigTransport
-from hearth.resources.mark import mark
+from hearth.resources.mark import mark, unmarked
 from hearth.resources.neutron import order
 from hearth.resources.nova import interfaces, snapshots
 from hearth.resources.nova.server_properties import PROPERTIES
@@ -49,6 +51,7 @@ VERSION_ALLOCATE = "2.37"
 VERSION_VOLUME_TYPE = "2.67"
 TRANSPORT = ConfigTransport(("ec2",))
 RESERVED = frozenset({"deployments"})
+SHOWN_AS = {"availability_zone": "OS-EXT-AZ:availability_zone", "diskConfig": "OS-DCF:diskConfig"}
 UNDER_WAY = frozenset(
     [
         "BUILD",
@@ -187,6 +190,24 @@ class Server(CollectionResource):
         Each("networks", AtMostOne("fixed_ip", "port")),
     )
     comes_after = (order.Subnets(("networks.network", "networks.uuid")),)
+    unobserved = {
+        **dict.fromkeys(
+            (
+                "deployment_swift_data",
+                "flavor_update_policy",
+                "image_update_policy",
+                "software_config_transport",
+                "user_data_format",
+                "user_data_update_policy",
+            ),
+            FOR_HEARTH,
+        ),
+        "block_device_mapping": FOR_CREATE,
+        "block_device_mapping_v2": FOR_CREATE,
+        "networks": "the ports of a server are not compared",
+        "reservation_id": FOR_CREATE,
+        "scheduler_hints": FOR_CREATE,
+    }
 
     # create
 
@@ -391,6 +412,23 @@ class Server(CollectionResource):
         if "addresses" in body:
             first = next((ips[0] for ips in networks_of(body).values() if ips), "")
             found["first_address"] = first
+        return found
+
+    async def observe(self, ctx: ResourceContext) -> Mapping[str, Any] | None:
+        """Return the current values of the properties; see `ResourceType.observe`.
+
+        The service shows security groups by name, so their ids are looked up.
+        """
+        body = unmarked(await self.show(ctx) or {}, self.undescribed)
+        body = {**body, **{name: body[field] for name, field in SHOWN_AS.items() if field in body}}
+        wanted = [str(one) for one in ctx.given("security_groups") or []]
+        shown = [one["name"] for one in body.pop("security_groups", None) or []]
+        found = dict(self.observed(ctx, body))
+        if wanted and not interfaces.all_ports(ctx):
+            listed = await ctx.cloud.listing("network", "/v2.0/security-groups")
+            names = {str(one["id"]): one["name"] for one in listed}
+            alike = sorted(names.get(one, one) for one in wanted) == sorted(set(shown))
+            found["security_groups"] = ctx.given("security_groups") if alike else shown
         return found
 
     async def orphans(self, ctx: ResourceContext) -> list[str]:

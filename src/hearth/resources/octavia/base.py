@@ -5,6 +5,8 @@ engine repeats such a call later.
 """
 
 import re
+from collections.abc import Mapping
+from typing import Any
 
 from hearth.cloud.contract import Body
 from hearth.cloud.fault import CloudFault
@@ -30,6 +32,9 @@ def lbaas(plural: str, body: str) -> Collection:
         status="provisioning_status",
         staying=frozenset({"ERROR"}),
     )
+
+
+PARENTS = ("listener", "loadbalancer", "pool")
 
 
 class OctaviaResource(CollectionResource):
@@ -61,6 +66,12 @@ class OctaviaResource(CollectionResource):
         if "description" in fields:
             fields["description"] = fields["description"] or ""
         return fields
+
+    def observed(self, ctx: ResourceContext, body: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return the current values. The service shows the parent as a list of its id."""
+        parents = {f"{one}_id": body.get(f"{one}s") or [] for one in PARENTS}
+        ids = {name: rows[0]["id"] for name, rows in parents.items() if len(rows) == 1}
+        return super().observed(ctx, {**ids, **body})
 
     async def ours(self, ctx: ResourceContext) -> list[Body]:
         return await self.tagged(ctx, mark(ctx))

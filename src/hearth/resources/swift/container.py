@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 from hearth.cloud.fault import CloudFault
 from hearth.cloud.path import segment
 from hearth.resources.base import (
+    FOR_HEARTH,
     Failed,
     IntentKey,
     Made,
@@ -18,6 +19,7 @@ from hearth.resources.base import (
 )
 from hearth.resources.collection import forgiving
 from hearth.resources.mark import mark
+from hearth.resources.observed import observed_value
 from hearth.resources.properties import FIXED_NAME
 from hearth.schema import BOOLEAN, INTEGER, MAP, STRING, Attr, Prop
 
@@ -56,6 +58,7 @@ class Container(ResourceType):
     }
     service = SERVICE
     identified_by = IntentKey.TAG
+    unobserved = {"PurgeOnDelete": FOR_HEARTH}
     known_by = "the metadata entry hearth-key, which stays"
 
     def create_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
@@ -133,6 +136,17 @@ class Container(ResourceType):
         if there is None:
             raise CloudFault(SERVICE, 404, "Not Found", f"There is no container {ctx.physical}.")
         return there
+
+    def observed(self, ctx: ResourceContext, body: Mapping[str, Any]) -> Mapping[str, Any]:
+        found = {"name": ctx.given("name")} if ctx.given("name") else {}
+        for name in ("X-Container-Read", "X-Container-Write"):
+            if ctx.given(name):
+                found[name] = body.get(name.lower(), "")
+        if stored := ctx.given("X-Container-Meta"):
+            there = {n: body.get(f"x-container-meta-{n}".lower(), "") for n in stored}
+            prop = self.properties["X-Container-Meta"]
+            found["X-Container-Meta"] = observed_value(prop, stored, stored, there)
+        return found
 
     async def head(self, ctx: ResourceContext, name: str) -> Mapping[str, str] | None:
         """Return the headers of a container, or None if it does not exist."""

@@ -78,6 +78,7 @@ class Cluster(TroveResource):
         Resolve(("instances", "flavor"), "trove.flavor"),
     )
     collection = Collection(SERVICE, "/clusters", body="cluster", key_field=None)
+    unobserved = {"instances": "the service shows the instances in a form of its own"}
     identified_by = IntentKey.OWN_NAME
     known_by = "the generated name, which the object keeps"
     keyless_with = frozenset({"name"})

@@ -300,7 +300,8 @@ class Instance(TroveResource):
         return next((one["href"] for one in links if one["rel"] == "self"), None)
 
     def observed(self, ctx: ResourceContext, body: Mapping[str, Any]) -> Mapping[str, Any]:
-        found = super().observed(ctx, body)
+        found = dict(super().observed(ctx, body))
+        found.pop("flavor", None)
         if ctx.given("replica_of"):  # the service decides the flavor and the size
             return found
         return {**found, "size": body["volume"]["size"], "flavor": str(body["flavor"]["id"])}

@@ -133,10 +133,11 @@ class Queue(ZaqarResource):
     async def observe(self, ctx: ResourceContext) -> Mapping[str, Any] | None:
         there = (await self.call(ctx, "GET", ctx.physical)).body
         stored = ctx.given("metadata")
+        known = {"name": ctx.given("name")}  # it was found by it
         if stored is None:
-            return {}
+            return known
         own = {n: v for n, v in there.items() if n in stored or not (n == KEY or n[:1] == "_")}
-        return {"metadata": own}
+        return {**known, "metadata": own}
 
     async def attribute(self, ctx: ResourceContext, name: str) -> Any:
         match name:
@@ -184,6 +185,7 @@ class SignedQueueURL(ZaqarResource):
         "signature": Attr(None, "The signature itself."),
     }
     identified_by = IntentKey.OWN_ID
+    read_back = False
     known_by = NOTHING_MADE
 
     def create_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:

@@ -125,6 +125,7 @@ class Subscription(ZaqarResource):
         there = await self.show(ctx)
         seen = {name: there[name] for name in ("subscriber", "ttl")}
         seen["options"] = without_trust(there["options"])
+        seen["queue_name"] = ctx.given("queue_name")  # it was found in it
         return {n: v for n, v in seen.items() if ctx.given(n) is not None}
 
     @staticmethod
@@ -191,4 +192,4 @@ class MistralTrigger(Subscription):
         there = await self.show(ctx)
         sent = json.loads(there["options"].get("post_data") or "{}")
         seen = {"ttl": there["ttl"], "workflow_id": sent.get("workflow_id")}
-        return {**seen, "input": sent.get("input")}
+        return {**seen, "input": sent.get("input"), "queue_name": ctx.given("queue_name")}

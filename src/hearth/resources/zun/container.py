@@ -79,6 +79,7 @@ class Container(CollectionResource):
         staying=frozenset({"ERROR"}),
     )
     not_sent = frozenset({"networks", "mounts", "restart_policy", "command"})
+    unobserved = {"security_groups": "the service shows ids, and the property has names"}
     known_by = f"the label {KEY}, which stays"
 
     def check_properties(self, properties: Mapping[str, Any]) -> Iterable[str | Violation]:

@@ -21,6 +21,7 @@ from hearth.model.problem import Rejected
 from hearth.model.state import Action, Status
 from hearth.resources.base import ResourceContext, ResourceType
 from hearth.resources.capabilities import NestedType
+from hearth.resources.read_back import read_back
 from hearth.store.texts import get_revision
 
 log = logging.getLogger(__name__)
@@ -104,7 +105,7 @@ async def _shown(
     while ctx.physical_id is not None:
         looks += 1
         try:
-            return await rtype.observe(ctx)
+            return updatable(rtype, await read_back(rtype, ctx))
         except CloudFault as fault:
             if fault.not_found:
                 return None
@@ -123,12 +124,23 @@ async def observed(rtype: ResourceType, ctx: ResourceContext) -> Mapping[str, An
     if ctx.physical_id is None:
         return {} if rtype.immediate else None
     try:
-        return await rtype.observe(ctx)
+        return updatable(rtype, await read_back(rtype, ctx))
     except CloudFault as fault:
         if fault.not_found:
             return None
         log.info("resource %s: its state in the cloud cannot be read: %s", ctx.name, fault)
         return {}
+
+
+def updatable(rtype: ResourceType, found: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+    """Return the properties in `found` that an update can change.
+
+    The others are ignored: an object is not replaced because somebody has changed it.
+    """
+    if found is None:
+        return None
+    props = rtype.properties
+    return {n: v for n, v in found.items() if n in props and props[n].update_allowed}
 
 
 async def outsider(

@@ -1,0 +1,131 @@
+"""Drift: what is not read in time is told so; hidden values stay hidden at any depth."""
+
+import asyncio
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from hearth.cloud.fault import CloudFault
+from hearth.engine.core.record import Held, Record
+from hearth.model.state import Action, Status
+from hearth.resources.registry import builtin_types
+from hearth.service import drift as use
+from hearth.service.context import Beside
+from hearth.service.drift import State
+
+NET = builtin_types()["OS::Neutron::Net"]
+
+
+def record(**changes: Any) -> Record:
+    held = Held(kind=NET.name, properties={"name": "one"}, reference="id")
+    made = Record("r", "net", NET.name, 1, 0.0, Action.CREATE, Status.COMPLETE, physical_id="id")
+    return made.having(**{"held": held, **changes})
+
+
+def compared(
+    monkeypatch: pytest.MonkeyPatch,
+    one: Record,
+    observe: Callable[..., Any],
+    *,
+    rtype: Any = NET,
+    endpoint: Callable[..., Any] | None = None,
+) -> use.Drift:
+    """The drift of one resource whose type reads `observe`."""
+    found = use._Resource(SimpleNamespace(), one, Beside({}, {}, None), None, False, False)
+
+    async def read(_: Any) -> list[use._Resource]:
+        return [found]
+
+    async def there(service: str) -> str:
+        return "http://there"
+
+    services = SimpleNamespace(
+        store=SimpleNamespace(read=read),
+        cloud=lambda caller: SimpleNamespace(endpoint=endpoint or there),
+        programs=SimpleNamespace(type_of=lambda record: rtype),
+    )
+    monkeypatch.setattr(
+        use, "context_with", lambda *given: SimpleNamespace(properties=one.held.properties)
+    )
+    if rtype is not None:
+        monkeypatch.setattr(type(rtype), "observe", observe)
+    (only,) = asyncio.run(use.drift(services, SimpleNamespace(), SimpleNamespace(), depth=0))
+    return only
+
+
+async def same(self: Any, ctx: Any) -> dict[str, Any]:
+    return {"name": "one"}
+
+
+def test_what_is_not_read_in_time_is_not_checkable(monkeypatch: pytest.MonkeyPatch):
+    async def slow(self: Any, ctx: Any) -> None:
+        await asyncio.sleep(60)
+
+    monkeypatch.setattr(use, "DRIFT_S", 0.05)
+    found = compared(monkeypatch, record(), slow)
+    assert (found.state, found.reason) == (State.NOT_CHECKABLE, use.NO_TIME)
+    assert found.unchecked == {"name": use.NO_TIME}
+
+
+def test_an_answer_that_cannot_be_read_is_told(monkeypatch: pytest.MonkeyPatch):
+    async def odd(self: Any, ctx: Any) -> None:
+        raise KeyError("volume")
+
+    found = compared(monkeypatch, record(), odd)
+    assert found.state is State.NOT_CHECKABLE
+    assert found.reason == "the answer of the service cannot be read (KeyError)"
+
+
+def test_not_found_means_missing_only_if_the_service_is_there(monkeypatch: pytest.MonkeyPatch):
+    async def lost(self: Any, ctx: Any) -> None:
+        raise CloudFault("network", 404, "NotFound", "no such thing")
+
+    async def nowhere(service: str) -> str:
+        raise CloudFault(service, 404, "EndpointNotFound", "no endpoint")
+
+    assert compared(monkeypatch, record(), lost).state is State.MISSING
+    found = compared(monkeypatch, record(), lost, endpoint=nowhere)
+    assert (found.state, found.reason) == (State.NOT_CHECKABLE, "network: no such thing (HTTP 404)")
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"status": Status.IN_PROGRESS}, "in progress"),
+        ({"action": Action.INIT}, "it has not been created"),
+        ({"held": Held(), "reason": "too few"}, "it has not been created: too few"),
+        ({"action": Action.DELETE, "status": Status.FAILED, "reason": "in use"},
+         "its delete failed: in use"),
+        ({"physical_id": None}, "it has no object in the cloud"),
+    ],
+)  # fmt: skip
+def test_the_state_of_a_resource_may_forbid_to_compare_it(
+    monkeypatch: pytest.MonkeyPatch, changes: dict[str, Any], reason: str
+):
+    found = compared(monkeypatch, record(**changes), same)
+    assert (found.state, found.reason) == (State.NOT_CHECKABLE, reason)
+
+
+def test_a_type_that_is_no_longer_available_is_not_checkable(monkeypatch: pytest.MonkeyPatch):
+    assert compared(monkeypatch, record(), same, rtype=None).reason == use.NO_TYPE
+
+
+def test_a_failed_resource_is_compared_with_its_last_success(monkeypatch: pytest.MonkeyPatch):
+    failed = record(action=Action.UPDATE, status=Status.FAILED)
+    assert compared(monkeypatch, failed, same).state is State.IN_SYNC
+
+
+@pytest.mark.parametrize(
+    ("states", "together"),
+    [
+        ([], State.NOT_CHECKABLE),
+        ([State.NOT_CHECKABLE], State.NOT_CHECKABLE),
+        ([State.IN_SYNC, State.NOT_CHECKABLE], State.IN_SYNC),
+        ([State.IN_SYNC, State.MISSING], State.DRIFTED),
+        ([State.DRIFTED], State.DRIFTED),
+    ],
+)
+def test_the_state_of_the_stack_is_the_worst(states: list[State], together: State):
+    assert use.together(states) is together
