@@ -242,3 +242,43 @@ def test_a_policy_denies_a_plan_before_anything_happens(shell: Shell):
     assert "is protected" in shell.run("destroy", "-y", "--policy", "p.yaml", status=1)
     assert len(shell.networks()) == 1
     shell.run("destroy", "-y")
+
+
+@pytest.mark.parametrize("where", [(), ("--service",)], ids=["file", "service"])
+def test_drift_is_told_and_repaired_or_accepted(shell: Shell, where: tuple[str, ...]):
+    template = NET.replace("{get_param: label}", "blue")
+    shell.write("web.yaml", template)
+    shell.run("apply", "web.yaml", "-y", *where)
+    assert "Drift: 2 in sync." in shell.run("drift", "web", *where)
+    ident = shell.run("output", "web", "id", *where).strip()
+    with shell.dev.sdk() as cloud:
+        cloud.network.update_network(ident, name="red")
+    assert 'name: "blue" -> "red"' in shell.run("drift", "web", *where, status=CHANGES)
+    assert "may replace" in shell.run("plan", "web.yaml", "--converge", *where, status=CHANGES)
+    shell.run("apply", "web.yaml", "--converge", "-y", *where)
+    assert shell.networks() == ["blue"]
+    with shell.dev.sdk() as cloud:
+        cloud.network.update_network(ident, name="red")
+    said = shell.run("drift", "web", "--accept", "web.yaml", *where, status=CHANGES)
+    assert 'accepted web.yaml:8:24: net.name = "red"' in said
+    assert (shell.folder / "web.yaml").read_text() == template.replace("{name: blue}", '{name: "red"}')
+    shell.run("apply", "web.yaml", "-y", *where)
+    assert shell.networks() == ["red"]
+    assert "Drift: 2 in sync." in shell.run("drift", "web", *where)
+    shell.run("destroy", "web", "-y", *where)
+
+
+def test_refresh_notices_what_is_gone(shell: Shell):
+    shell.write("web.yaml", NET)
+    shell.run("apply", "web.yaml", "-y")
+    assert "CHECK_COMPLETE" in shell.run("refresh")
+    ident = shell.run("output", "web", "id").strip()
+    with shell.dev.sdk() as cloud:
+        for subnet in cloud.network.subnets(network_id=ident):
+            cloud.network.delete_subnet(subnet)
+    assert "missing" in shell.run("drift", status=CHANGES)
+    assert "CHECK_FAILED" in shell.run("refresh", status=1)
+    assert "1 to replace" in shell.run("plan", "web.yaml", status=CHANGES)
+    shell.run("apply", "web.yaml", "-y")
+    assert "Drift: 2 in sync." in shell.run("drift")
+    shell.run("destroy", "-y")

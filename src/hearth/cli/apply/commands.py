@@ -36,12 +36,13 @@ def _wanted(target: Path | None, given: Given, policies: tuple[Path, ...]) -> "W
     template = given.pop("template") or target
     environments, parameters = given.pop("environments"), given.pop("parameters")
     files, revision = given.pop("parameter_files"), given.pop("revision")
+    more = {"converge": given.pop("converge")}
     if revision is not None:
         if (template is not None and template.exists()) or environments:
             raise Refused(["a revision contains its template and its environments"])
         return Wanted(
             None if target is None else str(target),
-            body={"revision": revision, "parameters": _values(parameters, files)},
+            body={"revision": revision, "parameters": _values(parameters, files), **more},
             policies=policies,
         )
     if template is None:
@@ -52,7 +53,7 @@ def _wanted(target: Path | None, given: Given, policies: tuple[Path, ...]) -> "W
             raise Refused(["a saved plan contains its environments and parameters"])
         gone = bool(saved.body.get("delete"))
         return Wanted(saved.name, saved=saved, delete=gone, policies=policies)
-    body = bundle(template, environments, _values(parameters, files))
+    body = {**bundle(template, environments, _values(parameters, files)), **more}
     return Wanted(template.stem, body=body, template=template, policies=policies)
 
 
@@ -245,4 +246,43 @@ def diff(before: int, after: int | None, **given: Any) -> None:
     sys.exit(runs.run(lambda: looks.diff(where, None, before, after), as_json=where.as_json))
 
 
-COMMANDS = (plan, apply, destroy, output, show, watch, events, graph, revisions, diff)
+@click.command()
+@click.argument("name_given", metavar="[NAME]", required=False)
+@where_options
+@click.option("--all", "every", is_flag=True, help="List resources in sync, too.")
+@click.option(
+    "--accept", type=click.Path(path_type=Path, dir_okay=False, exists=True), metavar="TEMPLATE",
+    help="Write the real values of drifted properties into this template.",
+)  # fmt: skip
+def drift(name_given: str | None, accept: Path | None, *, every: bool, **given: Any) -> None:
+    """Compare the resources of the stack NAME with the cloud.
+
+    Exit status: 0 without drift, 2 with drift, 1 after an error. apply --converge repairs drift.
+    """
+    from hearth.cli.apply import drifting, runs
+
+    where = _where(given)
+    sys.exit(
+        runs.run(
+            lambda: drifting.drift(where, name_given, accept, every=every), as_json=where.as_json
+        )
+    )
+
+
+@click.command()
+@click.argument("name_given", metavar="[NAME]", required=False)
+@where_options
+def refresh(name_given: str | None, **given: Any) -> None:
+    """Check that the objects of the stack NAME are there and healthy, and record the result.
+
+    The next apply replaces what is not.
+    """
+    from hearth.cli.apply import runs
+
+    where = _where(given)
+    sys.exit(runs.run(lambda: runs.refresh(where, name_given), as_json=where.as_json))
+
+
+COMMANDS = (
+    plan, apply, destroy, output, show, watch, events, graph, drift, refresh, revisions, diff,
+)  # fmt: skip

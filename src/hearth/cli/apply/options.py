@@ -105,6 +105,10 @@ def template_options(command: F) -> F:
                 help="Value of a parameter; may be repeated.",
             ),
             click.option(
+                "--converge", is_flag=True,
+                help="Read the real state of all resources first, and repair what has drifted.",
+            ),
+            click.option(
                 "--revision", type=click.IntRange(1), metavar="NUMBER",
                 help="Go back to this revision of the stack, in place of a template.",
             ),

@@ -126,6 +126,15 @@ async def watch(where: Where, name: str | None) -> int:
         return await _followed(where, await Stack(api, found).demand(), None)
 
 
+async def refresh(where: Where, name: str | None) -> int:
+    """Check all resources in the cloud; return 0 if all are there and healthy."""
+    async with where.opened(name, sign_in=True, work=True) as (api, found):
+        stack = await Stack(api, found).demand()
+        marker = await _last_event(stack)
+        await stack.check()
+        return await _followed(where, stack, marker)
+
+
 def _body(wanted: Wanted) -> Body:
     if wanted.delete:
         return {"delete": True}

@@ -63,6 +63,8 @@ class Stack:
     async def plan(self, body: Body) -> Body:
         """Return the plan of a create or an update. Raises Refused."""
         path = f"{self.path}/plan" if self.shown is not None else None
+        if path is None:
+            body = created(body)
         found: Body = await self.api.plan(self.name, path, body)
         return found
 
@@ -71,12 +73,17 @@ class Stack:
         if self.shown is not None:
             await self.api.call("PUT", self.path, body)
         else:
-            made = await self.api.call("POST", "/stacks", {"stack_name": self.name, **body})
+            new = {"stack_name": self.name, **created(body)}
+            made = await self.api.call("POST", "/stacks", new)
             self.shown = {"id": made["stack"]["id"], "stack_status": "CREATE_IN_PROGRESS"}
 
     async def destroy(self) -> None:
         """Begin the delete. Raises Refused."""
         await self.api.call("DELETE", self.path)
+
+    async def check(self) -> None:
+        """Begin a check of all resources. Raises Refused."""
+        await self.api.call("POST", f"{self.path}/actions", {"check": None})
 
     async def resources(self) -> Sequence[Body]:
         """Return all resources, with those of nested stacks. Raises Refused."""
@@ -100,6 +107,11 @@ class Stack:
         if marker is not None:
             query["marker"] = marker
         return list((await self.api.call("GET", f"{self.path}/events", query=query))["events"])
+
+
+def created(body: Body) -> Body:
+    """Return the body of a create that does the same as that of an update."""
+    return {key: value for key, value in body.items() if key != "converge"}
 
 
 def paths(resources: Sequence[Body]) -> Iterator[tuple[Path, Body]]:

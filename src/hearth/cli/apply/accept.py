@@ -1,0 +1,89 @@
+"""Take the values of drifted properties over into a template, and keep its text otherwise."""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from hearth.cli.apply.api import Refused
+from hearth.cli.apply.stack import Body
+from hearth.model.problem import Rejected
+from hearth.template import Node, load
+from hearth.template.parameters import MASK
+
+SCALARS = (str, int, float, bool)
+SECTIONS = {"resources": "properties", "Resources": "Properties"}
+
+
+def accepted(text: str, path: Path, resources: Sequence[Body]) -> tuple[str, list[str], list[str]]:
+    """Return the template with the real values of drifted properties, a line for each change, and a
+    line for each property that must be changed by hand.
+
+    `resources` are those of the drift. Raises Refused if the text is no YAML.
+    """
+    try:
+        root = load(text, str(path))
+    except Rejected as rejected:
+        raise Refused([str(one) for one in rejected.problems]) from None
+    lines = text.splitlines(keepends=True)
+    edits: list[tuple[int, int, str, str]] = []
+    done: list[str] = []
+    left: list[str] = []
+    for one in resources:
+        for difference in one["differences"]:
+            name = f"{one['resource_name']}.{difference['property']}"
+            node = _property(root, one["resource_name"], difference["property"])
+            why = _obstacle(one, node, difference, lines)
+            if why is not None or node is None:
+                left.append(f"{name}: {why}")
+                continue
+            have = json.dumps(difference["have"], ensure_ascii=False)
+            edits.append((node.line - 1, node.column - 1, _token(lines, node), have))
+            done.append(f"{path}:{node.line}:{node.column}: {name} = {have}")
+    for line, column, token, have in sorted(edits, reverse=True):
+        at = lines[line]
+        lines[line] = f"{at[:column]}{have}{at[column + len(token) :]}"
+    return "".join(lines), done, left
+
+
+def _property(root: Node, resource: str, name: str) -> Node | None:
+    for section, properties in SECTIONS.items():
+        at: Node | None = root
+        for key in (section, resource, properties, name):
+            at = at.child(key) if at is not None and isinstance(at.value, dict) else None
+        if at is not None:
+            return at
+    return None
+
+
+def _obstacle(
+    one: Body, node: Node | None, difference: Mapping[str, Any], lines: Sequence[str]
+) -> str | None:
+    """Return why a property cannot be changed in the template, or None."""
+    if one["parent_resource"] is not None:
+        return f"it is in the nested stack of {one['parent_resource']}"
+    if difference["have"] == MASK:
+        return "its value is hidden"
+    if node is None:
+        return "the template does not set it"
+    if not isinstance(difference["have"], SCALARS):
+        return f"its real value is {json.dumps(difference['have'])}"
+    if isinstance(node.value, dict) and "get_param" in node.value:
+        return f"it comes from the parameter {node.value['get_param'].plain()}"
+    if not isinstance(node.value, SCALARS):
+        return "it is computed, or a list or a map"
+    return None if _token(lines, node) else "its value is not in one line"
+
+
+def _token(lines: Sequence[str], node: Node) -> str:
+    """Return the text of a scalar as it is written; empty if it is not in one line."""
+    rest = lines[node.line - 1][node.column - 1 :]
+    if rest[:1] in "'\"":
+        end = rest.find(rest[0], 1) + 1
+        return rest[:end] if end else ""
+    written = rest.rstrip("\n")
+    for stop in (" #", ",", "}", "]"):
+        written = written.partition(stop)[0]
+    written = written.rstrip()
+    loaded = load(f"v: {written}\n").child("v")
+    return written if loaded is not None and loaded.value == node.value else ""

@@ -1,0 +1,68 @@
+"""`hearth drift`: the differences between a stack and the cloud, in words."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+
+from hearth.cli.apply.accept import accepted
+from hearth.cli.apply.options import Where
+from hearth.cli.apply.plan_text import value
+from hearth.cli.apply.runs import CHANGES
+from hearth.cli.apply.stack import DEPTH, Body, Stack
+
+COLOURS = {"in sync": "green", "drifted": "yellow", "missing": "red", "not checkable": "cyan"}
+
+
+async def drift(where: Where, name: str | None, template: Path | None, *, every: bool) -> int:
+    """Print what differs; `every` is whether resources in sync are listed, too.
+
+    If `template` is given, the real values are taken over into this file. Return 2 if anything has
+    drifted, else 0.
+    """
+    async with where.opened(name, sign_in=True) as (api, found):
+        stack = await Stack(api, found).demand()
+        query = {"nested_depth": DEPTH}
+        told = (await api.call("GET", f"{stack.path}/drift", query=query))["drift"]
+    if where.as_json:
+        click.echo(json.dumps({"type": "drift", **told}))
+    else:
+        for line in lines(told, every=every):
+            click.echo(line)
+    if template is not None:
+        _accept(template, told)
+    return CHANGES if told["state"] == "drifted" else 0
+
+
+def lines(told: Body, *, every: bool) -> Iterator[str]:
+    """Yield the lines of a drift, and a summary."""
+    for one in told["resources"]:
+        if one["state"] == "in sync" and not every:
+            continue
+        above = f"{one['parent_resource']}." if one["parent_resource"] else ""
+        reason = f": {one['reason']}" if one["reason"] else ""
+        state = click.style(one["state"], fg=COLOURS[one["state"]])
+        yield f"{above}{one['resource_name']}  {one['resource_type']}  {state}{reason}"
+        for pair in one["differences"]:
+            yield f"    {pair['property']}: {value(pair['want'])} -> {value(pair['have'])}"
+        if one["reason"] is None:
+            for other in one["not_checkable"]:
+                words = f"    {other['property']}: not checkable: {other['reason']}"
+                yield click.style(words, dim=True)
+    counts = ", ".join(f"{count} {state}" for state, count in told["counts"].items() if count)
+    yield f"Drift: {counts or 'the stack has no resources'}."
+
+
+def _accept(path: Path, told: Body) -> None:
+    text = path.read_text(encoding="utf-8")
+    changed, done, left = accepted(text, path, told["resources"])
+    if done:
+        fresh = path.with_name(f".{path.name}.new")
+        fresh.write_text(changed, encoding="utf-8")
+        fresh.chmod(path.stat().st_mode)
+        fresh.replace(path)
+    for line in done:
+        click.echo(f"accepted {line}")
+    for line in left:
+        click.echo(f"{click.style('by hand:', fg='yellow')} {line}", err=True)
