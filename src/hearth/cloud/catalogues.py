@@ -19,23 +19,19 @@ class Catalogues:
     """
 
     def __init__(self) -> None:
-        self._known: OrderedDict[bytes, tuple[Any, Any]] = OrderedDict()
+        self._known: OrderedDict[bytes, Any] = OrderedDict()
         self._lock = threading.Lock()
 
     def share(self, info: Any) -> None:
-        """Replace the catalogue of a token, an AccessInfoV3 of keystoneauth1, by an equal one that
-        is known.
+        """Replace the catalogue of a new token, an AccessInfoV3 of keystoneauth1, by an equal one
+        that is known.
         """
         token = info._data["token"]
         if not token.get("catalog"):
             return
         key = hashlib.sha256(msgspec.json.encode(token["catalog"])).digest()
         with self._lock:
-            known = self._known.get(key)
-            if known is None:
-                self._known[key] = token["catalog"], info.service_catalog
-                if len(self._known) > KEPT_MAX:
-                    self._known.popitem(last=False)
-                return
+            token["catalog"] = self._known.setdefault(key, token["catalog"])
             self._known.move_to_end(key)
-        token["catalog"], info._service_catalog = known
+            if len(self._known) > KEPT_MAX:
+                self._known.popitem(last=False)

@@ -180,8 +180,8 @@ class KeystoneSession:
                 raise CloudFault("identity", 401, "Unauthorized", "The token is no longer valid.")
             plugin.invalidate()
         found = plugin.get_access(self._session)
-        _read_whole(found)
         self._catalogues.share(found)
+        _read_whole(found)
         self._access = found
 
     def _open(self) -> Any:

@@ -261,7 +261,9 @@ def test_drift_is_told_and_repaired_or_accepted(shell: Shell, where: tuple[str, 
         cloud.network.update_network(ident, name="red")
     said = shell.run("drift", "web", "--accept", "web.yaml", *where, status=CHANGES)
     assert 'accepted web.yaml:8:24: net.name = "red"' in said
-    assert (shell.folder / "web.yaml").read_text() == template.replace("{name: blue}", '{name: "red"}')
+    assert (shell.folder / "web.yaml").read_text() == template.replace(
+        "{name: blue}", '{name: "red"}'
+    )
     shell.run("apply", "web.yaml", "-y", *where)
     assert shell.networks() == ["red"]
     assert "Drift: 2 in sync." in shell.run("drift", "web", *where)
