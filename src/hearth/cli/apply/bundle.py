@@ -44,8 +44,11 @@ def bundle(
         return os.path.relpath(path, folder) if "://" not in path else path
 
     files = {short(path): _content(path, text) for path, text in project.files.items()}
-    for file, root in (*project.parsed.items(), *project.environments.items()):
-        files[short(file)] = rewritten(project.texts[file], file, root, short)
+    read = {**project.parsed, **project.environments}
+    for file, root in read.items():
+        files[short(file)] = project.texts[file]
+        if len(files) > 1 or len(read) > 1:  # otherwise it names no file
+            files[short(file)] = rewritten(project.texts[file], file, root, short)
     body: dict[str, Any] = {"template": files.pop(short(name)), "files": files}
     if environments:
         body["environment_files"] = [short(str(path)) for path in environments]

@@ -35,7 +35,7 @@ from hearth.engine.worker.ports import Tools
 from hearth.resources.heat.template_resource import TemplateResource
 from hearth.resources.registry import default_catalog
 from hearth.service.caller import Caller
-from hearth.service.policy import Policy
+from hearth.service.policy import Owner, Policy
 from hearth.service.services import Limits, Services
 from hearth.service.stack_clouds import StackClouds
 from hearth.service.types_used import refused_types
@@ -74,6 +74,16 @@ class _OwnServices(Services):
 
     def cloud(self, caller: Caller) -> Cloud:
         return self.own
+
+
+class _Open(Policy):
+    """The cloud alone decides what the user may do; nobody else has access to a state file."""
+
+    def allows(self, rule: str, caller: Caller, owner: Owner | None = None) -> bool:
+        return True
+
+    def allows_type(self, name: str, caller: Caller) -> bool:
+        return True
 
 
 class _Everything:
@@ -215,7 +225,7 @@ async def _services(store: Store, pool: CloudPool, own: Cloud) -> tuple[Services
         resources_max=-1, template_size_max=TEXT_MAX, stack_depth_max=LIMITS.nested_depth
     )
     programs = Programs(default_catalog(), template_type=TemplateResource, limits=limits)
-    clouds, clock, bus, policy = _OwnClouds(pool, own), DatabaseClock(), Bus(), Policy()
+    clouds, clock, bus, policy = _OwnClouds(pool, own), DatabaseClock(), Bus(), _Open()
     await clock.ask(store)
     endpoints = Endpoints()
     engine = Engine(
