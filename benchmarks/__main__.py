@@ -11,6 +11,7 @@ from benchmarks.booting import booting
 from benchmarks.boxed import boxed
 from benchmarks.cloudy import makespan, servers
 from benchmarks.clustering import clustering
+from benchmarks.commanding import commanding
 from benchmarks.compiling import compiling
 from benchmarks.databases import databases
 from benchmarks.deploying import deploying
@@ -49,6 +50,7 @@ CASES: dict[str, Case] = {
     "servers": servers,
     "makespan": makespan,
     "edit": editing,
+    "apply": commanding,
 }
 
 

@@ -44,8 +44,10 @@ class Follower:
 
     async def _look(self, board: Board) -> bool:
         """Show what is new; return whether the operation has ended."""
-        await self.stack.look()
+        await self.stack.look(outputs=False)
         ended = not self.stack.in_progress  # read before the events, so that none is missed
+        if ended:
+            await self.stack.look()
         while True:
             events = await self._events(board)
             now = time.monotonic()
@@ -65,7 +67,8 @@ class Follower:
 
     async def _ask(self, now: float, *, ended: bool) -> None:
         """Ask from time to time what the resources in progress wait for."""
-        if ended or now - self._asked_at < max(WAITS_S, self.look_s):
+        soon = now - self._asked_at < max(WAITS_S, self.look_s)
+        if ended or soon or not self.view.shows_waits:
             return
         first, self._asked_at = not self._asked_at, now
         if first:

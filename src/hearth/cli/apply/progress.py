@@ -20,7 +20,12 @@ MARGIN = 3  # lines of the terminal that the tree leaves free
 
 
 class View(Protocol):
-    """Where the progress of an operation is shown."""
+    """Where the progress of an operation is shown.
+
+    `shows_waits` is whether it shows what resources wait for.
+    """
+
+    shows_waits: bool
 
     def update(self, board: Board, changed: Sequence[Line], waits: Mapping[str, str]) -> None:
         """Show the board after some lines have changed. `waits` tells what resources wait for, by
@@ -36,6 +41,8 @@ class View(Protocol):
 
 class JsonView:
     """One JSON object in each line, with the keys `type` and `time`."""
+
+    shows_waits = False
 
     def update(self, board: Board, changed: Sequence[Line], waits: Mapping[str, str]) -> None:
         for line in changed:
@@ -60,6 +67,8 @@ class JsonView:
 class PlainView:
     """A line for each event, for output that is not a terminal."""
 
+    shows_waits = False
+
     def __init__(self) -> None:
         self._began = time.monotonic()
 
@@ -81,6 +90,8 @@ class PlainView:
 
 class LiveView(PlainView):
     """A tree of the resources in progress, redrawn in place; failures stay above it."""
+
+    shows_waits = True
 
     def __init__(self) -> None:
         from rich.console import Console

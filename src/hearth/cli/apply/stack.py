@@ -56,9 +56,10 @@ class Stack:
             raise Refused([f"there is no stack {self.name} in {self.api.where}"], 404)
         return self
 
-    async def look(self) -> None:
-        """Read the stack again. Raises Refused."""
-        self.shown = (await self.api.call("GET", self.path))["stack"]
+    async def look(self, *, outputs: bool = True) -> None:
+        """Read the stack again, if wanted with its outputs. Raises Refused."""
+        query = None if outputs else {"resolve_outputs": "False"}
+        self.shown = (await self.api.call("GET", self.path, query=query))["stack"]
 
     async def plan(self, body: Body) -> Body:
         """Return the plan of a create or an update. Raises Refused."""
