@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import time
@@ -11,8 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import requests
 
 from tests.clients.dev import HEARTH, Dev, hearth_dev, wait_for
+from tests.conftest import lacking
 
 pytestmark = pytest.mark.slow
 
@@ -283,4 +286,51 @@ def test_refresh_notices_what_is_gone(shell: Shell):
     assert "1 to replace" in shell.run("plan", "web.yaml", status=CHANGES)
     shell.run("apply", "web.yaml", "-y")
     assert "Drift: 2 in sync." in shell.run("drift")
+    shell.run("destroy", "-y")
+
+
+def test_a_state_file_of_another_stack_or_place_is_refused(shell: Shell):
+    shell.write("web.yaml", NET)
+    shell.run("apply", "web.yaml", "-y", "--state", "s.db")
+    said = shell.run("apply", "web.yaml", "-y", "--state", "s.db", "--name", "other", status=1)
+    assert "s.db is the state of the stack web, not of other" in said
+    said = shell.run("apply", "web.yaml", "-y", "--state", "web.yaml/s.db", status=1)
+    assert "web.yaml/s.lock cannot be written" in said
+    shell.run("destroy", "--name", "web", "--state", "s.db", "-y")
+
+
+def test_a_full_disk_ends_the_command_and_the_next_one_goes_on(shell: Shell):
+    if os.geteuid() != 0 or shutil.which("mount") is None:
+        lacking("root, to mount a small file system")
+    count = 1500
+    values = "".join(f"  v{i}: {{type: OS::Heat::Value, properties: {{value: {i}}}}}\n"
+                     for i in range(count))  # fmt: skip
+    shell.write("v.yaml", f"heat_template_version: 2021-04-16\nresources:\n{values}")
+    small = shell.folder / "small"
+    small.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "none", small], check=True)
+    try:
+        command = ("apply", "v.yaml", "-y", "--state", "small/v.db")
+        said = shell.run(*command, status=1)
+        assert "small/v.db cannot be written: database or disk is full" in said
+        subprocess.run(["mount", "-o", "remount,size=50m", small], check=True)
+        shell.run(*command)
+        said = shell.run("plan", "v.yaml", "--state", "small/v.db")
+        assert f"No changes: {count} resources" in said
+    finally:
+        subprocess.run(["umount", "-l", small], check=True)
+
+
+def test_a_cloud_that_goes_away_in_the_middle_is_waited_for(shell: Shell):
+    shell.write("slow.yaml", SLOW)
+    with shell.begin("apply", "slow.yaml", "-y") as process:
+        wait_for(lambda: shell.networks() or None, "the first network")
+        away = {"match": {}, "effect": {"status": 503}}
+        knobs = f"{shell.dev.cloud_url}/devcloud/knobs"
+        requests.post(knobs, json={"rules": [away]}, timeout=10)
+        time.sleep(5)
+        requests.delete(knobs, timeout=10)
+        out, err = process.communicate(timeout=60)
+    assert "CREATE_COMPLETE" in out, err
+    assert len(shell.networks()) == 2
     shell.run("destroy", "-y")

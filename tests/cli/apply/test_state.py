@@ -5,9 +5,12 @@ import sqlite3
 from pathlib import Path
 
 import pytest
+from sqlalchemy.exc import OperationalError
 
+from hearth.cli.apply import state_store
 from hearth.cli.apply.api import Refused
 from hearth.cli.apply.state import StateFile, state_file
+from hearth.store.database import Tx
 
 
 @pytest.fixture
@@ -84,3 +87,31 @@ def test_a_lock_names_its_holder(state: StateFile):
     again = state_file("web", None)
     again.lock()
     again.release()
+
+
+def test_trouble_is_told_only_while_writes_keep_failing(
+    state: StateFile, monkeypatch: pytest.MonkeyPatch
+):
+    now = [1000.0]
+    monkeypatch.setattr(state_store.time, "monotonic", lambda: now[0])
+    store = state.open(create=False)
+
+    def fail(tx: Tx) -> None:
+        raise OperationalError("INSERT", None, sqlite3.OperationalError("disk is full"))
+
+    def attempt(*, write: bool) -> None:
+        with pytest.raises(OperationalError):
+            store.transact(fail, write=write)
+
+    attempt(write=True)
+    assert store.trouble() is None  # it may be over in a moment
+    now[0] += state_store.PATIENCE_S
+    attempt(write=False)
+    assert store.trouble() is None  # of a read
+    attempt(write=True)
+    assert store.trouble() == "disk is full"
+    now[0] += state_store.QUIET_S + 1
+    assert store.trouble() is None
+    attempt(write=True)
+    assert store.trouble() is None
+    store.close()

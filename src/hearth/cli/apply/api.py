@@ -28,6 +28,9 @@ class Api(Protocol):
         """
         ...
 
+    def demand_working(self) -> None:
+        """Raise Refused if requests are no longer carried out."""
+
     async def plan(self, name: str, path: str | None, body: Any) -> Any:
         """Return the plan of a create of the stack `name` or, if `path` is that of its plan, of an
         update. Raises Refused.

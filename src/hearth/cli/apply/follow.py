@@ -34,6 +34,7 @@ class Follower:
         """
         board = Board(self.stack.name, marker=self.marker)
         while True:
+            self.stack.api.demand_working()
             ended = await self._look(board)
             if ended or stop.is_set():
                 return

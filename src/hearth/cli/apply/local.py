@@ -15,12 +15,14 @@ from typing import Any, cast
 from urllib.parse import urlencode
 
 import sqlalchemy as sa
+from sqlalchemy.exc import SQLAlchemyError
 
 from hearth.api.app import application
 from hearth.bus.local import Bus
 from hearth.cli.apply.api import Refused, refused
 from hearth.cli.apply.named_cloud import pool_of
 from hearth.cli.apply.state import StateFile
+from hearth.cli.apply.state_store import StateStore
 from hearth.cli.ids import new_id
 from hearth.cli.installed import use_installed
 from hearth.cloud.contract import Cloud
@@ -99,8 +101,9 @@ class _Everything:
 class LocalApi:
     """Answers requests in this process."""
 
-    def __init__(self, services: Services, caller: Caller, where: str) -> None:
+    def __init__(self, services: Services, caller: Caller, where: str, store: StateStore) -> None:
         self.where = where
+        self._store = store
         self._project = caller.project_id
         nobody = cast(Any, None)  # no request is signed
         self._app = application(services, cast(Any, _Everything(caller)), nobody, "")
@@ -119,6 +122,15 @@ class LocalApi:
         if status >= 300:
             raise refused(status, found, text)
         return found
+
+    def demand_working(self) -> None:
+        """Raise Refused if the state file cannot be written, for example because the disk is full.
+
+        The engine would try again for ever.
+        """
+        if (why := self._store.trouble()) is not None:
+            hint = "no call is sent any more; run the same command again when it can be written"
+            raise Refused([f"{self.where} cannot be written: {why}", hint])
 
     async def plan(self, name: str, path: str | None, body: Any) -> Any:
         """Return a plan; see `Api`."""
@@ -180,11 +192,13 @@ async def local_api(
         services, engine = await _services(store, pool, own)
         running = asyncio.create_task(_worked(engine, store)) if work else None
         try:
-            yield LocalApi(services, caller, str(state.path))
+            yield LocalApi(services, caller, str(state.path), store)
         finally:
             if running is not None:
-                await engine.stop()
-                with suppress(asyncio.CancelledError):
+                with suppress(SQLAlchemyError):  # of a state file that cannot be written any more
+                    await engine.stop()
+                running.cancel()
+                with suppress(asyncio.CancelledError, SQLAlchemyError):
                     await running
     finally:
         await pool.aclose()
@@ -199,8 +213,13 @@ async def _worked(engine: Engine, store: Store) -> None:
 
 async def _caller(store: Store, state: StateFile, own: Cloud | None) -> Caller:
     """Return the user of the cloud; without a cloud, a user in the project of the stack."""
-    query = sa.select(stack.c.project_id).where(stack.c.deleted_at.is_(None)).limit(1)
-    known = await store.read(lambda tx: tx.execute(query).scalar())
+    query = sa.select(stack.c.project_id, stack.c.name).where(
+        stack.c.deleted_at.is_(None), stack.c.parent_id.is_(None)
+    )
+    found = await store.read(lambda tx: tx.execute(query).first())
+    known = None if found is None else found.project_id
+    if found is not None and found.name != state.name:
+        raise Refused([f"{state.path} is the state of the stack {found.name}, not of {state.name}"])
     if own is None:
         return Caller("local", "local", known or NOWHERE, roles=ROLES)
     try:

@@ -30,6 +30,9 @@ class ServiceApi:
             raise Refused(str(fault.message or fault).splitlines(), fault.status) from None
         return answer.body
 
+    def demand_working(self) -> None:
+        """A service takes care of itself; see `Api`."""
+
     async def plan(self, name: str, path: str | None, body: Any) -> Any:
         """Return a plan; see `Api`."""
         if path is not None:

@@ -48,7 +48,7 @@ def run(main: Callable[[], Awaitable[int]], *, as_json: bool) -> int:
     from hearth.cli.process import log_to_stderr, no_collections, run_until_complete
 
     no_collections()
-    log_to_stderr(os.environ.get("HEARTH_LOG", "ERROR").upper())
+    log_to_stderr(os.environ.get("HEARTH_LOG", "CRITICAL").upper())
 
     async def whole() -> int:
         return await main()

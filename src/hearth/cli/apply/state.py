@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, TextIO
 from hearth.cli.apply.api import Refused
 
 if TYPE_CHECKING:
-    from hearth.store.database import Store
+    from hearth.cli.apply.state_store import StateStore
 
 FOLDER = ".hearth"
 KEY = "key"
@@ -60,13 +60,13 @@ class StateFile:
         if self.held is not None:
             self.held.close()
 
-    def open(self, *, create: bool) -> "Store":
+    def open(self, *, create: bool) -> "StateStore":
         """Open the state; `create` is whether a missing file is created. Raises Refused."""
         if not self.path.exists() and not create:
             raise Refused([f"there is no state file {self.path}; hearth apply creates it"])
         from sqlalchemy.exc import SQLAlchemyError
 
-        from hearth.store.database import Store
+        from hearth.cli.apply.state_store import StateStore
         from hearth.store.keyring import WrongKey, unlock
         from hearth.store.migrate import TooNew, upgrade
         from hearth.store.seal import sealer_of
@@ -77,7 +77,7 @@ class StateFile:
             self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             key = self._key()
             self.path.touch(mode=0o600)
-            store = Store(f"sqlite:///{self.path}", sealer_of([key]))
+            store = StateStore(f"sqlite:///{self.path}", sealer_of([key]))
             upgrade(store)
             unlock(store, [key])
         except TooNew:
@@ -91,15 +91,15 @@ class StateFile:
             raise Refused([f"{self.path} cannot be used: {words}"]) from None
         return store
 
-    def open_for_plan(self) -> "Store":
+    def open_for_plan(self) -> "StateStore":
         """Open the state if there is one, else an empty one in memory. Raises Refused."""
         if self.path.exists():
             return self.open(create=False)
-        from hearth.store.database import Store
+        from hearth.cli.apply.state_store import StateStore
         from hearth.store.migrate import upgrade
         from hearth.store.seal import sealer_from_secret
 
-        store = Store("sqlite://", sealer_from_secret(secrets.token_hex(16)))
+        store = StateStore("sqlite://", sealer_from_secret(secrets.token_hex(16)))
         upgrade(store)
         return store
 
