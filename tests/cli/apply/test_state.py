@@ -30,7 +30,10 @@ def refusal(state: StateFile) -> str:
 
 
 def test_only_the_owner_can_read_a_state(state: StateFile):
-    for path in (state.path, state.path.parent / "key", state.path.parent):
+    state.lock()
+    state.release()
+    folder = state.path.parent
+    for path in (state.path, folder / "key", state.path.with_suffix(".lock"), folder):
         assert path.stat().st_mode & 0o077 == 0, path
 
 

@@ -29,6 +29,13 @@ def test_each_reason_has_words(waiting, reason, said):
     assert waits_for(waiting, reason) == said
 
 
+def test_a_resource_that_waits_for_a_server_says_so():
+    waiting = {"on": {**CALL, "phase": "accepted"}}
+    said = waits_for(waiting, "", "OS::Heat::WaitCondition")
+    assert said == "waits for signals, 4.2 s"
+    assert waits_for({"on": CALL}, "", "OS::Heat::WaitCondition").startswith("its create call")
+
+
 @pytest.mark.parametrize(
     ("seconds", "said"), [(0.04, "0.0 s"), (59.9, "59.9 s"), (61, "1 min 1 s"), (3900, "1 h 5 min")]
 )

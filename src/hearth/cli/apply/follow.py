@@ -85,6 +85,7 @@ def waits_of(resources: Sequence[Body]) -> dict[str, str]:
     """Return what resources wait for, by their dotted path."""
     found = {}
     for path, one in paths(resources):
-        if words := waits_for(one.get("waiting"), one.get("resource_status_reason") or ""):
+        reason, rtype = one.get("resource_status_reason") or "", one["resource_type"]
+        if words := waits_for(one.get("waiting"), reason, rtype):
             found[".".join(path)] = words
     return found

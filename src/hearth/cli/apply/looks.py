@@ -74,7 +74,7 @@ def _shown(stack: Stack, resources: Any) -> Iterator[str]:
             f"{one['resource_status']}  {one['physical_resource_id'] or ''}"
         )
         reason = one.get("resource_status_reason") or ""
-        words = waits_for(one.get("waiting"), reason)
+        words = waits_for(one.get("waiting"), reason, one["resource_type"])
         if one["resource_status"].endswith("_FAILED"):
             words = reason
         if words:

@@ -3,7 +3,6 @@
 import fcntl
 import os
 import secrets
-import shlex
 import sqlite3
 import sys
 import time
@@ -38,7 +37,7 @@ class StateFile:
         path = self.path.with_suffix(".lock")
         try:
             self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            held = path.open("a+")
+            held = os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, 0o600), "r+")
         except OSError as problem:
             raise Refused([f"{path} cannot be written: {problem.strerror}"]) from None
         try:
@@ -49,7 +48,7 @@ class StateFile:
             held.close()
             raise Refused([f"{self.path} is in use by {told}; wait until it ends"]) from None
         held.truncate(0)
-        command = shlex.join(["hearth", *sys.argv[1:]])
+        command = f"hearth {' '.join(sys.argv[1:2])}"  # without parameters, which may be secret
         since = time.strftime("%H:%M:%S")
         held.write(f'"{command}" (process {os.getpid()}, since {since})\n')
         held.flush()

@@ -7,11 +7,17 @@ PHASES = {
     "intent": "its {action} call has no answer yet",
     "accepted": "the cloud works on its {action}",
 }
+SIGNALLED = {
+    "WaitCondition": "waits for signals",
+    "SoftwareDeployment": "waits for the report of its server",
+    "StructuredDeployment": "waits for the report of its server",
+}
 NAMED_MAX = 3  # resources in one sentence
 
 
-def waits_for(waiting: Mapping[str, Any] | None, reason: str = "") -> str:
-    """Return a phrase for the key `waiting` of a resource; `reason` is its status reason.
+def waits_for(waiting: Mapping[str, Any] | None, reason: str = "", rtype: str = "") -> str:
+    """Return a phrase for the key `waiting` of a resource; `reason` is its status reason, and
+    `rtype` its type.
 
     The phrase is empty if the resource waits for nothing.
     """
@@ -26,6 +32,8 @@ def waits_for(waiting: Mapping[str, Any] | None, reason: str = "") -> str:
     if (nested := call.get("nested")) is not None:
         return f"works on the stack {nested['stack_name']}"
     said = PHASES.get(call["phase"], "{action}").format(action=call["action"].lower())
+    if call["phase"] == "accepted":
+        said = next((words for end, words in SIGNALLED.items() if rtype.endswith(end)), said)
     said += f", {duration(call['seconds'])}"
     if call["attempt"] > 1:
         said += f", attempt {call['attempt']}"
