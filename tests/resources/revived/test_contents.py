@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 
 from tests.api.conftest import Caller
+from tests.daily import in_turn
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, in_turn(2)]
 NET: dict[str, Any] = {
     "net": {"type": "OS::Neutron::Net"},
     "subnet": {

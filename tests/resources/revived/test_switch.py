@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from tests.crash.processes import Client, Cloud, Hearth, until
+from tests.daily import in_turn
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, in_turn(4)]
 END_S = 60.0
 LBAAS = "OS::Neutron::LBaaS"
 NAMES = (
