@@ -50,6 +50,20 @@ def test_a_volume_does_not_shrink():
     drive(story)
 
 
+def test_a_volume_that_somebody_has_extended_keeps_its_size():
+    async def story(driver):
+        volume = await driver.create(VOLUME, {"size": 1})
+        await volume.kind.act(volume, {"os-extend": {"new_size": 3}})
+        while (await volume.kind.show(volume))["size"] != 3:
+            await asyncio.sleep(0.05)
+        await driver.update(volume, {"size": 2})
+        body = await volume.kind.show(volume)
+        await driver.delete_all()
+        return body["size"], body["status"]
+
+    assert drive(story) == (3, "available")
+
+
 def test_a_volume_from_an_image_whose_answer_was_withheld_is_found():
     async def story(driver):
         match = {"method": "POST", "path_regex": "/volumes$", "times": 1}
