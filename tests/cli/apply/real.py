@@ -22,6 +22,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 WEB = """\
 heat_template_version: 2021-04-16
 parameters:
@@ -246,8 +248,10 @@ def story(at: Commands) -> None:
     with at.step("kill -9 of a destroy") as step:
         at.kill(step, KILLED_AT[-1], "destroy", "web", "-y")
     with at.step("destroy after kill -9") as step:
-        end = at.run(step, "destroy", "web", "-y")[-1]
+        *rows, end = at.run(step, "destroy", "web", "-y")
         step.expect("status", end.get("status"), "DELETE_COMPLETE")
+        shown = {row["resource"].partition(".")[0] for row in rows if row["type"] == "resource"}
+        step.expect("unknown places", shown - yaml.safe_load(WEB)["resources"].keys(), set())
     with at.step("nothing is left in the cloud") as step:
         step.expect("left", _left(at, before), [])
 
