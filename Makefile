@@ -109,8 +109,14 @@ $(HEAT_AGENTS): tests/guests/requirements.txt | $(STAMP)
 	  --require-hashes --dest $(@D) -r $<
 	@touch $@
 
+# on a cloud that is there: every type, its drift, and the commands as the plain member MEMBER
+MEMBER ?= demo
 real-cloud: install
-	@$(BIN)/python -m tests.types.run --real $(CLOUD) --json tests/types/result-real.json
+	@status=0; \
+	$(BIN)/python -m tests.types.run --real $(CLOUD) --json tests/types/result-real.json || status=1; \
+	$(BIN)/python -m tests.drift.run --real $(CLOUD) || status=1; \
+	$(BIN)/python -m tests.cli.apply.real $(MEMBER) --json tests/cli/apply/result-real.json || status=1; \
+	exit $$status
 
 # make sim STATS=1: also the branches of the engine that histories alone reach
 sim: install

@@ -64,6 +64,20 @@ def test_members_made_of_values_not_known_yet_are_told_one_by_one(
     assert all(one["later"] == {"value": ["a"]} for one in leaves(members))
 
 
+@pytest.mark.parametrize("name", GROUPS)
+def test_a_plan_is_the_same_each_time(api: Caller, path: str, name: str):
+    more = grouped(name, "one")
+    more["template"] = (
+        more["template"].replace("count: 2", "count: 3").replace("size: 2", "size: 3")
+    )
+    for method, url, body in (
+        ("POST", "/stacks/plan", {"stack_name": f"planned-{name}", **grouped(name, "one")}),
+        ("PUT", f"{path}/plan", more),
+    ):
+        first, second = (api.call(method, url, body).json()["plan"] for _ in range(2))
+        assert first == second
+
+
 def leaves(line: dict[str, Any]) -> list[dict[str, Any]]:
     if "nested" not in line:
         return [line]

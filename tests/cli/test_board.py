@@ -37,6 +37,14 @@ def test_the_stack_itself_is_no_line_but_gives_the_status():
     assert board.status == "CREATE_IN_PROGRESS"
 
 
+def test_nested_stacks_whose_first_events_are_not_shown_have_their_place():
+    board = Board("shop")
+    inner = "http://h/v1/p/stacks/shop-app-abc123-0-def456/inner-id"
+    board.know({"shop-app-abc123-0-def456": ("app", "0")})
+    (line,) = board.take([event(1, inner, "server", "DELETE_IN_PROGRESS")], 1.0)
+    assert line.path == ("app", "0", "server")
+
+
 def test_a_nested_resource_is_shown_under_the_resource_it_belongs_to():
     board = Board("shop")
     events = [

@@ -1,11 +1,12 @@
 """Drift of every type: nothing is reported as made, and each change behind Hearth's back is.
 
-    python -m tests.drift.run [--json FILE] [--at-once N] [TYPE…]
+    python -m tests.drift.run [--real CLOUD] [--json FILE] [--at-once N] [TYPE…]
 
 Each type is created with all its templates of the generated suite; nothing may have drifted then.
 Each property that is compared is then changed in the embedded cloud, alone, and after that all of
 an object at once; just these must be reported. Prints a line per type, and what went wrong; the
-exit status is 1 when anything did.
+exit status is 1 when anything did. `--real` takes an administrator's entry in clouds.yaml: nothing
+is changed behind Hearth's back there, and nothing may be reported; see docs/real-cloud.md.
 """
 
 import argparse
@@ -25,7 +26,7 @@ import yaml
 from hearth.resources.registry import builtin_types
 from tests.drift.changes import Changer, NoPlace, untried
 from tests.types.case import Start, Subject, subject
-from tests.types.cloud import Place, in_a_box
+from tests.types.cloud import Place, in_a_box, real
 from tests.types.story import Orchestration, Wrong
 
 AT_ONCE = 6
@@ -58,7 +59,11 @@ class Findings:
 
 def examine(place: Place, name: str) -> Findings:
     """Create, read, change and delete one type."""
-    one, found = subject(name), Findings(name)
+    one, found = subject(name, there=place.there), Findings(name)
+    if place.there and (reason := place.lacks(name) or one.case.get("elsewhere", "")):
+        found.unavailable = reason
+        print(line_of(found), flush=True)
+        return found
     heat = place.heat(one.case.get("caller", "demo")).of(one.case)
     for start in one.starts():
         try:
@@ -88,6 +93,8 @@ def _start(place: Place, one: Subject, start: Start, heat: Orchestration, found:
         found.unchecked |= {n["property"]: n["reason"] for n in own["not_checkable"]}
         fresh = [n for n in own["compared"] if n not in found.compared]
         found.compared |= set(own["compared"])
+        if place.there:
+            return
         found.untried |= {n: why for n in fresh if (why := untried(one.kind, n))}
         changer = Changer(place, one.kind, given_of(start, one), idents(own, rows, start, one))
         _change(changer, heat, path, one, [n for n in fresh if n not in found.untried], found)
@@ -169,6 +176,8 @@ def drift(heat: Orchestration, path: str) -> list[dict[str, Any]]:
 def line_of(found: Findings) -> str:
     """A line about a type, and what went wrong."""
     state = "WRONG" if found.wrong else "ok"
+    if found.unavailable:
+        return f"none   {found.type_name:52} {found.unavailable}"
     text = (
         f"{state:6} {found.type_name:52} {found.states:24} {found.changed:4} changes, "
         f"{found.reported} reported, {found.more} more"
@@ -181,7 +190,7 @@ def as_json(all_found: Sequence[Findings]) -> dict[str, Any]:
     changed, more = sum(f.changed for f in all_found), sum(f.more for f in all_found)
     reported = sum(f.reported for f in all_found)
     return {
-        "types": len(all_found),
+        "types": len([f for f in all_found if not f.unavailable]),
         "types_with_compared_properties": len([f for f in all_found if f.compared]),
         "stacks": sum(f.stacks for f in all_found),
         "resources": sum(f.resources for f in all_found),
@@ -220,14 +229,18 @@ def examined(place: Place, names: Sequence[str], at_once: int = AT_ONCE) -> list
 def main() -> int:
     """The command; its exit status."""
     parser = argparse.ArgumentParser(description="Drift of every type.")
+    parser.add_argument("--real", metavar="CLOUD", help="an administrator's entry in clouds.yaml")
     parser.add_argument("--json", type=Path)
     parser.add_argument("--at-once", type=int, default=AT_ONCE)
     parser.add_argument("types", nargs="*")
     given = parser.parse_args()
     names = given.types or sorted(set(builtin_types()) - {"<template>"})
     began = time.monotonic()
-    with tempfile.TemporaryDirectory() as folder, in_a_box(Path(folder)) as place:
-        result = as_json(examined(place, names, given.at_once))
+    with tempfile.TemporaryDirectory() as where:
+        folder = Path(where)
+        with real(given.real, folder) if given.real else in_a_box(folder) as place:
+            found = examined(place, names, given.at_once)
+        result = as_json(found)
     print(
         f"{result['types']} types, {result['stacks']} stacks, {result['properties_compared']} "
         f"properties compared, {result['changed']} changes, recall {result['recall']:.2%}, "

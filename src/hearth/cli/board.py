@@ -54,6 +54,10 @@ class Board:
     reason: str = ""
     _paths: dict[str, tuple[str, ...]] = field(default_factory=dict)  # of nested stacks, by name
 
+    def know(self, nested: Mapping[str, tuple[str, ...]]) -> None:
+        """Take over the paths of nested stacks, by stack name, whose first events are not shown."""
+        self._paths.update(nested)
+
     def take(self, events: Iterable[Mapping[str, Any]], now: float) -> list[Line]:
         """Apply events in order; return a copy of each changed line, as it was after its event.
 

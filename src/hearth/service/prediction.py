@@ -5,10 +5,12 @@ While it plans, it collects the values that are missing. They are fetched, and t
 again, until nothing is missing.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import count
 from typing import Any
+from uuid import NAMESPACE_OID, uuid5
 
 from hearth.cloud.contract import Cloud
 from hearth.cloud.fault import CloudFault
@@ -276,8 +278,9 @@ def _context(
     """
     rtype = services.programs.rtype_of(nest.definition)
     record = nest.record
-    record_id = record.id if record is not None else services.new_id()
     name = nest.definition.name
+    new_id = ids_of(row.name, name)
+    record_id = record.id if record is not None else new_id()
     now = services.clock.now()
     return ResourceContext(
         record_id=record_id,
@@ -299,12 +302,21 @@ def _context(
         members=known.members,
         definitions=known.definitions,
         at_once=True,
-        new_id=services.new_id,
+        new_id=new_id,
         fetch=partial(_fetched, services, files),
         read_properties=lambda reference: _properties(records, reference),
         read_metadata=lambda reference: _metadata(services, records, reference),
         read_name=lambda reference: name_by_reference(row.name, records, reference),
     )
+
+
+def ids_of(*path: str) -> Callable[[], str]:
+    """Return a function that returns new ids, the same ones for the same path.
+
+    Members of groups are named by such ids. So equal plans have the same names, and the same hash.
+    """
+    numbers = count()
+    return lambda: str(uuid5(NAMESPACE_OID, "/".join((*path, str(next(numbers))))))
 
 
 async def _fetched(services: Services, files: Mapping[str, str], url: str) -> str:

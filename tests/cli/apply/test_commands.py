@@ -282,9 +282,11 @@ def test_refresh_notices_what_is_gone(shell: Shell):
     with shell.dev.sdk() as cloud:
         for subnet in cloud.network.subnets(network_id=ident):
             cloud.network.delete_subnet(subnet)
-    assert "missing" in shell.run("drift", status=CHANGES)
+        cloud.network.delete_network(ident)
+    assert "2 missing" in shell.run("drift", status=CHANGES)
+    assert "may replace" in shell.run("plan", "web.yaml", "--converge", status=CHANGES)
     assert "CHECK_FAILED" in shell.run("refresh", status=1)
-    assert "1 to replace" in shell.run("plan", "web.yaml", status=CHANGES)
+    assert "1 to replace, 1 that may be replaced" in shell.run("plan", "web.yaml", status=CHANGES)
     shell.run("apply", "web.yaml", "-y")
     assert "Drift: 2 in sync." in shell.run("drift")
     shell.run("destroy", "-y")

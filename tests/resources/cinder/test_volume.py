@@ -1,8 +1,11 @@
 """Volumes and their attachments."""
 
+import asyncio
+
 import pytest
 
 from hearth.model.state import Action
+from hearth.resources.base import Ready
 from tests.resources.driver import Broken, drive
 
 VOLUME = "OS::Cinder::Volume"
@@ -47,6 +50,20 @@ def test_a_volume_does_not_shrink():
     drive(story)
 
 
+def test_a_volume_that_somebody_has_extended_keeps_its_size():
+    async def story(driver):
+        volume = await driver.create(VOLUME, {"size": 1})
+        await volume.kind.act(volume, {"os-extend": {"new_size": 3}})
+        while (await volume.kind.show(volume))["size"] != 3:
+            await asyncio.sleep(0.05)
+        await driver.update(volume, {"size": 2})
+        body = await volume.kind.show(volume)
+        await driver.delete_all()
+        return body["size"], body["status"]
+
+    assert drive(story) == (3, "available")
+
+
 def test_a_volume_from_an_image_whose_answer_was_withheld_is_found():
     async def story(driver):
         match = {"method": "POST", "path_regex": "/volumes$", "times": 1}
@@ -61,8 +78,10 @@ def test_a_volume_from_an_image_whose_answer_was_withheld_is_found():
     assert left == {}
 
 
-def test_a_volume_is_attached_and_detached():
-    async def story(driver):
+def attached(story):
+    """Run a story with a server, a volume and the attachment of both."""
+
+    async def whole(driver):
         net = await driver.create("OS::Neutron::Net", {}, "net")
         await driver.create(
             "OS::Neutron::Subnet", {"network": net.physical_id, "cidr": "10.1.0.0/24"}, "subnet"
@@ -72,15 +91,33 @@ def test_a_volume_is_attached_and_detached():
             "OS::Nova::Server", {"image": "cirros", "flavor": "m1.tiny", "networks": networks}
         )
         volume = await driver.create(VOLUME, {"size": 1})
-        await driver.create(
+        attachment = await driver.create(
             "OS::Cinder::VolumeAttachment",
             {"instance_uuid": server.physical_id, "volume_id": volume.physical_id},
         )
+        return await story(driver, volume, attachment)
+
+    return drive(whole)
+
+
+def test_a_volume_is_attached_and_detached():
+    async def story(driver, volume, attachment):
         used = await volume.kind.attribute(volume, "status")
         await driver.delete_all()
         return used, driver.left()
 
-    assert drive(story) == ("in-use", {})
+    assert attached(story) == ("in-use", {})
+
+
+def test_an_attachment_that_was_removed_is_missing():
+    async def story(driver, volume, attachment):
+        before = await attachment.kind.observe(attachment)
+        await attachment.kind.detach(attachment)
+        while not isinstance(await attachment.kind.detached(attachment), Ready):
+            await asyncio.sleep(0.05)
+        return before == attachment.properties, await attachment.kind.observe(attachment)
+
+    assert attached(story) == (True, None)
 
 
 def test_a_backup_is_kept_and_a_volume_made_from_it():

@@ -272,6 +272,59 @@ def test_a_port_keeps_what_is_plugged_in_when_the_template_says_nothing_of_it():
     assert drive(story) == set()
 
 
+def test_addresses_that_a_port_gets_of_its_own_accord_are_no_drift():
+    async def story(driver):
+        net = await driver.create("OS::Neutron::Net", {}, "net")
+        subnet, slaac = [
+            await driver.create("OS::Neutron::Subnet", {"network": net.physical_id, **more}, name)
+            for name, more in (
+                ("subnet", {"cidr": "10.1.0.0/24"}),
+                (
+                    "slaac",
+                    {
+                        "cidr": "2001:db8::/64",
+                        "ip_version": 6,
+                        "ipv6_address_mode": "slaac",
+                        "ipv6_ra_mode": "slaac",
+                    },
+                ),
+            )
+        ]
+        seen = []
+        for wanted in (
+            [{"ip_address": "10.1.0.9"}],
+            [{"subnet": subnet.physical_id}],
+            [{"subnet": subnet.physical_id}, {"subnet": slaac.physical_id}],
+        ):
+            given = {"network": net.physical_id, "fixed_ips": wanted}
+            port = await driver.create("OS::Neutron::Port", given, "port")
+            body = await port.kind.show(port)
+            found = await port.kind.observe(port)
+            seen.append(
+                (len(body["fixed_ips"]), found["fixed_ips"] == port.properties["fixed_ips"])
+            )
+        more = [*body["fixed_ips"], {"ip_address": "10.1.0.77"}]
+        await port.request("PUT", json={"port": {"fixed_ips": more}})
+        seen.append(len((await port.kind.observe(port))["fixed_ips"]))
+        await driver.delete_all()
+        return seen
+
+    assert drive(story) == [(2, True), (2, True), (2, True), 3]
+
+
+def test_a_name_that_the_server_gives_to_its_port_is_no_drift():
+    async def story(driver):
+        net = await driver.create("OS::Neutron::Net", {})
+        given = {"network": net.physical_id, "dns_name": ""}
+        port = await driver.create("OS::Neutron::Port", given)
+        await port.request("PUT", json={"port": {"dns_name": "web"}})
+        seen = await port.kind.observe(port)
+        await driver.delete_all()
+        return "dns_name" in seen
+
+    assert not drive(story)
+
+
 @pytest.mark.parametrize(
     ("name", "properties", "word"),
     [

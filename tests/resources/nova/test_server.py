@@ -36,12 +36,14 @@ def test_a_server_is_made_and_removed():
         addresses = await server.kind.attribute(server, "addresses")
         first = server.kind.recordable(server)["first_address"]
         body = server.body
+        seen = await server.kind.observe(server)
         await driver.delete_all()
-        return net.physical_id, shown, addresses, first, body, driver.left()
+        return net.physical_id, shown, addresses, first, body, seen, driver.left()
 
-    net, shown, addresses, first, body, left = drive(story)
+    net, shown, addresses, first, body, seen, left = drive(story)
     assert body["status"] == "ACTIVE"
     assert body["metadata"] == {"a": '{"b": 1}'}
+    assert seen["metadata"] == {"a": {"b": 1}}
     assert shown["inner"] == shown[net] == [first]
     assert addresses["inner"][0]["port"]
     assert left == {}

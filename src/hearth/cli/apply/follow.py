@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from hearth.cli.apply.api import Refused
 from hearth.cli.apply.progress import View
-from hearth.cli.apply.stack import Body, Stack, paths
+from hearth.cli.apply.stack import Body, Stack, nested_paths, paths
 from hearth.cli.apply.waits import waits_for
 from hearth.cli.board import Board
 
@@ -33,6 +33,8 @@ class Follower:
         Raises Refused if the API does not answer.
         """
         board = Board(self.stack.name, marker=self.marker)
+        if self.marker is not None:
+            board.know(await self._nested())
         while True:
             self.stack.api.demand_working()
             ended = await self._look(board)
@@ -57,6 +59,14 @@ class Follower:
             self.view.update(board, changed, self._waits)
             if not events or not ended:
                 return ended
+
+    async def _nested(self) -> dict[str, tuple[str, ...]]:
+        try:
+            return nested_paths(await self.stack.resources())
+        except Refused as refused:
+            if refused.status != 404:  # a short delete may have ended
+                raise
+            return {}
 
     async def _events(self, board: Board) -> Sequence[Body]:
         try:

@@ -129,5 +129,14 @@ def paths(resources: Sequence[Body]) -> Iterator[tuple[Path, Body]]:
         yield tuple(path), one
 
 
+def nested_paths(resources: Sequence[Body]) -> dict[str, Path]:
+    """Return the path of each nested stack, by its name."""
+    found = {}
+    for path, one in paths(resources):
+        if (nested := _link(one, "nested")) is not None:
+            found[nested.rsplit("/", 2)[1]] = path
+    return found
+
+
 def _link(resource: Body, rel: str) -> str | None:
     return next((str(one["href"]) for one in resource["links"] if one["rel"] == rel), None)

@@ -201,13 +201,16 @@ class Volume(CollectionResource):
         return Made(body={"status": "retyping"})
 
     async def extend(self, ctx: ResourceContext) -> Made | None:
-        """Extend the volume, which may be attached; send no call if the new size is smaller.
+        """Extend the volume, which may be attached; send no call if the volume is larger already,
+        because somebody has extended it.
 
-        The poll function `grown` reports the error for a smaller size.
+        If the template reduces the size, the poll function `grown` reports the error.
         """
         if int(ctx.before.get("size") or 0) > int(ctx.properties["size"]):
             return None  # `grown` says so
         body = await self.show(ctx) or {}
+        if int(body.get("size") or 0) >= int(ctx.properties["size"]):
+            return None
         version = VERSION_EXTEND_IN_USE if body.get("status") == "in-use" else None
         await self.act(ctx, {"os-extend": {"new_size": ctx.properties["size"]}}, version)
         return None

@@ -41,6 +41,7 @@ class VolumeAttachment(ResourceType):
     service = "block-storage"
     identified_by = IntentKey.NATURAL_KEY
     known_by = "server and volume; a volume is attached to a server once"
+    unobserved = {"mountpoint": "the hypervisor may choose another"}
 
     def create_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
         return (Step("attach", self.attach, self.find, self.attached),)
@@ -72,6 +73,13 @@ class VolumeAttachment(ResourceType):
             if one.get("volumeId") == ctx.properties["volume_id"]:
                 return Made(physical_id=str(one.get("id") or one["volumeId"]), body=one)
         return None
+
+    async def observe(self, ctx: ResourceContext) -> Mapping[str, Any] | None:
+        """Return the server and the volume, or None if the volume is not attached to the server."""
+        volume = await volume_of(ctx, ctx.properties)
+        if ctx.properties["instance_uuid"] not in servers_of(volume):
+            return None
+        return {name: ctx.properties[name] for name in ("instance_uuid", "volume_id")}
 
     async def attached(self, ctx: ResourceContext) -> Progress:
         """Report whether the volume is attached, that is, has the status "in-use"."""
@@ -117,11 +125,15 @@ async def detach_from(ctx: ResourceContext, properties: Mapping[str, Any]) -> No
 async def gone_from(ctx: ResourceContext, properties: Mapping[str, Any]) -> Progress:
     """Report whether the volume in `properties` is detached from its server."""
     volume = await volume_of(ctx, properties)
-    servers = {one.get("server_id") for one in (volume or {}).get("attachments") or []}
-    if volume is None or properties["instance_uuid"] not in servers:
+    if volume is None or properties["instance_uuid"] not in servers_of(volume):
         settled = volume is None or volume.get("status") != "detaching"
         return Ready() if settled else Later(1.0)
     return Later(1.0)
+
+
+def servers_of(volume: Mapping[str, Any] | None) -> set[Any]:
+    """Return the ids of the servers to which a volume is attached; `volume` is its body."""
+    return {one.get("server_id") for one in (volume or {}).get("attachments") or []}
 
 
 async def volume_of(ctx: ResourceContext, properties: Mapping[str, Any]) -> Body | None:

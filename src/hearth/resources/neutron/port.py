@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from ipaddress import ip_address
 from typing import Any
 
 from hearth.cloud.contract import Body
@@ -314,15 +315,28 @@ class Port(NeutronResource):
         return fields
 
     async def observe(self, ctx: ResourceContext) -> Mapping[str, Any] | None:
-        """Return the current property values; leave out the device unless the template sets it."""
+        """Return the current property values; leave out the device unless the template sets it, and
+        the name that Nova gives to a port without one.
+        """
         found = await super().observe(ctx)
         if found is None:
             return None
         found = dict(found)
-        for name in ("device_id", "device_owner"):
+        for name in ("device_id", "device_owner", "dns_name"):
             if not ctx.given(name):
                 found.pop(name, None)
         return found
+
+    def observed(self, ctx: ResourceContext, body: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return the current property values without the addresses that Neutron has added."""
+        wanted, mac = ctx.given("fixed_ips") or [], str(body.get("mac_address"))
+        named = {one[name] for one in wanted for name in ("subnet", "ip_address") if one.get(name)}
+        shown = [
+            one
+            for one in body.get("fixed_ips") or []
+            if not named.isdisjoint(one.values()) or not is_generated(one["ip_address"], mac)
+        ]
+        return super().observed(ctx, {**body, "fixed_ips": shown})
 
     async def attribute(self, ctx: ResourceContext, name: str) -> Any:
         if name != "subnets":
@@ -365,6 +379,17 @@ class Port(NeutronResource):
         """Set the port's addresses to the stored ones."""
         made = await self.change(ctx, {"fixed_ips": json.loads(ctx.data["port_fip"])})
         return Made(data={"port_fip": None}, body=made.body if made else None)
+
+
+def is_generated(address: str, mac: str) -> bool:
+    """Return whether an IPv6 address contains the MAC address `mac`, as in subnets whose hosts
+    choose their own addresses (SLAAC).
+
+    Neutron gives such an address of each of these subnets to each port.
+    """
+    octets = bytes.fromhex(mac.replace(":", ""))
+    ident = bytes((octets[0] ^ 2, *octets[1:3], 0xFF, 0xFE, *octets[3:]))
+    return ip_address(address).packed.endswith(ident)
 
 
 def port_fields(fields: Body, values: Mapping[str, Any], names: frozenset[str]) -> Body:

@@ -431,6 +431,9 @@ class Server(CollectionResource):
             found["security_groups"] = ctx.given("security_groups") if alike else shown
         return found
 
+    def as_sent(self, name: str, value: Any) -> Any:
+        return as_metadata(value) if name == "metadata" else super().as_sent(name, value)
+
     async def orphans(self, ctx: ResourceContext) -> list[str]:
         servers = [str(one["id"]) for one in await self.ours(ctx)]
         ports = await interfaces.stray_ports(ctx)
