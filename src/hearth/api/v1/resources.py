@@ -78,7 +78,7 @@ async def drift(request: Request) -> Response:
     body = {
         "state": compare.together(counts),
         "counts": {one.value: counts[one] for one in compare.State},
-        "resources": [view.drift(one) for one in found],
+        "resources": [one.as_json() for one in found],
     }
     return JSONResponse({"drift": body})
 
