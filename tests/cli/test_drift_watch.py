@@ -1,27 +1,34 @@
 """Drift checks in the background of a real process, with an embedded cloud."""
 
+import asyncio
 import re
 import signal
-import sqlite3
 import subprocess
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import requests
+import sqlalchemy as sa
 from heatclient.client import Client
 from heatclient.common import event_utils
 from keystoneauth1.identity.v3 import Password
 from keystoneauth1.session import Session
 
+from hearth.cli import lifetime
+from hearth.cloud.pool import CloudConfig
+from hearth.telemetry.observer import UNOBSERVED
 from tests.cli.test_serve import CONFIG, HEARTH, Site
+from tests.conftest import drop_database, fresh_database
 from tests.devcloud.running import Served
 
 pytestmark = pytest.mark.slow
 READY = re.compile(r"hearth is ready: all (\S+) .* metrics (\S+)\n")
+STACKS = ("a", "b", "c", "d")
 MORE = "\n[hearth]\nmonitoring_port = 0\n"
 ON = f"{MORE}drift_check_interval = 2\n"
 TEMPLATE = """
@@ -42,10 +49,12 @@ resources:
 class Running:
     """`hearth serve` with a configuration, and a stack."""
 
-    def __init__(self, cloud: Served, folder: Path, more: str) -> None:
+    def __init__(self, cloud: Served, folder: Path, more: str, database: str | None = None) -> None:
         self.cloud = cloud
-        self.database = folder / "hearth.db"
         site = Site(cloud, folder)
+        if database is not None:
+            site.values["database"] = database
+        self.database = sa.create_engine(site.values["database"], poolclass=sa.NullPool)
         site.path.write_text(CONFIG.format(**site.values) + more)
         self.command = [*HEARTH, "serve", "--port", "0", "--config", str(site.path)]
         self.log = folder / "log"
@@ -77,10 +86,10 @@ class Running:
         self.project = project
         return Client("1", session=session, endpoint_override=f"{self.url}/{project}")
 
-    def create(self) -> str:
+    def create(self, name: str = "web") -> str:
         files = {"child.yaml": CHILD}
         heat = self.heat()
-        made = heat.stacks.create(stack_name="web", template=TEMPLATE, files=files)["stack"]
+        made = heat.stacks.create(stack_name=name, template=TEMPLATE, files=files)["stack"]
         until(lambda: heat.stacks.get(made["id"]).stack_status == "CREATE_COMPLETE")
         return str(made["id"])
 
@@ -107,10 +116,19 @@ class Running:
 
     def checked(self) -> list[tuple[str | None, str | None, float | None, int]]:
         """(claim, state, time, attempts) of each check."""
-        with sqlite3.connect(self.database, timeout=10) as database:
-            return list(
-                database.execute("SELECT claim, outcome, checked_at, attempts FROM drift_check")
-            )
+        query = "SELECT claim, outcome, checked_at, attempts FROM drift_check ORDER BY stack_id"
+        with self.database.connect() as connection:
+            return [tuple(row) for row in connection.execute(sa.text(query))]
+
+    def later(self, by_s: int) -> None:
+        """Let time go by for the checks."""
+        with self.database.begin() as connection:
+            connection.execute(sa.text(f"UPDATE drift_check SET due_at = due_at - {by_s}"))
+
+    def results(self) -> int:
+        """How many checks this process has made."""
+        found = re.search(r'hearth_drift_checks_total\{result="in sync"\} (\S+)', self.metrics())
+        return 0 if found is None else int(float(found[1]))
 
     def knob(self, **effect: Any) -> None:
         match = {"service": "network", "method": "GET"}
@@ -215,11 +233,68 @@ def test_a_check_of_a_killed_process_is_made_again(watching: Running):
     watching.end(signal.SIGKILL)
     assert watching.checked()[0] == before  # claimed for good, as it seems
     watching.no_knobs()
-    with sqlite3.connect(watching.database, timeout=10) as database:
-        database.execute("UPDATE drift_check SET due_at = due_at - 180")  # time goes by
+    watching.later(180)
     watching.start()
     until(lambda: watching.checked()[0][2] != before[2])
     assert watching.last(ident)["state"] == "in sync"
+
+
+def test_processes_share_the_checks_and_one_takes_over_from_another(cloud: Served, tmp_path: Path):
+    url, database = fresh_database("postgresql")
+    both: list[Running] = []
+    for name in ("first", "second"):
+        (tmp_path / name).mkdir()
+        both.append(Running(cloud, tmp_path / name, ON, url))
+    first, second = both
+    try:
+        for name in STACKS:
+            first.create(name)
+        until(lambda: len([1 for row in first.checked() if row[2]]) == len(STACKS))
+        began, before = time.monotonic(), first.results() + second.results()
+        until(lambda: first.results() + second.results() >= before + 4 * len(STACKS))
+        assert time.monotonic() - began >= 3 * 0.9 * 2.0  # in pairs they would need half of that
+        assert first.results() > 0
+        assert second.results() > 0
+        first.end(signal.SIGKILL)
+        second.later(180)
+        killed = [row[2] or 0.0 for row in second.checked()]
+        until(lambda: all(
+            (row[2] or 0.0) > at for row, at in zip(second.checked(), killed, strict=True)
+        ))  # fmt: skip
+    finally:
+        for one in both:
+            if one.process.poll() is None:
+                one.end()
+        drop_database("postgresql", database)
+
+
+@dataclass
+class Parts:
+    clouds: Any = None
+
+
+def test_the_checks_cannot_write_to_the_cloud(monkeypatch: pytest.MonkeyPatch):
+    found: list[Any] = []
+
+    class Watch:
+        def __init__(self, services: Any, watched: Any) -> None:
+            found.append((services.clouds.pool, watched.every_s, watched.busy()))
+
+        async def run(self) -> None:
+            assert not await found[0][0].may_write()
+
+    monkeypatch.setattr(lifetime, "DriftWatch", Watch)
+    config = CloudConfig()
+    waiting, working = SimpleNamespace(waits=True), SimpleNamespace(waits=False)
+    running: Any = SimpleNamespace(
+        engine=SimpleNamespace(id="e", workers={"a": waiting, "b": working}),
+        services=Parts(), pool=SimpleNamespace(config=config), observer=UNOBSERVED,
+        settings=SimpleNamespace(drift_every_s=7.0),
+    )  # fmt: skip
+    asyncio.run(lifetime._watch_drift(running))
+    pool, every_s, busy = found[0]
+    assert (every_s, busy) == (7.0, True)
+    assert pool.config.in_flight == lifetime.DRIFT_CALLS_AT_ONCE
 
 
 def test_nothing_is_checked_by_default(cloud: Served, tmp_path: Path):

@@ -251,10 +251,28 @@ def test_a_busy_engine_starts_only_checks_that_are_late(world: World):
 def test_new_stacks_are_spread_over_the_interval(world: World):
     for name in ("one", "two"):
         made(world.store, name)
-    asyncio.run(world.watch().look())
+    assert asyncio.run(world.watch()._schedule()) == 2
     with world.store.sync_engine.connect() as connection:
         rows = connection.execute(sa.select(tables.drift_check.c.stack_id)).all()
     assert sorted(round(world.due_in(row.stack_id), -1) for row in rows) == [0, EVERY_S / 2]
+
+
+def test_many_new_stacks_are_scheduled_one_search_after_another(
+    world: World, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(drift_watch, "SCHEDULED_MAX", 2)
+    for name in "abc":
+        made(world.store, name)
+    watch = world.watch()
+
+    async def looked() -> None:
+        for _ in range(2):
+            await watch.look()
+            await asyncio.gather(*watch._running)
+
+    asyncio.run(looked())
+    with world.store.sync_engine.connect() as connection:
+        assert len(connection.execute(sa.select(tables.drift_check.c.stack_id)).all()) == 3
 
 
 def test_a_check_costs_few_statements(world: World):

@@ -31,7 +31,7 @@ CHECK_S = 90.0  # for one check
 assert CHECK_S < LEASE_S
 LOOK_S = 5.0  # at most, between two searches for due checks
 SCHEDULE_S = 60.0  # at most, between two searches for new stacks
-SCHEDULED_MAX = 500  # stacks of one search
+SCHEDULED_MAX = 2000  # stacks of one search; if it finds so many, the next one follows at once
 ATTEMPTS_MAX = 3  # after which a check stores what it could read
 PAUSE_MAX_S = 300.0  # after failures of the cloud
 RETRY_S = 30.0
@@ -107,9 +107,9 @@ class DriftWatch:
         if now < self._resumes_at:
             return False
         store, every_s = self._services.store, self._watched.every_s
-        if now - self._scheduled_at >= min(SCHEDULE_S, every_s / 10):
+        soon = now - self._scheduled_at < min(SCHEDULE_S, every_s / 10)
+        if not soon and await self._schedule() < SCHEDULED_MAX:
             self._scheduled_at = now
-            await self._schedule()
         room = (1 if self._failures else AT_ONCE) - len(self._running)
         if room <= 0:
             return True
@@ -125,8 +125,11 @@ class DriftWatch:
         self._running.discard(task)
         self._ended.set()
 
-    async def _schedule(self) -> None:
-        """Schedule the first checks of new stacks, spread over one interval."""
+    async def _schedule(self) -> int:
+        """Schedule the first checks of new stacks, spread over one interval.
+
+        Return the number of stacks.
+        """
         store, watched = self._services.store, self._watched
         found = await store.read(
             lambda tx: drift_checks.unscheduled(tx, watched.engine_id, SCHEDULED_MAX)
@@ -134,6 +137,7 @@ class DriftWatch:
         delays = {stack_id: watched.luck() * watched.every_s for stack_id in found}
         if delays:
             await store.run(lambda tx: drift_checks.schedule(tx, delays))
+        return len(delays)
 
     async def _guarded(self, stack_id: str) -> None:
         """Check a stack. After an error, the check is repeated when its lease has expired."""
