@@ -11,6 +11,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import jsonschema
 import pytest
 import requests
 import sqlalchemy as sa
@@ -19,6 +20,7 @@ from heatclient.common import event_utils
 from keystoneauth1.identity.v3 import Password
 from keystoneauth1.session import Session
 
+from hearth.api.v1 import shapes
 from hearth.cli import lifetime
 from hearth.cloud.pool import CloudConfig
 from hearth.telemetry.observer import UNOBSERVED
@@ -100,6 +102,7 @@ class Running:
             url, params={"cached": "true"}, headers={"X-Auth-Token": token}, timeout=10
         )
         assert answer.ok, answer.text
+        jsonschema.validate(answer.json(), shapes.DRIFT)
         found: dict[str, Any] = answer.json()["drift"]
         return found
 

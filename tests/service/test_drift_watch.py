@@ -38,6 +38,7 @@ class World:
         self.told: list[str] = []
         self.lasting = True
         self.busy = False
+        self.refused: int | None = None  # the status with which Keystone refuses the credential
         self.engine = an_engine(store)
         monkeypatch.setattr(drift_watch, "compare", self._compare)
 
@@ -48,10 +49,15 @@ class World:
             raise self.found
         return self.found
 
+    async def token(self) -> str:
+        if self.refused is not None:
+            raise CloudFault("identity", self.refused, "x", "no")
+        return "token"
+
     def watch(self) -> DriftWatch:
         services: Any = SimpleNamespace(
             store=self.store,
-            clouds=SimpleNamespace(lasting=lambda _: object() if self.lasting else None),
+            clouds=SimpleNamespace(lasting=lambda _: self if self.lasting else None),
             new_id=new_id,
             clock=SimpleNamespace(now=lambda: 1000.0),
             observer=SimpleNamespace(drift_checked=self.told.append),
@@ -211,6 +217,21 @@ def test_only_complete_stacks_are_checked(world: World, values: dict[str, str], 
     assert due_s - 5 < world.due_in(ident) <= due_s
 
 
+def test_a_credential_that_no_longer_works_costs_one_call(world: World):
+    ident = world.stack()
+    world.check(ident, DRIFTED)
+    world.refused = 401
+    world.check(ident, DRIFTED)
+    found = world.last(ident)
+    assert found is not None
+    words = "the credential of the stack cannot be used: identity: no (HTTP 401)"
+    assert (found.state, found.reason) == ("not checkable", words)
+    world.refused = 503
+    world.check(ident, DRIFTED)
+    assert len(world.asked) == 1
+    assert world.told == ["drifted", "not checkable", "failed"]
+
+
 def test_few_stacks_at_a_time_and_none_twice_by_several_processes(world: World):
     names = [f"s{number}" for number in range(20)]
     for name in names:
@@ -304,4 +325,7 @@ def test_what_is_kept_and_told_is_bounded():
     words = drift_watch.words_of(many)
     assert words.startswith("Drift: 500 resources have drifted: net0, net1,")
     assert words.endswith("net9 and 490 more")
+    assert drift_watch.result_of([]).reason == "the stack has no resources"
+    only = [drift("value", State.NOT_CHECKABLE, reason="it has no object in the cloud")]
+    assert drift_watch.result_of(only).reason == "it has no object in the cloud"
     assert drift_watch.words_of([NET]) == "Drift: 1 resource has drifted: net"

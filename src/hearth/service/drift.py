@@ -247,11 +247,11 @@ async def _compared(
                 return _missing(one)
         return _result(rtype, one, observed)
     except CloudFault as fault:
-        if strict and _failing(fault):
+        if strict and failing(fault):
             raise
         if fault.not_found and await _has_service(cloud, rtype):
             return _missing(one)
-        return _unchecked(one, str(fault), answered=not _failing(fault))
+        return _unchecked(one, str(fault), answered=not failing(fault))
     except (LookupError, ValueError, TypeError, AttributeError, NotImplementedError) as problem:
         why = type(problem).__name__  # its text may contain a hidden value
         log.warning("drift of %s (%s) cannot be read: %s", record.name, record.type, why)
@@ -274,7 +274,7 @@ class _Unfit(CloudFault):
     """The service has answered, and the type's check does not accept the state of the object."""
 
 
-def _failing(fault: CloudFault) -> bool:
+def failing(fault: CloudFault) -> bool:
     """Return whether the service did not answer or failed, so that its objects are unknown now."""
     return not isinstance(fault, _Unfit) and (fault.status in (0, 429) or fault.status >= 500)
 

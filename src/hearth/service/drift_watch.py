@@ -18,7 +18,7 @@ from hearth.cloud.contract import Cloud
 from hearth.cloud.fault import CloudFault
 from hearth.model.problem import Rejected
 from hearth.model.state import Action, Status
-from hearth.service.drift import Drift, State, compare, together
+from hearth.service.drift import Drift, State, compare, failing, together
 from hearth.service.services import Services
 from hearth.store import drift_checks, events
 from hearth.store.drift_checks import LEASE_S, Check, Result
@@ -173,6 +173,9 @@ class DriftWatch:
     async def _compare(self, check: Check, cloud: Cloud) -> None:
         strict = check.attempts < ATTEMPTS_MAX - 1
         try:
+            if (refusal := await _refusal(cloud)) is not None:
+                await self._finish(check, Result(State.NOT_CHECKABLE.value, reason=refusal), [])
+                return
             found = await compare(
                 self._services, cloud, check.row, depth=DEPTH_ALL, limit_s=CHECK_S, strict=strict
             )
@@ -227,6 +230,20 @@ class DriftWatch:
             log.warning("stack %s (%s): %s", check.row.name, check.row.id, event.reason)
 
 
+async def _refusal(cloud: Cloud) -> str | None:
+    """Return why Keystone refuses the credential of a stack, or None if it does not.
+
+    One call shows it, instead of one for each resource. Raises CloudFault if Keystone fails.
+    """
+    try:
+        await cloud.token()
+    except CloudFault as fault:
+        if failing(fault):
+            raise
+        return f"the credential of the stack cannot be used: {fault}"
+    return None
+
+
 def event_of(check: Check, event_id: str, now: float, state: str, reason: str) -> Event:
     """Return the event of a stack about its drift.
 
@@ -246,6 +263,8 @@ def result_of(found: Sequence[Drift]) -> Result:
     reason = next((one.reason for one in found if not one.answered), None)
     if reason is not None and state is State.IN_SYNC:
         state = State.NOT_CHECKABLE
+    if reason is None and state is State.NOT_CHECKABLE:
+        reason = next((one.reason for one in found), "the stack has no resources")
     differing = [one.as_json() for one in _differing(found)[:RESOURCES_MAX]]
     for one in differing:
         for difference in one["differences"]:
