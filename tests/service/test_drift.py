@@ -10,6 +10,7 @@ import pytest
 from hearth.cloud.fault import CloudFault
 from hearth.engine.core.record import Held, Record
 from hearth.model.state import Action, Status
+from hearth.resources.read_back import _same
 from hearth.resources.registry import builtin_types
 from hearth.service import drift as use
 from hearth.service.context import Beside
@@ -31,6 +32,7 @@ def compared(
     *,
     rtype: Any = NET,
     endpoint: Callable[..., Any] | None = None,
+    strict: bool = False,
 ) -> use.Drift:
     """The drift of one resource whose type reads `observe`."""
     found = use._Resource(SimpleNamespace(), one, Beside({}, {}, None), None, False, False)
@@ -51,7 +53,13 @@ def compared(
     )
     if rtype is not None:
         monkeypatch.setattr(type(rtype), "observe", observe)
-    (only,) = asyncio.run(use.drift(services, SimpleNamespace(), SimpleNamespace(), depth=0))
+    nothing: Any = SimpleNamespace()
+    if strict:
+        cloud = services.cloud(None)
+        limited = {"depth": 0, "limit_s": 0.05, "strict": True}
+        (only,) = asyncio.run(use.compare(services, cloud, nothing, **limited))
+    else:
+        (only,) = asyncio.run(use.drift(services, nothing, nothing, depth=0))
     return only
 
 
@@ -65,8 +73,9 @@ def test_what_is_not_read_in_time_is_not_checkable(monkeypatch: pytest.MonkeyPat
 
     monkeypatch.setattr(use, "DRIFT_S", 0.05)
     found = compared(monkeypatch, record(), slow)
-    assert (found.state, found.reason) == (State.NOT_CHECKABLE, use.NO_TIME)
-    assert found.unchecked == {"name": use.NO_TIME}
+    words = "not read within 0.05 seconds"
+    assert (found.state, found.reason) == (State.NOT_CHECKABLE, words)
+    assert found.unchecked == {"name": words}
 
 
 def test_an_answer_that_cannot_be_read_is_told(monkeypatch: pytest.MonkeyPatch):
@@ -129,3 +138,39 @@ def test_a_failed_resource_is_compared_with_its_last_success(monkeypatch: pytest
 )
 def test_the_state_of_the_stack_is_the_worst(states: list[State], together: State):
     assert use.together(states) is together
+
+
+@pytest.mark.parametrize(
+    ("status", "failing"), [(0, True), (429, True), (500, True), (503, True), (403, False)]
+)
+def test_a_strict_comparison_ends_at_a_service_that_fails(
+    monkeypatch: pytest.MonkeyPatch, status: int, failing: bool
+):
+    async def failed(self: Any, ctx: Any) -> None:
+        raise CloudFault("network", status, "Failed", "failed")
+
+    assert compared(monkeypatch, record(), failed).answered is not failing
+    if failing:
+        with pytest.raises(CloudFault):
+            compared(monkeypatch, record(), failed, strict=True)
+    else:
+        found = compared(monkeypatch, record(), failed, strict=True)
+        assert found.state is State.NOT_CHECKABLE
+
+
+def test_a_strict_comparison_without_time_has_no_result(monkeypatch: pytest.MonkeyPatch):
+    async def slow(self: Any, ctx: Any) -> None:
+        await asyncio.sleep(60)
+
+    with pytest.raises(TimeoutError):
+        compared(monkeypatch, record(), slow, strict=True)
+
+
+def test_a_name_that_cannot_be_looked_up_is_no_difference():
+    async def failed(kind: str, value: str) -> str:
+        raise CloudFault("network", 503, "Failed", "failed")
+
+    names: Any = SimpleNamespace(id_of=failed)
+    with pytest.raises(CloudFault):
+        asyncio.run(_same(names, "neutron.network", "name", "id", strict=True))
+    assert not asyncio.run(_same(names, "neutron.network", "name", "id", strict=False))

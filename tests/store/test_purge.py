@@ -4,7 +4,7 @@ import time
 
 import sqlalchemy as sa
 
-from hearth.store import accept, claim, tables
+from hearth.store import accept, claim, drift_checks, tables
 from hearth.store.commit import Changes, Fate
 from hearth.store.credentials import Requester
 from hearth.store.database import Store, Tx
@@ -25,6 +25,7 @@ def deleted(store: Store, name: str, age_s: float, **more: object) -> str:
 def forget(store: Store, stack_id: str, age_s: float) -> None:
     engine_id = an_engine(store)
     (one,) = [one for one in claimed(store, engine_id) if one.stack_id == stack_id]
+    store.transact(lambda tx: drift_checks.schedule(tx, {stack_id: 0.0}))
     row = loaded(store, stack_id).stack
     gone = row.having(deleted_at=time.time() - age_s, live_name=None)
     assert written(store, part(store, engine_id, one, Changes(stack=gone))) is Fate.DONE

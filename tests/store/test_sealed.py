@@ -18,6 +18,7 @@ from hearth.store import (
     cluster_rows,
     cluster_tasks,
     clusters,
+    drift_checks,
     key_pairs,
     outbox,
     reads,
@@ -83,6 +84,11 @@ def a_stack(store: Store, name: str) -> str:
         accept.begin_snapshot(tx, new.id, one.stack_id, CANARY[:0], 1.0)
         failed = (Action.CREATE, Status.FAILED, CANARY, told)
         snapshots.set_state(tx, one.stack_id, *failed)
+        drift_checks.schedule(tx, {new.id: -1.0})
+        check = drift_checks.claim(tx, new.id, CANARY[:0])
+        assert check is not None
+        result = drift_checks.Result("drifted", reason=CANARY)
+        assert drift_checks.finish(tx, check, result, 9.0, announced=False, event=None)
         config = software_configs.Config(new_id(), "p", "n", 1.0, "script", config=CANARY)
         software_configs.put(tx, config)
         deployments.put(
@@ -127,6 +133,7 @@ def everything(store: Store, ids: list[str]) -> list[Any]:
             for one in reads.list_events(tx, reads.EventFilter((ident,))):
                 yield reads.get_event(tx, ident, one.event.id)
             yield snapshots.of_stack(tx, ident)
+            yield drift_checks.last(tx, ident)
             yield clusters.whole(tx, ident)
             yield clusters.events_of(tx, ident)
             yield cluster_tasks.of_cluster(tx, ident)

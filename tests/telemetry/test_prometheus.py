@@ -22,6 +22,7 @@ REPORTS: dict[str, tuple[object, ...]] = {
     "message_delivered": (0.02,),
     "ownership_lost": (),
     "cluster_task_ended": ("create", "COMPLETE"),
+    "drift_checked": ("in sync",),
 }
 MEASURED = {
     metric.name for metric in METRICS if metric.kind is Kind.GAUGE or metric is catalog.STATEMENTS

@@ -29,11 +29,10 @@ def settings(conf: Any, url: str, cfn_url: str, cluster_url: str = "") -> Settin
     `url`, `cfn_url` and `cluster_url` are the URLs at which its APIs listen; clients get them
     unless the configuration names others.
     """
-    tokens, clients = conf.keystone_authtoken, conf.clients
+    tokens, clients, database = conf.keystone_authtoken, conf.clients, conf.database.connection
     _demand(conf)
     service_user = _service_user(conf)
     admin = _domain_admin(conf)
-    database = conf.database.connection
     auth_url = tokens.www_authenticate_uri or tokens.auth_url
     return Settings(
         database=database,
@@ -80,6 +79,7 @@ def settings(conf: Any, url: str, cfn_url: str, cluster_url: str = "") -> Settin
         broker=_broker(conf.transport_url),
         monitored=conf.hearth.monitoring_port is not None,
         tracing=Tracing(conf.hearth.trace_endpoint or "", conf.hearth.trace_share),
+        drift_every_s=conf.hearth.drift_check_interval,
         environment_dir=Path(conf.environment_dir),
         lock=_lock(database),
     )

@@ -18,6 +18,7 @@ from hearth.cli.wiring import Running, calm_collector
 from hearth.cloud.pool import CloudPool
 from hearth.conductor.conductor import Conductor
 from hearth.engine.worker.engine import Engine
+from hearth.service.drift_watch import DriftWatch, Watched
 from hearth.service.event_poster import EventPoster
 from hearth.service.sender import Sender
 from hearth.service.stack_clouds import StackClouds
@@ -30,6 +31,7 @@ log = logging.getLogger(__name__)
 SENDING = "sending"
 ASK_S = 10.0  # between two reads of the time, without heartbeats
 POSTS_AT_ONCE = 16
+DRIFT_CALLS_AT_ONCE = 8
 TELL_S = 60.0
 
 Publish = Callable[[Message], Awaitable[None]]
@@ -123,6 +125,8 @@ def _begun(running: Running, *, work: bool) -> list[asyncio.Task[Any]]:
         return [*tasks, loop.create_task(_keep_time(running), name=SENDING)]
     tasks.append(loop.create_task(running.engine.run()))
     tasks.append(loop.create_task(_post_events(running), name=SENDING))
+    if running.settings.drift_every_s:
+        tasks.append(loop.create_task(_watch_drift(running), name=SENDING))
     if (to := running.settings.notifications) is not None:
         tasks.append(loop.create_task(_send(running, to), name=SENDING))
     return tasks
@@ -259,3 +263,24 @@ async def _post_events(running: Running) -> None:
         await poster.run()
     finally:
         await pool.aclose()
+
+
+async def _watch_drift(running: Running) -> None:
+    """Check stacks for drift until cancelled, over separate connections without write calls."""
+    engine, services = running.engine, running.services
+    config = replace(running.pool.config, in_flight=DRIFT_CALLS_AT_ONCE, auth_threads=1)
+    pool = CloudPool(config, running.observer)
+    pool.may_write = _never
+    watched = Watched(
+        running.settings.drift_every_s,
+        engine.id,
+        lambda: any(not worker.waits for worker in engine.workers.values()),
+    )
+    try:
+        await DriftWatch(replace(services, clouds=StackClouds(pool)), watched).run()
+    finally:
+        await pool.aclose()
+
+
+async def _never() -> bool:
+    return False

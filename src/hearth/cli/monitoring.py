@@ -18,6 +18,7 @@ from starlette.routing import Route
 from hearth.cli.wiring import Running
 from hearth.engine.worker.engine import SILENT_MAX_S
 from hearth.model.state import Status
+from hearth.store import drift_checks
 from hearth.store.engines import engines
 from hearth.store.states import State, states
 from hearth.telemetry import catalog
@@ -94,6 +95,7 @@ class _Counts:
         self._read_at = float("-inf")
         self._reading = asyncio.Lock()
         self.states: list[State] = []
+        self.drift: dict[str, int] = {}
 
     async def refresh(self) -> None:
         """Read the counts again if they are too old. If the database is unavailable, the counts are
@@ -107,9 +109,15 @@ class _Counts:
                 async with asyncio.timeout(DATABASE_S):
                     now = services.clock.now()
                     self.states = await services.store.read(lambda tx: states(tx, now))
+                    if self._running.settings.drift_every_s:
+                        self.drift = await services.store.read(drift_checks.states)
                 self._read_at = time.monotonic()
             except (TimeoutError, SQLAlchemyError):
-                self.states = []
+                self.states, self.drift = [], {}
+
+    def drifts(self) -> Values:
+        """Return the number of root stacks by the state of their last drift check."""
+        return [((state,), count) for state, count in self.drift.items()]
 
     def stacks(self) -> Values:
         """Return the number of stacks in each state; nothing if there are no counts."""
@@ -142,6 +150,7 @@ def _measured(
     if work:
         metrics.measure(catalog.OWNED.name, lambda: [((), len(engine.workers))])
         metrics.measure(catalog.LEASE_S.name, lambda: [((), engine.silent_s())])
+        metrics.measure(catalog.DRIFT_STACKS.name, counts.drifts)
         metrics.measure(catalog.STACKS.name, counts.stacks)
         metrics.measure(catalog.OLDEST_S.name, counts.oldest)
         metrics.measure(catalog.OVERDUE.name, counts.overdue)

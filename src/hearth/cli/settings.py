@@ -89,6 +89,7 @@ class Settings:
     broker: str = field(default="", repr=False)  # a transport URL, empty without a broker
     monitored: bool = False  # whether the work is counted for metrics
     tracing: Tracing = field(default_factory=Tracing)
+    drift_every_s: float = 0.0  # between two background drift checks of a stack; 0: none
     environment_dir: Path | None = None  # of the operator's environment files
     signers: tuple[PasswordCredential, ...] = ()  # who checks signatures; empty: service_user
     lock: Path | None = None  # its holder is the only engine of the database

@@ -1,6 +1,6 @@
 """Drift: compare the resources of a stack with the real objects in the cloud.
 
-The objects are read with the caller's token, within a time limit, and nothing is stored or changed.
+The objects are read within a time limit, and nothing is stored or changed.
 What could not be compared is part of the result, with the reason.
 """
 
@@ -33,7 +33,7 @@ log = logging.getLogger(__name__)
 
 DRIFT_S = 30.0  # for all resources together
 
-NO_TIME = f"not read within {DRIFT_S:g} seconds"
+NO_TIME = "not read within {:g} seconds"
 IN_PROGRESS = "in progress"
 NOT_CREATED = "it has not been created"
 NOTHING_THERE = "it has no object in the cloud"
@@ -69,7 +69,8 @@ class Drift:
     """The result for one resource; `reason` is set if it is missing or not checkable.
 
     `compared` names the properties that were compared. `unchecked` has the others that have a
-    value, each with the reason why it was not compared.
+    value, each with the reason why it was not compared. If `answered` is false, the service did not
+    answer or failed, so a later comparison may succeed.
     """
 
     stack: StackRow
@@ -80,6 +81,28 @@ class Drift:
     differences: Sequence[Difference] = ()
     compared: Sequence[str] = ()
     unchecked: Mapping[str, str] = field(default_factory=dict)
+    answered: bool = True
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the result as the API shows it."""
+        return {
+            "resource_name": self.record.name,
+            "resource_type": self.record.type,
+            "physical_resource_id": self.record.physical_id or "",
+            "stack_name": self.stack.name,
+            "stack_id": self.stack.id,
+            "parent_resource": self.parent_resource,
+            "state": self.state.value,
+            "reason": self.reason,
+            "differences": [
+                {"property": one.property, "want": one.want, "have": one.have}
+                for one in self.differences
+            ],
+            "compared": list(self.compared),
+            "not_checkable": [
+                {"property": name, "reason": reason} for name, reason in self.unchecked.items()
+            ],
+        }
 
 
 @dataclass(frozen=True)
@@ -110,27 +133,47 @@ def together(states: Collection[State]) -> State:
 async def drift(services: Services, caller: Caller, row: StackRow, *, depth: int) -> list[Drift]:
     """Compare the resources of a stack, and of `depth` levels of nested stacks, with the cloud.
 
-    Objects that cannot be read within DRIFT_S seconds are not checkable. Concurrent reads of a
-    collection share one list call.
+    Hearth reads the cloud with the caller's token. Objects that it cannot read within
+    DRIFT_S seconds are not checkable.
+    """
+    return await compare(services, services.cloud(caller), row, depth=depth, limit_s=DRIFT_S)
+
+
+async def compare(
+    services: Services,
+    cloud: Cloud,
+    row: StackRow,
+    *,
+    depth: int,
+    limit_s: float,
+    strict: bool = False,
+) -> list[Drift]:
+    """Compare the resources of a stack, and of `depth` levels of nested stacks, with `cloud`.
+
+    Concurrent reads of a collection share one list call. If `strict` is true, the comparison ends
+    at the first service that does not answer or that fails: raises CloudFault, and TimeoutError
+    after `limit_s` seconds. Otherwise the resources that were not read are not checkable.
     """
     found = await services.store.read(lambda tx: _resources(tx, row, depth))
-    cloud = services.cloud(caller)
     names = Names(cloud)
-    tasks = [asyncio.create_task(_compared(services, cloud, names, one)) for one in found]
-    if tasks:
-        await asyncio.wait(tasks, timeout=DRIFT_S)
-    for task in tasks:
-        task.cancel()
+    tasks = [asyncio.create_task(_compared(services, cloud, names, one, strict)) for one in found]
+    try:
+        if tasks:
+            await asyncio.wait(tasks, timeout=limit_s, return_when=asyncio.FIRST_EXCEPTION)
+    finally:
+        for task in tasks:
+            task.cancel()
     answers = await asyncio.gather(*tasks, return_exceptions=True)
-    result = []
-    for one, answer in zip(found, answers, strict=True):
-        if isinstance(answer, asyncio.CancelledError):
-            result.append(_unchecked(one, NO_TIME))
-        elif isinstance(answer, BaseException):
+    no_time = NO_TIME.format(limit_s)
+    for answer in answers:
+        if isinstance(answer, BaseException) and not isinstance(answer, asyncio.CancelledError):
             raise answer
-        else:
-            result.append(answer)
-    return result
+    if strict and any(isinstance(answer, BaseException) for answer in answers):
+        raise TimeoutError(no_time)
+    return [
+        _unchecked(one, no_time, answered=False) if isinstance(answer, BaseException) else answer
+        for one, answer in zip(found, answers, strict=True)
+    ]
 
 
 def _resources(tx: Tx, row: StackRow, depth: int) -> list[_Resource]:
@@ -142,10 +185,11 @@ def _resources(tx: Tx, row: StackRow, depth: int) -> list[_Resource]:
     if row.parent_record is not None:
         names[row.id] = reads.name_of(tx, row.parent_record)
     masked = {row.id} if _gets_secrets(tx, row) else set()
+    ids = [one.id for one in shown]
+    records, beside = reads.records_of(tx, ids), reads.all_data_of(tx, ids)
     found = []
     for one in shown:
-        beside = reads.all_data_of(tx, one.id)
-        for record in reads.in_charge(reads.records(tx, one.id)).values():
+        for record in reads.in_charge(records[one.id]).values():
             if record.until is not None:
                 continue
             inner = record.physical_id in there
@@ -172,8 +216,12 @@ def _gets_secrets(tx: Tx, row: StackRow) -> bool:
     return False
 
 
-async def _compared(services: Services, cloud: Cloud, names: Names, one: _Resource) -> Drift:
-    """Compare one resource with its object."""
+async def _compared(
+    services: Services, cloud: Cloud, names: Names, one: _Resource, strict: bool
+) -> Drift:
+    """Compare one resource with its object. If `strict` is true, raises CloudFault if the service
+    does not answer or fails.
+    """
     record = one.record
     rtype = services.programs.type_of(record)
     if rtype is None:
@@ -199,9 +247,11 @@ async def _compared(services: Services, cloud: Cloud, names: Names, one: _Resour
                 return _missing(one)
         return _result(rtype, one, observed)
     except CloudFault as fault:
+        if strict and failing(fault):
+            raise
         if fault.not_found and await _has_service(cloud, rtype):
             return _missing(one)
-        return _unchecked(one, str(fault))
+        return _unchecked(one, str(fault), answered=not failing(fault))
     except (LookupError, ValueError, TypeError, AttributeError, NotImplementedError) as problem:
         why = type(problem).__name__  # its text may contain a hidden value
         log.warning("drift of %s (%s) cannot be read: %s", record.name, record.type, why)
@@ -220,6 +270,15 @@ def _not_readable(record: Record, rtype: ResourceType) -> str | None:
     return NOTHING_THERE if nothing else None
 
 
+class _Unfit(CloudFault):
+    """The service has answered, and the type's check does not accept the state of the object."""
+
+
+def failing(fault: CloudFault) -> bool:
+    """Return whether the service did not answer or failed, so that its objects are unknown now."""
+    return not isinstance(fault, _Unfit) and (fault.status in (0, 429) or fault.status >= 500)
+
+
 async def _exists(rtype: ResourceType, ctx: ResourceContext) -> bool:
     """Return whether the object exists, as the type's check sees it. Raises CloudFault."""
     for step in rtype.check_steps(ctx):
@@ -231,7 +290,7 @@ async def _exists(rtype: ResourceType, ctx: ResourceContext) -> bool:
                     return False
                 raise
             if isinstance(progress, Failed):
-                raise CloudFault(str(rtype.service), 0, progress.error, progress.reason)
+                raise _Unfit(str(rtype.service), 0, progress.error, progress.reason)
     return True
 
 
@@ -289,7 +348,7 @@ def _missing(one: _Resource, reason: str = GONE) -> Drift:
     return Drift(one.stack, one.record, one.parent_resource, State.MISSING, reason)
 
 
-def _unchecked(one: _Resource, reason: str) -> Drift:
+def _unchecked(one: _Resource, reason: str, *, answered: bool = True) -> Drift:
     """Return the result for a resource that was not compared, for this reason."""
     return Drift(
         one.stack,
@@ -298,4 +357,5 @@ def _unchecked(one: _Resource, reason: str) -> Drift:
         State.NOT_CHECKABLE,
         reason,
         unchecked=dict.fromkeys(sorted(_given(one.record)), reason),
+        answered=answered,
     )

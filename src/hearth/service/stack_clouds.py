@@ -77,6 +77,13 @@ class StackClouds:
             return self.pool.cloud(trust)
         return self._with_fallback(token, trust)
 
+    def lasting(self, credential: StackCredential) -> Cloud | None:
+        """Return the cloud with the stack's trust or application credential, or None if the stack
+        has neither.
+        """
+        found = self._lasting(credential)
+        return None if found is None else self.pool.cloud(found)
+
     def _lasting(self, of: StackCredential) -> Credential | None:
         """Return the credential of the stack's trust or application credential, or None if it has
         none.

@@ -29,6 +29,7 @@ from hearth.store.tables import credential, engine, outbox, revision, stack
 STATE = "state"
 CLUSTER = "cluster"
 EVENT = "event"
+_STATUSES = frozenset(one.value for one in Status)
 _INSERT = Prepared(outbox.insert())
 _DELETE = Prepared(outbox.delete().where(outbox.c.id == sa.bindparam("b_id")))
 _STACKS = Listed(
@@ -126,9 +127,9 @@ def put_scalings(tx: Tx, notices: Sequence[ScalingNotice]) -> None:
 def put_states(tx: Tx, events: Iterable[Event]) -> None:
     """Store a notification for each of the events that reports a new state of a stack.
 
-    The caller checks whether notifications are enabled.
+    Events about drift report no state. The caller checks whether notifications are enabled.
     """
-    own = [one for one in events if one.physical_id == one.stack_id]
+    own = [one for one in events if one.physical_id == one.stack_id and one.status in _STATUSES]
     if not own:
         return
     found = {row.id: row for row in tx.listed(_STACKS, sorted({one.stack_id for one in own}))}

@@ -11,6 +11,7 @@ from hearth.store.database import Tx
 from hearth.store.prepared import NOW
 from hearth.store.tables import (
     credential,
+    drift_check,
     engine,
     event,
     inbox,
@@ -24,7 +25,9 @@ from hearth.store.tables import (
     tree,
 )
 
-_OF_STACK = (event, inbox, node, resource, resource_data, revision, snapshot, orphan)
+_OF_STACK = (
+    event, inbox, node, resource, resource_data, revision, snapshot, orphan, drift_check,
+)  # fmt: skip
 _ALIVE = sa.select(engine.c.id).where(LIVE)
 
 

@@ -402,20 +402,15 @@ def data_of(tx: Tx, resource_id: str) -> tuple[int, dict[str, str], Any]:
     return row.version, *_opened(tx, row)
 
 
-_ALL_DATA = Prepared(
-    sa.select(resource_data).where(
-        resource_data.c.stack_id == sa.bindparam("stack_id", type_=sa.String())
-    )
-)
+_ALL_DATA = Listed(lambda ids: sa.select(resource_data).where(resource_data.c.stack_id.in_(ids)))
 
 
-def all_data_of(tx: Tx, stack_id: str) -> dict[str, tuple[dict[str, str], Any]]:
-    """Return (private data, metadata) of the resources of a stack, by record id.
+def all_data_of(tx: Tx, ids: Sequence[str]) -> dict[str, tuple[dict[str, str], Any]]:
+    """Return (private data, metadata) of the resources of the given stacks, by record id.
 
     Resources without such a row are left out.
     """
-    rows = tx.rows(_ALL_DATA, {"stack_id": stack_id})
-    return {row.resource_id: _opened(tx, row) for row in rows}
+    return {row.resource_id: _opened(tx, row) for row in tx.listed(_ALL_DATA, ids)}
 
 
 def _opened(tx: Tx, row: Any) -> tuple[dict[str, str], Any]:

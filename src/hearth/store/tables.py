@@ -349,6 +349,19 @@ software_deployment = Table(
     Index("ix_software_deployment_list", "project_id", "created_at"),
 )
 
+drift_check = Table(
+    "drift_check",
+    metadata,
+    Column("stack_id", ID, primary_key=True, comment="a root stack"),
+    Column("due_at", TIME, nullable=False, index=True, comment="when the next check can start"),
+    Column("claim", ID, comment="id of the check that runs, if one does"),
+    Column("attempts", Integer, nullable=False, comment="checks in a row without a result"),
+    Column("outcome", String(16), comment="state of the last result; null: none yet"),
+    Column("announced", Boolean, nullable=False, comment="whether the last event said: drifted"),
+    Column("checked_at", TIME),
+    Column("body", SEALED, comment="sealed: reason, counts, and the differing resources"),
+)
+
 
 def key_of(table: Table) -> tuple[str, ...]:
     """Return the columns whose values identify a row when its values are encrypted."""

@@ -103,10 +103,22 @@ OVERDUE = _gauge("hearth_operations_overdue", "Operations in progress whose dead
 CLUSTER_TASKS = _counter(
     "hearth_cluster_tasks_total", "Tasks of clusters that ended here", "action", "status"
 )
+DRIFT_CHECKS = _counter(
+    "hearth_drift_checks_total",
+    "Background drift checks that ended here, by the state of the stack; no credential: skipped; "
+    "failed: the cloud failed, and the check is repeated",
+    "result",
+)
+DRIFT_STACKS = _gauge(
+    "hearth_drift_stacks",
+    "Existing root stacks by the state of their last background drift check, at most a minute ago",
+    "state",
+)
 BUILD = _gauge("hearth_build_info", "Always 1; the labels describe the process", "version", "role")
 
 METRICS = (
     REQUESTS, REQUEST_S, BEGUN, OPERATIONS, OPERATION_S, RESOURCES, RESOURCE_S, REPEATED, CALLS,
     CALL_S, CALLS_REPEATED, CALLS_IN_FLIGHT, COMMIT_S, COMMIT_STACKS, COMMIT_ROWS, MESSAGE_S, OWNED,
-    LEASE_S, LOST, STATEMENTS, STACKS, OLDEST_S, OVERDUE, CLUSTER_TASKS, BUILD,
+    LEASE_S, LOST, STATEMENTS, STACKS, OLDEST_S, OVERDUE, CLUSTER_TASKS, DRIFT_CHECKS,
+    DRIFT_STACKS, BUILD,
 )  # fmt: skip

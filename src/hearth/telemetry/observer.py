@@ -84,6 +84,11 @@ class Observer:
     def cluster_task_ended(self, action: str, status: str) -> None:
         """Report the committed end of a task of a cluster; `action` is the kind of the task."""
 
+    def drift_checked(self, result: str) -> None:
+        """Report a background drift check that ended: with a state, without a credential of the
+        stack, or "failed" if the cloud failed.
+        """
+
     def measure(self, metric: str, rows: Rows) -> None:
         """Register the function that returns the values of the gauge named `metric`.
 

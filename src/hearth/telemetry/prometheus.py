@@ -121,6 +121,10 @@ class Metrics(Observer):
         """Count the end of a task of a cluster."""
         self._child(catalog.CLUSTER_TASKS, action, status).inc()
 
+    def drift_checked(self, result: str) -> None:
+        """Count a drift check."""
+        self._child(catalog.DRIFT_CHECKS, result).inc()
+
 
 class _Measured(Collector):
     """The metrics whose values are computed each time a Prometheus server reads them."""

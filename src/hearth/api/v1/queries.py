@@ -28,6 +28,11 @@ LIMIT = Query("limit", NUMBER, "Maximum number; 0 gives an empty list.")
 MARKER = Query("marker", TEXT, "Continue after the entry with this id.")
 SORT_DIR = Query("sort_dir", DIRECTION, "The direction of sort_keys.")
 DEPTH = Query("nested_depth", NUMBER, "Include nested stacks down to this depth, at most 5.")
+CACHED = Query(
+    "cached",
+    FLAG,
+    "Return the last result of the background check, which has no resources in sync.",
+)
 NESTED = Query("show_nested", FLAG, "Include nested stacks.")
 GLOBAL = Query("global_tenant", FLAG, "Include all projects; the default policy forbids it.")
 SHOW_DELETED = Query("show_deleted", FLAG, "Include deleted stacks.")

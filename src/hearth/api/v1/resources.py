@@ -13,7 +13,11 @@ from hearth.engine.core.record import Record
 from hearth.service import drift as compare
 from hearth.service import health
 from hearth.service import resources as use
+from hearth.service.drift_watch import SKIPPED
 from hearth.service.signal import signal
+from hearth.store import drift_checks
+from hearth.store.drift_checks import Result
+from hearth.store.rows import StackRow
 
 FILTERS: Mapping[str, Callable[[Record, Sequence[str]], bool]] = {
     "name": lambda record, asked: record.name in asked,
@@ -26,6 +30,7 @@ FILTERS: Mapping[str, Callable[[Record, Sequence[str]], bool]] = {
 """For each filter, a function that returns whether a record matches the given values."""
 KEYS = {query.name for query in queries.RESOURCES}
 DEPTH_MAX = 5
+NOT_YET = "no background check of this stack has ended yet"
 
 
 async def index(request: Request) -> Response:
@@ -72,13 +77,30 @@ async def drift(request: Request) -> Response:
     nested stacks. Nothing is changed.
     """
     row = await stack_of(request)
+    if parse.flag(request, queries.CACHED):
+        return await _last_drift(request, row)
     depth = min(parse.number(request, queries.DEPTH) or 0, DEPTH_MAX)
     found = await compare.drift(services_of(request), caller_of(request), row, depth=depth)
     counts = Counter(one.state for one in found)
     body = {
         "state": compare.together(counts),
         "counts": {one.value: counts[one] for one in compare.State},
-        "resources": [view.drift(one) for one in found],
+        "resources": [one.as_json() for one in found],
+    }
+    return JSONResponse({"drift": body})
+
+
+async def _last_drift(request: Request, row: StackRow) -> Response:
+    """Return the last result of the background check."""
+    last = await services_of(request).store.read(lambda tx: drift_checks.last(tx, row.id))
+    result = Result(SKIPPED, reason=NOT_YET) if last is None else last.result
+    known = result.state in set(compare.State)
+    body = {
+        "state": result.state if known else compare.State.NOT_CHECKABLE,
+        "counts": {one.value: result.counts.get(one.value, 0) for one in compare.State},
+        "resources": result.resources,
+        "checked_at": view.time(None if last is None else last.checked_at),
+        "reason": result.reason,
     }
     return JSONResponse({"drift": body})
 

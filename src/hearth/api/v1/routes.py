@@ -213,7 +213,7 @@ RESOURCES = [
     ),
     Endpoint(
         "stack_drift", "GET", STACK + "/drift", "stacks:show", resources.drift, shapes.DRIFT,
-        query=(queries.DEPTH,), beside=True,
+        query=(queries.DEPTH, queries.CACHED), beside=True,
     ),
     Endpoint(
         "resource_show", "GET", RESOURCE, "resource:show", resources.show,

@@ -329,7 +329,8 @@ DRIFT = wrapped(
                     }
                 )
             ),
-        }
+        },
+        {"checked_at": MAYBE_TIME, "reason": MAYBE_TEXT},
     ),
 )
 TYPE_LIST = wrapped(

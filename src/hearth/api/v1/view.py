@@ -10,7 +10,6 @@ from starlette.requests import Request
 
 from hearth.engine.core.record import Record
 from hearth.model.state import Status
-from hearth.service.drift import Drift
 from hearth.service.outputs import OutputValue
 from hearth.service.services import Services
 from hearth.store.reads import NumberedEvent
@@ -195,27 +194,6 @@ def output(one: OutputValue) -> Body:
     if one.error is not None:
         body["output_error"] = one.error
     return body
-
-
-def drift(one: Drift) -> Body:
-    """Return the result of comparing a resource with its object."""
-    return {
-        "resource_name": one.record.name,
-        "resource_type": one.record.type,
-        "physical_resource_id": one.record.physical_id or "",
-        "stack_name": one.stack.name,
-        "stack_id": one.stack.id,
-        "parent_resource": one.parent_resource,
-        "state": one.state,
-        "reason": one.reason,
-        "differences": [
-            {"property": d.property, "want": d.want, "have": d.have} for d in one.differences
-        ],
-        "compared": list(one.compared),
-        "not_checkable": [
-            {"property": name, "reason": reason} for name, reason in one.unchecked.items()
-        ],
-    }
 
 
 def resource_url(request: Request, row: StackRow, name: str) -> str:

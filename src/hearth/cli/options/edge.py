@@ -57,6 +57,7 @@ OWN = (
     _own("operations_per_project", int, 0, "Number of stacks of a project that can be in progress at the same time. Further creates, updates and other operations get the status 429 with Retry-After; deletes are always accepted. 0: no limit.", least=0),
     _own("guest_requests_per_second", float, 20, "Average number of requests of one user of a stack (a server that signals) per second; 0: no limit.", least=0),
     _own("guest_requests_burst", int, 1000, "Number of requests that one user of a stack can send at once before guest_requests_per_second applies.", least=1),
+    _fixed("drift_check_interval", float, 0, "Time between two background drift checks of a root stack, in seconds; 0: no checks.", least=0),
     _fixed("revive_retired_types", bool, False, "true: retired types with a successor work through it, for example OS::Neutron::LBaaS::Pool through Octavia. false: they are placeholders that create nothing, as in Heat."),
     _own("template_fetch_enabled", bool, False, "true: users can give the address of a template instead of its text."),
     _own("foreign_cloud_networks", list, [], "Non-public networks in which an OS::Heat::Stack with a credential can use another cloud.", live=False),
