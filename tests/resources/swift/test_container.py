@@ -2,6 +2,7 @@
 
 import pytest
 
+from hearth.resources.base import Ready
 from tests.resources.driver import Broken, drive
 
 CONTAINER = "OS::Swift::Container"
@@ -45,3 +46,14 @@ def test_a_container_whose_answer_was_withheld_is_found():
         return box.physical_id == box.physical_name, driver.left()
 
     assert drive(story) == (True, {})
+
+
+def test_a_process_that_takes_over_after_the_create_knows_its_container():
+    async def story(driver):
+        box = await driver.create(CONTAINER, {"name": "box"})
+        box.body = None  # it was in the memory of the process that died
+        progress = await box.kind.created(box)
+        await driver.delete_all()
+        return progress
+
+    assert isinstance(drive(story), Ready)

@@ -102,8 +102,10 @@ class Container(ResourceType):
 
     async def created(self, ctx: ResourceContext) -> Progress:
         """Report ready if the container has this record's intent key, else a failure."""
-        if (ctx.body or {}).get(KEY_HEADER) == mark(ctx):
-            return Ready(ctx.body)
+        # a process that takes over after the create has no response body
+        body = ctx.body or await self.head(ctx, ctx.wanted_name) or {}
+        if body.get(KEY_HEADER) == mark(ctx):
+            return Ready(body)
         return Failed(f'A container named "{ctx.wanted_name}" already exists.', "Conflict")
 
     async def purge(self, ctx: ResourceContext) -> Made | None:
