@@ -31,11 +31,14 @@ def test_the_commands_work_as_they_are_written(
     dev.mark()
     said = printed(f". '{dev.folder}/openrc'\n{commands()}", dev, tmp_path, monkeypatch)
     answers = [json.loads(line) for line in said.splitlines() if line.startswith("{")]
-    plan, resources, revisions, diff, back, update = answers
+    plan, drift, resources, revisions, diff, back, update = answers
     assert [one["action"] for one in plan["plan"]["resources"]] == ["update", "keep"]
     assert plan["plan"]["resources"][0]["reasons"] == [
         {"property": "name", "reason": "changed", "before": "blue", "after": "green"}
     ]
+    assert drift["drift"]["counts"] == {
+        "in sync": 2, "drifted": 0, "missing": 0, "not checkable": 0,
+    }  # fmt: skip
     assert not any("waiting" in one for one in resources["resources"])
     assert [one["number"] for one in revisions["revisions"]] == [2, 1]
     assert diff["diff"]["parameters"] == [
