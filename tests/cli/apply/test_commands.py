@@ -337,3 +337,12 @@ def test_a_cloud_that_goes_away_in_the_middle_is_waited_for(shell: Shell):
     assert "CREATE_COMPLETE" in out, err
     assert len(shell.networks()) == 2
     shell.run("destroy", "-y")
+
+
+def test_a_terminal_without_utf8_shows_a_question_mark(shell: Shell):
+    shell.write("v.yaml", "heat_template_version: 2021-04-16\nresources:\n"
+                "  v: {type: OS::Heat::Value, properties: {value: größe}}\n"
+                "outputs: {o: {value: {get_attr: [v, value]}}}\n")  # fmt: skip
+    shell.environment = {"OS_CLOUD": "", "PYTHONIOENCODING": "iso8859-7"}
+    assert "o = gr??e" in shell.run("apply", "v.yaml", "-y")
+    assert shell.run("output", "v", "o").strip() == "gr??e"

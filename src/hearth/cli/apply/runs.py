@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import io
 import json
 import os
 import re
@@ -48,6 +49,9 @@ def run(main: Callable[[], Awaitable[int]], *, as_json: bool) -> int:
     from hearth.cli.process import log_to_stderr, no_collections, run_until_complete
 
     no_collections()
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # a terminal without UTF-8 shows "?"
+            stream.reconfigure(errors="replace")
     log_to_stderr(os.environ.get("HEARTH_LOG", "CRITICAL").upper())
 
     async def whole() -> int:
