@@ -69,4 +69,4 @@ def test_what_is_no_scalar_is_left_to_the_author():
 def test_a_value_over_several_lines_is_left_alone():
     text = TEMPLATE.replace("name: two words  # a comment", "name: two\n        words")
     after, done, left = accepted(text, Path("web.yaml"), [drift("port", name="x")])
-    assert (after, done, left) == (text, [], ["port.name: its value is not in one line"])
+    assert (after, done, left) == (text, [], ["port.name: its value is not on one line"])

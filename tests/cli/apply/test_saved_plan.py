@@ -45,7 +45,7 @@ def test_a_template_is_no_plan(tmp_path: Path):
 def test_a_plan_that_is_not_whole_is_refused(path: Path, keep: float):
     text = path.read_text()
     path.write_text(text[: int(len(text) * keep)])
-    with pytest.raises(Refused, match="not whole"):
+    with pytest.raises(Refused, match="incomplete"):
         SavedPlan.read(path)
 
 

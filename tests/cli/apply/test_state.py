@@ -74,7 +74,7 @@ def test_another_key_is_refused(state: StateFile, tmp_path: Path):
     (tmp_path / "other").mkdir()
     shutil.copy(state.path, tmp_path / "other" / "web.db")
     moved = StateFile(tmp_path / "other" / "web.db", "web")
-    assert "sealed with another key" in refusal(moved)
+    assert "encrypted with another key" in refusal(moved)
 
 
 def test_a_key_that_others_can_read_is_refused(state: StateFile):

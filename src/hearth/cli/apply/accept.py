@@ -72,7 +72,7 @@ def _obstacle(
         return f"it comes from the parameter {node.value['get_param'].plain()}"
     if not isinstance(node.value, SCALARS):
         return "it is computed, or a list or a map"
-    return None if _token(lines, node) else "its value is not in one line"
+    return None if _token(lines, node) else "its value is not on one line"
 
 
 def _token(lines: Sequence[str], node: Node) -> str:

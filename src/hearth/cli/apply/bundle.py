@@ -77,7 +77,7 @@ def rewritten(text: str, path: str, root: Node, short: Any) -> str:
         if raw != written:  # in quotes
             end = at.find(at[column], column + 1) + 1
             if at[column] not in "'\"" or not end:
-                raise Refused([f"{path}:{line + 1}:{column + 1}: write this name in one line"])
+                raise Refused([f"{path}:{line + 1}:{column + 1}: write this name on one line"])
         lines[line] = f"{at[:column]}{json.dumps(name)}{at[end:]}"
     return "".join(lines)
 

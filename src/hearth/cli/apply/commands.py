@@ -18,7 +18,7 @@ WHERE = ("name", "cloud", "state", "service", "as_json")
 
 policy_option = click.option(
     "--policy", "policies", multiple=True, type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE", help="Rules for the plan; may be repeated.",
+    metavar="FILE", help="File with rules for the plan; may be repeated.",
 )  # fmt: skip
 
 
@@ -114,9 +114,9 @@ def plan(
 @click.argument("target", metavar="[TEMPLATE]", required=False, type=click.Path(path_type=Path))
 @template_options
 @where_options
-@click.option("-y", "--yes", is_flag=True, help="Do not ask.")
-@click.option("--rollback", is_flag=True, help="Undo everything if a resource fails.")
-@click.option("--timeout", type=click.IntRange(1), metavar="MINUTES", help="Limit of the time.")
+@click.option("-y", "--yes", is_flag=True, help="Do not ask for confirmation.")
+@click.option("--rollback", is_flag=True, help="Roll back if a resource fails.")
+@click.option("--timeout", type=click.IntRange(1), metavar="MINUTES", help="Fail after this time.")
 @policy_option
 def apply(
     target: Path | None,
@@ -127,9 +127,9 @@ def apply(
     timeout: int | None,
     **given: Any,
 ) -> None:
-    """Create or change a stack: show the plan, ask, carry it out.
+    """Create or change a stack: show the plan, ask for confirmation, and carry it out.
 
-    TEMPLATE is a template or a file that plan -o has saved. Exit status: 0 if the stack is
+    TEMPLATE is a template, or a plan that hearth plan -o saved. Exit status: 0 if the stack is
     complete, 1 if not, 130 after Ctrl-C.
     """
     from hearth.cli.apply import runs
@@ -146,10 +146,12 @@ def apply(
 @click.command()
 @click.argument("name_given", metavar="[NAME]", required=False)
 @where_options
-@click.option("-y", "--yes", is_flag=True, help="Do not ask.")
+@click.option("-y", "--yes", is_flag=True, help="Do not ask for confirmation.")
 @policy_option
 def destroy(name_given: str | None, policies: tuple[Path, ...], *, yes: bool, **given: Any) -> None:
-    """Delete the stack NAME and its resources: show the plan, ask, carry it out."""
+    """Delete the stack NAME and its resources: show the plan, ask for confirmation, and carry it
+    out.
+    """
     from hearth.cli.apply import runs
 
     where = _where(given)
@@ -237,8 +239,9 @@ def revisions(name_given: str | None, **given: Any) -> None:
 @click.argument("after", metavar="[REVISION]", type=int, required=False)
 @where_options
 def diff(before: int, after: int | None, **given: Any) -> None:
-    """Show the difference between two revisions of a stack; the second one is the current one if it
-    is not given.
+    """Show the difference between two revisions of a stack.
+
+    The second one is the current revision by default.
     """
     from hearth.cli.apply import looks, runs
 
@@ -249,7 +252,7 @@ def diff(before: int, after: int | None, **given: Any) -> None:
 @click.command()
 @click.argument("name_given", metavar="[NAME]", required=False)
 @where_options
-@click.option("--all", "every", is_flag=True, help="List resources in sync, too.")
+@click.option("--all", "every", is_flag=True, help="Also list resources that are in sync.")
 @click.option(
     "--accept", type=click.Path(path_type=Path, dir_okay=False, exists=True), metavar="TEMPLATE",
     help="Write the real values of drifted properties into this template.",
@@ -275,7 +278,7 @@ def drift(name_given: str | None, accept: Path | None, *, every: bool, **given: 
 def refresh(name_given: str | None, **given: Any) -> None:
     """Check that the objects of the stack NAME are there and healthy, and record the result.
 
-    The next apply replaces what is not.
+    The next apply replaces objects that are missing or unhealthy.
     """
     from hearth.cli.apply import runs
 

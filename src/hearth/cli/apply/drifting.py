@@ -65,4 +65,4 @@ def _accept(path: Path, told: Body) -> None:
     for line in done:
         click.echo(f"accepted {line}")
     for line in left:
-        click.echo(f"{click.style('by hand:', fg='yellow')} {line}", err=True)
+        click.echo(f"{click.style('change by hand:', fg='yellow')} {line}", err=True)

@@ -129,7 +129,7 @@ class LocalApi:
         The engine would try again for ever.
         """
         if (why := self._store.trouble()) is not None:
-            hint = "no call is sent any more; run the same command again when it can be written"
+            hint = "no more calls are sent; run the same command again when the file can be written"
             raise Refused([f"{self.where} cannot be written: {why}", hint])
 
     async def plan(self, name: str, path: str | None, body: Any) -> Any:
@@ -230,10 +230,12 @@ async def _caller(store: Store, state: StateFile, own: Cloud | None) -> Caller:
             words = "Keystone cannot be reached"
         raise Refused([f"{words}: {fault.message}"]) from None
     if who.project_id is None:
-        raise Refused(["the credential is not for a project; set project_name in clouds.yaml"])
+        raise Refused(
+            ["the credential is not scoped to a project; set project_name in clouds.yaml"]
+        )
     if known not in (None, who.project_id):
         words = f"{state.path} has a stack of project {known}"
-        raise Refused([words, f"the credential is for project {who.project_id}"])
+        raise Refused([words, f"the credential is scoped to project {who.project_id}"])
     name = who.username or who.user_id
     return Caller(who.user_id, name, who.project_id, roles=frozenset(who.roles))
 

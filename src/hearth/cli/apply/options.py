@@ -65,10 +65,10 @@ def where_options(command: F) -> F:
     """Add the options that say where a stack is."""
     for option in reversed(
         (
-            click.option("--name", help="Name of the stack  [default: the template's]."),
+            click.option("--name", help="Name of the stack  [default: the template's file name]."),
             click.option(
                 "--cloud", envvar="OS_CLOUD", metavar="NAME",
-                help="A cloud of clouds.yaml  [default: $OS_CLOUD].",
+                help="Name of a cloud in clouds.yaml  [default: $OS_CLOUD].",
             ),
             click.option(
                 "--state", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
@@ -79,7 +79,7 @@ def where_options(command: F) -> F:
                 help="Use the Orchestration service of the cloud instead of a state file.",
             ),
             click.option(
-                "--json", "as_json", is_flag=True, help="Print JSON objects, one in each line."
+                "--json", "as_json", is_flag=True, help="Print JSON objects, one per line."
             ),
         )
     ):  # fmt: skip
@@ -93,12 +93,12 @@ def template_options(command: F) -> F:
         (
             click.option(
                 "-t", "--template", type=click.Path(path_type=Path, dir_okay=False),
-                help="Template; the same as the argument.",
+                help="Template; may be given instead of the argument TEMPLATE.",
             ),
             click.option(
                 "-e", "--environment", "environments", multiple=True,
                 type=click.Path(path_type=Path, dir_okay=False),
-                help="Environment file; may be repeated, later ones win.",
+                help="Environment file; may be repeated, later ones take precedence.",
             ),
             click.option(
                 "--parameter", "parameters", multiple=True, metavar="KEY=VALUE",
@@ -110,7 +110,7 @@ def template_options(command: F) -> F:
             ),
             click.option(
                 "--revision", type=click.IntRange(1), metavar="NUMBER",
-                help="Go back to this revision of the stack, in place of a template.",
+                help="Go back to this revision of the stack instead of using a template.",
             ),
             click.option(
                 "--parameter-file", "parameter_files", multiple=True, metavar="KEY=FILE",

@@ -207,7 +207,7 @@ def _agreed(where: Where, *, sure: bool, delete: bool) -> bool:
     if sure:
         return True
     if where.as_json or not sys.stdin.isatty():
-        raise Refused(["there is no terminal to ask for a confirmation; use --yes"])
+        raise Refused(["cannot ask for confirmation without a terminal or with --json; use --yes"])
     words = "Destroy these resources?" if delete else "Apply these changes?"
     return click.confirm(words)
 
@@ -224,7 +224,7 @@ async def _last_event(stack: Stack) -> str | None:
 async def _resume(where: Where, stack: Stack) -> int:
     """Follow an operation that an earlier command has not finished."""
     if not where.as_json:
-        click.echo(f"{stack.status} goes on: an earlier command did not finish it")
+        click.echo(f"continuing {stack.status}: an earlier command did not finish it")
     return await _followed(where, stack, await _last_event(stack))
 
 
@@ -248,7 +248,7 @@ def interrupted(view: View, where: Where) -> Iterator[asyncio.Event]:
             os._exit(INTERRUPTED)
         stop.set()
         if where.service:
-            view.say("the service goes on; hearth watch follows it")
+            view.say("the service continues the operation; hearth watch follows it")
         else:
             view.say("stopping after the calls in progress; Ctrl-C again aborts them")
 

@@ -56,7 +56,7 @@ class SavedPlan:
             found = json.loads(text)
         except ValueError:
             if KIND.encode() in text[:200]:
-                raise Refused([f"{path} is damaged: it is not whole"]) from None
+                raise Refused([f"{path} is damaged: it is incomplete"]) from None
             return None
         if not isinstance(found, dict) or found.pop("kind", None) != KIND:
             return None
@@ -65,7 +65,7 @@ class SavedPlan:
         try:
             return cls(**found)
         except TypeError:
-            raise Refused([f"{path} is damaged: it is no plan"]) from None
+            raise Refused([f"{path} is damaged: it is not a plan"]) from None
 
     def demand(self, stack: Stack) -> None:
         """Raise Refused unless the plan is for this stack."""

@@ -83,7 +83,7 @@ class StateFile:
             words = f"{self.path} was written by a newer release of Hearth; use that release"
             raise Refused([words]) from None
         except WrongKey:
-            words = f"{self.path} is sealed with another key than {self.path.parent / KEY}"
+            words = f"{self.path} is encrypted with another key than {self.path.parent / KEY}"
             raise Refused([words]) from None
         except (SQLAlchemyError, OSError) as problem:
             words = str(getattr(problem, "orig", None) or problem)
@@ -110,7 +110,7 @@ class StateFile:
                 with os.fdopen(handle, "w") as file:
                     file.write(secrets.token_hex(32))
             if path.stat().st_mode & 0o077:
-                raise Refused([f"other users can read the key {path}; chmod 600 {path}"])
+                raise Refused([f"other users can read the key {path}; run chmod 600 {path}"])
             key = path.read_text().strip()
         except OSError as problem:
             raise Refused([f"the key {path} cannot be used: {problem.strerror}"]) from None
@@ -127,7 +127,7 @@ def _demand_database(path: Path) -> None:
     except sqlite3.Error as problem:
         told = str(problem)
     if told != "ok":
-        words = f"{path} is damaged, or no state file of Hearth: {told}"
+        words = f"{path} is damaged, or is no state file of Hearth: {told}"
         raise Refused([words, "restore it from a backup, or choose another with --state"])
 
 
@@ -146,5 +146,5 @@ def state_file(name: str | None, path: Path | None) -> StateFile:
         return StateFile(found[0], found[0].stem)
     names = ", ".join(one.stem for one in found)
     raise Refused(
-        [f"which stack? {FOLDER} has {names}" if found else f"there is no state in {FOLDER}"]
+        [f"which stack? {FOLDER} has {names}" if found else f"there is no state file in {FOLDER}"]
     )
