@@ -73,7 +73,7 @@ class Board:
 
     def _take(self, event: Mapping[str, Any], now: float) -> Line | None:
         name, status = event["resource_name"], event["resource_status"]
-        stack = _link(event, "stack").rsplit("/", 2)
+        stack = str(link(event, "stack")).rsplit("/", 2)
         stack_name, stack_id = stack[1], stack[2]
         if event["physical_resource_id"] == stack_id:  # of the stack itself
             if stack_name == self.stack:
@@ -122,5 +122,6 @@ class Board:
         self.status = self.reason = ""
 
 
-def _link(event: Mapping[str, Any], rel: str) -> str:
-    return next(str(link["href"]) for link in event["links"] if link["rel"] == rel)
+def link(shown: Mapping[str, Any], rel: str) -> str | None:
+    """Return the link `rel` of a resource or an event, or None if it has none."""
+    return next((str(one["href"]) for one in shown["links"] if one["rel"] == rel), None)

@@ -31,12 +31,6 @@ class Api(Protocol):
     def demand_working(self) -> None:
         """Raise Refused if requests are no longer carried out."""
 
-    async def plan(self, name: str, path: str | None, body: Any) -> Any:
-        """Return the plan of a create of the stack `name` or, if `path` is that of its plan, of an
-        update. Raises Refused.
-        """
-        ...
-
 
 def refused(status: int, body: Any, raw: str) -> Refused:
     """Return the exception for an error response of the API."""

@@ -1,9 +1,9 @@
 """The commands for stacks, from plan to diff."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
@@ -22,8 +22,15 @@ policy_option = click.option(
 )  # fmt: skip
 
 
-def _where(given: Given) -> Where:
-    return Where(**{key: given.pop(key) for key in WHERE})
+name_argument = click.argument("name_given", metavar="[NAME]", required=False)
+
+
+def _run(given: Given, main: Callable[[Where], Coroutine[Any, Any, int]]) -> NoReturn:
+    """Run a command with the place that its options name, and end with its status."""
+    from hearth.cli.apply.runs import run
+
+    where = Where(**{key: given.pop(key) for key in WHERE})
+    sys.exit(run(lambda: main(where), as_json=where.as_json))
 
 
 def _wanted(target: Path | None, given: Given, policies: tuple[Path, ...]) -> "Wanted":
@@ -98,16 +105,14 @@ def plan(
     """
     from hearth.cli.apply import runs
 
-    where = _where(given)
-
-    async def main() -> int:
+    async def main(where: Where) -> int:
         name = str(target) if target is not None else None
         wanted = runs.Wanted(name, delete=True, policies=policies)
         if not destroy:
             wanted = _wanted(target, given, policies)
         return await runs.plan(where, wanted, out)
 
-    sys.exit(runs.run(main, as_json=where.as_json))
+    _run(given, main)
 
 
 @click.command()
@@ -134,17 +139,15 @@ def apply(
     """
     from hearth.cli.apply import runs
 
-    where = _where(given)
-
-    async def main() -> int:
+    async def main(where: Where) -> int:
         wanted = _wanted(target, given, policies)
         return await runs.apply(where, wanted, sure=yes, rollback=rollback, timeout=timeout)
 
-    sys.exit(runs.run(main, as_json=where.as_json))
+    _run(given, main)
 
 
 @click.command()
-@click.argument("name_given", metavar="[NAME]", required=False)
+@name_argument
 @where_options
 @click.option("-y", "--yes", is_flag=True, help="Do not ask for confirmation.")
 @policy_option
@@ -154,62 +157,56 @@ def destroy(name_given: str | None, policies: tuple[Path, ...], *, yes: bool, **
     """
     from hearth.cli.apply import runs
 
-    where = _where(given)
-
-    async def main() -> int:
+    async def main(where: Where) -> int:
         wanted = runs.Wanted(name_given, delete=True, policies=policies)
         return await runs.apply(where, wanted, sure=yes, rollback=False, timeout=None)
 
-    sys.exit(runs.run(main, as_json=where.as_json))
+    _run(given, main)
 
 
 @click.command()
-@click.argument("name_given", metavar="[NAME]", required=False)
+@name_argument
 @where_options
 def watch(name_given: str | None, **given: Any) -> None:
     """Follow the operation of the stack NAME that is in progress."""
     from hearth.cli.apply import runs
 
-    where = _where(given)
-    sys.exit(runs.run(lambda: runs.watch(where, name_given), as_json=where.as_json))
+    _run(given, lambda where: runs.watch(where, name_given))
 
 
 @click.command()
-@click.argument("name_given", metavar="[NAME]", required=False)
+@name_argument
 @click.argument("key", metavar="[OUTPUT]", required=False)
 @where_options
 def output(name_given: str | None, key: str | None, **given: Any) -> None:
     """Print the outputs of the stack NAME, or the value of one OUTPUT."""
-    from hearth.cli.apply import looks, runs
+    from hearth.cli.apply import looks
 
-    where = _where(given)
-    sys.exit(runs.run(lambda: looks.output(where, name_given, key), as_json=where.as_json))
+    _run(given, lambda where: looks.output(where, name_given, key))
 
 
 @click.command()
-@click.argument("name_given", metavar="[NAME]", required=False)
+@name_argument
 @where_options
 def show(name_given: str | None, **given: Any) -> None:
     """Show the stack NAME: its state, its resources and its outputs."""
-    from hearth.cli.apply import looks, runs
+    from hearth.cli.apply import looks
 
-    where = _where(given)
-    sys.exit(runs.run(lambda: looks.show(where, name_given), as_json=where.as_json))
+    _run(given, lambda where: looks.show(where, name_given))
 
 
 @click.command()
-@click.argument("name_given", metavar="[NAME]", required=False)
+@name_argument
 @where_options
 def events(name_given: str | None, **given: Any) -> None:
     """List the events of the stack NAME, the oldest first."""
-    from hearth.cli.apply import looks, runs
+    from hearth.cli.apply import looks
 
-    where = _where(given)
-    sys.exit(runs.run(lambda: looks.events(where, name_given), as_json=where.as_json))
+    _run(given, lambda where: looks.events(where, name_given))
 
 
 @click.command()
-@click.argument("name_given", metavar="[NAME]", required=False)
+@name_argument
 @where_options
 @click.option(
     "--format", "form", type=click.Choice(["text", "dot", "svg"]), default="text",
@@ -217,21 +214,19 @@ def events(name_given: str | None, **given: Any) -> None:
 )  # fmt: skip
 def graph(name_given: str | None, form: str, **given: Any) -> None:
     """Show what the resources of the stack NAME need, what they wait for, and the critical path."""
-    from hearth.cli.apply import looks, runs
+    from hearth.cli.apply import looks
 
-    where = _where(given)
-    sys.exit(runs.run(lambda: looks.graph(where, name_given, form), as_json=where.as_json))
+    _run(given, lambda where: looks.graph(where, name_given, form))
 
 
 @click.command()
-@click.argument("name_given", metavar="[NAME]", required=False)
+@name_argument
 @where_options
 def revisions(name_given: str | None, **given: Any) -> None:
     """List the revisions of the stack NAME, the newest first."""
-    from hearth.cli.apply import looks, runs
+    from hearth.cli.apply import looks
 
-    where = _where(given)
-    sys.exit(runs.run(lambda: looks.revisions(where, name_given), as_json=where.as_json))
+    _run(given, lambda where: looks.revisions(where, name_given))
 
 
 @click.command()
@@ -243,14 +238,13 @@ def diff(before: int, after: int | None, **given: Any) -> None:
 
     The second one is the current revision by default.
     """
-    from hearth.cli.apply import looks, runs
+    from hearth.cli.apply import looks
 
-    where = _where(given)
-    sys.exit(runs.run(lambda: looks.diff(where, None, before, after), as_json=where.as_json))
+    _run(given, lambda where: looks.diff(where, None, before, after))
 
 
 @click.command()
-@click.argument("name_given", metavar="[NAME]", required=False)
+@name_argument
 @where_options
 @click.option("--all", "every", is_flag=True, help="Also list resources that are in sync.")
 @click.option(
@@ -262,18 +256,13 @@ def drift(name_given: str | None, accept: Path | None, *, every: bool, **given: 
 
     Exit status: 0 without drift, 2 with drift, 1 after an error. apply --converge repairs drift.
     """
-    from hearth.cli.apply import drifting, runs
+    from hearth.cli.apply import drifting
 
-    where = _where(given)
-    sys.exit(
-        runs.run(
-            lambda: drifting.drift(where, name_given, accept, every=every), as_json=where.as_json
-        )
-    )
+    _run(given, lambda where: drifting.drift(where, name_given, accept, every=every))
 
 
 @click.command()
-@click.argument("name_given", metavar="[NAME]", required=False)
+@name_argument
 @where_options
 def refresh(name_given: str | None, **given: Any) -> None:
     """Check that the objects of the stack NAME are there and healthy, and record the result.
@@ -282,8 +271,7 @@ def refresh(name_given: str | None, **given: Any) -> None:
     """
     from hearth.cli.apply import runs
 
-    where = _where(given)
-    sys.exit(runs.run(lambda: runs.refresh(where, name_given), as_json=where.as_json))
+    _run(given, lambda where: runs.refresh(where, name_given))
 
 
 COMMANDS = (

@@ -24,20 +24,20 @@ async def drift(where: Where, name: str | None, template: Path | None, *, every:
     async with where.opened(name, sign_in=True) as (api, found):
         stack = await Stack(api, found).demand()
         query = {"nested_depth": DEPTH}
-        told = (await api.call("GET", f"{stack.path}/drift", query=query))["drift"]
+        found_drift = (await api.call("GET", f"{stack.path}/drift", query=query))["drift"]
     if where.as_json:
-        click.echo(json.dumps({"type": "drift", **told}))
+        click.echo(json.dumps({"type": "drift", **found_drift}))
     else:
-        for line in lines(told, every=every):
+        for line in lines(found_drift, every=every):
             click.echo(line)
     if template is not None:
-        _accept(template, told)
-    return CHANGES if told["state"] == "drifted" else 0
+        _accept(template, found_drift)
+    return CHANGES if found_drift["state"] == "drifted" else 0
 
 
-def lines(told: Body, *, every: bool) -> Iterator[str]:
+def lines(found_drift: Body, *, every: bool) -> Iterator[str]:
     """Yield the lines of a drift, and a summary."""
-    for one in told["resources"]:
+    for one in found_drift["resources"]:
         if one["state"] == "in sync" and not every:
             continue
         above = f"{one['parent_resource']}." if one["parent_resource"] else ""
@@ -50,13 +50,15 @@ def lines(told: Body, *, every: bool) -> Iterator[str]:
             for other in one["not_checkable"]:
                 words = f"    {other['property']}: not checkable: {other['reason']}"
                 yield click.style(words, dim=True)
-    counts = ", ".join(f"{count} {state}" for state, count in told["counts"].items() if count)
+    counts = ", ".join(
+        f"{count} {state}" for state, count in found_drift["counts"].items() if count
+    )
     yield f"Drift: {counts or 'the stack has no resources'}."
 
 
-def _accept(path: Path, told: Body) -> None:
+def _accept(path: Path, found_drift: Body) -> None:
     text = path.read_text(encoding="utf-8")
-    changed, done, left = accepted(text, path, told["resources"])
+    changed, done, left = accepted(text, path, found_drift["resources"])
     if done:
         fresh = path.with_name(f".{path.name}.new")
         fresh.write_text(changed, encoding="utf-8")

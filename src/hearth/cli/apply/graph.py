@@ -10,6 +10,7 @@ from statistics import median
 from hearth.cli.apply.follow import waits_of
 from hearth.cli.apply.stack import Body, Path, paths
 from hearth.cli.apply.waits import duration
+from hearth.cli.board import link
 
 FILLS = {"COMPLETE": "#d7f5d7", "IN_PROGRESS": "#fff2c4", "FAILED": "#f7cfcf"}
 BOX_WIDTH, BOX_HEIGHT, GAP_X, GAP_Y = 200, 46, 60, 18
@@ -121,8 +122,7 @@ def _ordered(found: Mapping[Path, Vertex]) -> dict[Path, Vertex]:
 
 
 def _key(resource: Body) -> str:
-    stack = next(one["href"] for one in resource["links"] if one["rel"] == "stack")
-    return f"{stack.rsplit('/', 1)[-1]}/{resource['resource_name']}"
+    return f"{str(link(resource, 'stack')).rsplit('/', 1)[-1]}/{resource['resource_name']}"
 
 
 def _runs(events: Sequence[Body], now: float) -> dict[str, list[float]]:

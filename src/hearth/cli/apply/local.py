@@ -132,12 +132,6 @@ class LocalApi:
             hint = "no more calls are sent; run the same command again when the file can be written"
             raise Refused([f"{self.where} cannot be written: {why}", hint])
 
-    async def plan(self, name: str, path: str | None, body: Any) -> Any:
-        """Return a plan; see `Api`."""
-        if path is not None:
-            return (await self.call("PUT", path, body))["plan"]
-        return (await self.call("POST", "/stacks/plan", {"stack_name": name, **body}))["plan"]
-
     async def _asked(
         self, method: str, path: str, query: str, sent: bytes
     ) -> tuple[int, dict[bytes, bytes], bytes]:

@@ -33,12 +33,6 @@ class ServiceApi:
     def demand_working(self) -> None:
         """A service takes care of itself; see `Api`."""
 
-    async def plan(self, name: str, path: str | None, body: Any) -> Any:
-        """Return a plan; see `Api`."""
-        if path is not None:
-            return (await self.call("PUT", path, body))["plan"]
-        return (await self.call("POST", "/stacks/plan", {"stack_name": name, **body}))["plan"]
-
 
 @asynccontextmanager
 async def service_api(name: str) -> AsyncIterator[ServiceApi]:

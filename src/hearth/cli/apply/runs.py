@@ -8,7 +8,7 @@ import os
 import re
 import signal
 import sys
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -44,7 +44,7 @@ class Wanted:
     policies: tuple[Path, ...] = ()
 
 
-def run(main: Callable[[], Awaitable[int]], *, as_json: bool) -> int:
+def run(main: Callable[[], Coroutine[Any, Any, int]], *, as_json: bool) -> int:
     """Run a command and return its exit status; print why it is refused."""
     from hearth.cli.process import log_to_stderr, no_collections, run_until_complete
 
@@ -54,11 +54,8 @@ def run(main: Callable[[], Awaitable[int]], *, as_json: bool) -> int:
             stream.reconfigure(errors="replace")
     log_to_stderr(os.environ.get("HEARTH_LOG", "CRITICAL").upper())
 
-    async def whole() -> int:
-        return await main()
-
     try:
-        status = run_until_complete(whole())
+        status = run_until_complete(main())
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # all is done
         return status
     except Refused as caught:
@@ -114,7 +111,7 @@ async def apply(
             return await _ended(where, stack, "nothing to do")
         if not _agreed(where, sure=sure, delete=wanted.delete):
             return 1
-        marker = await _last_event(stack)
+        marker = await stack.last_event()
         if wanted.delete:
             await stack.destroy()
         else:
@@ -134,7 +131,7 @@ async def refresh(where: Where, name: str | None) -> int:
     """Check all resources in the cloud; return 0 if all are there and healthy."""
     async with where.opened(name, sign_in=True, work=True) as (api, found):
         stack = await Stack(api, found).demand()
-        marker = await _last_event(stack)
+        marker = await stack.last_event()
         await stack.check()
         return await _followed(where, stack, marker)
 
@@ -212,20 +209,11 @@ def _agreed(where: Where, *, sure: bool, delete: bool) -> bool:
     return click.confirm(words)
 
 
-async def _last_event(stack: Stack) -> str | None:
-    """Return the id of the newest event, so that only later ones are shown."""
-    if stack.shown is None:
-        return None
-    query = {"sort_dir": "desc", "limit": "1", "nested_depth": "20"}
-    found = (await stack.api.call("GET", f"{stack.path}/events", query=query))["events"]
-    return str(found[0]["id"]) if found else None
-
-
 async def _resume(where: Where, stack: Stack) -> int:
     """Follow an operation that an earlier command has not finished."""
     if not where.as_json:
         click.echo(f"continuing {stack.status}: an earlier command did not finish it")
-    return await _followed(where, stack, await _last_event(stack))
+    return await _followed(where, stack, await stack.last_event())
 
 
 async def _followed(where: Where, stack: Stack, marker: str | None) -> int:

@@ -6,6 +6,7 @@ from typing import Any
 from urllib.parse import quote
 
 from hearth.cli.apply.api import Api, Refused
+from hearth.cli.board import link
 
 EVENTS_PER_PAGE = 1000
 DEPTH = "20"  # of nested stacks in lists
@@ -63,10 +64,12 @@ class Stack:
 
     async def plan(self, body: Body) -> Body:
         """Return the plan of a create or an update. Raises Refused."""
-        path = f"{self.path}/plan" if self.shown is not None else None
-        if path is None:
-            body = created(body)
-        found: Body = await self.api.plan(self.name, path, body)
+        if self.shown is not None:
+            answer = await self.api.call("PUT", f"{self.path}/plan", body)
+        else:
+            new = {"stack_name": self.name, **created(body)}
+            answer = await self.api.call("POST", "/stacks/plan", new)
+        found: Body = answer["plan"]
         return found
 
     async def apply(self, body: Body) -> None:
@@ -90,6 +93,14 @@ class Stack:
         """Return all resources, with those of nested stacks. Raises Refused."""
         found = await self.api.call("GET", f"{self.path}/resources", query={"nested_depth": DEPTH})
         return list(found["resources"])
+
+    async def last_event(self) -> str | None:
+        """Return the id of the newest event, or None. Raises Refused."""
+        if self.shown is None:
+            return None
+        query = {"sort_dir": "desc", "limit": "1", "nested_depth": DEPTH}
+        found = (await self.api.call("GET", f"{self.path}/events", query=query))["events"]
+        return str(found[0]["id"]) if found else None
 
     async def all_events(self) -> list[Body]:
         """Return all events, the oldest first. Raises Refused."""
@@ -119,10 +130,10 @@ def paths(resources: Sequence[Body]) -> Iterator[tuple[Path, Body]]:
     """Yield (path, resource) for the resources of a stack and of its nested stacks."""
     above: dict[str, tuple[str, Body]] = {}  # the resource of a nested stack, by the stack's URL
     for one in resources:
-        if (nested := _link(one, "nested")) is not None:
-            above[nested] = (str(_link(one, "stack")), one)
+        if (nested := link(one, "nested")) is not None:
+            above[nested] = (str(link(one, "stack")), one)
     for one in resources:
-        path, stack = [one["resource_name"]], str(_link(one, "stack"))
+        path, stack = [one["resource_name"]], str(link(one, "stack"))
         while stack in above:
             stack, parent = above[stack]
             path.insert(0, parent["resource_name"])
@@ -133,10 +144,6 @@ def nested_paths(resources: Sequence[Body]) -> dict[str, Path]:
     """Return the path of each nested stack, by its name."""
     found = {}
     for path, one in paths(resources):
-        if (nested := _link(one, "nested")) is not None:
+        if (nested := link(one, "nested")) is not None:
             found[nested.rsplit("/", 2)[1]] = path
     return found
-
-
-def _link(resource: Body, rel: str) -> str | None:
-    return next((str(one["href"]) for one in resource["links"] if one["rel"] == rel), None)

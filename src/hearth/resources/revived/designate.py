@@ -36,13 +36,7 @@ class Domain(Revived, zone.Zone):
 
     type_name = "OS::Designate::Domain"
     properties = {
-        "description": Prop(
-            STRING,
-            "Description.",
-            update_allowed=True,
-            constraints=(Length(max=160),),
-            empty_is_none=True,
-        ),
+        "description": zone.RecordSet.properties["description"],
         "email": Prop(
             STRING, "E-mail address of the administrator.", required=True, update_allowed=True
         ),
@@ -69,9 +63,7 @@ class Record(Revived, AdapterType):
             update_allowed=True,
         ),
         "description": Domain.properties["description"],
-        "domain": Prop(
-            STRING, "The zone, by name or id.", required=True, constraint="designate.zone"
-        ),
+        "domain": zone.RecordSet.properties["zone"],
         "name": Prop(
             STRING,
             "Name; relative to the zone unless it ends with a dot.",
