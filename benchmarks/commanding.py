@@ -52,7 +52,7 @@ def commanding(quick: bool) -> Iterator[Figure]:
 
 
 def _run(folder: Path, *arguments: str, cloud: Mapping[str, str] | None = None) -> float:
-    """Seconds of a command, which may tell of changes."""
+    """Seconds of a command; a plan with changes is no error."""
     without = ("OS_CLOUD", "PYTHONDONTWRITEBYTECODE")
     environment = {k: v for k, v in os.environ.items() if k not in without}
     start = time.perf_counter()

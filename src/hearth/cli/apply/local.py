@@ -201,7 +201,7 @@ async def local_api(
 
 
 async def _worked(engine: Engine, store: Store) -> None:
-    await store.run(claim.expire_all)  # of an earlier command: the lock says that it has ended
+    await store.run(claim.expire_all)  # an earlier command has ended: the lock is free
     await engine.run()
 
 

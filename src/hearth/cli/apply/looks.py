@@ -134,18 +134,18 @@ async def diff(where: Where, name: str | None, before: int, after: int | None) -
         if after is None:
             listed = (await api.call("GET", f"{stack.path}/revisions"))["revisions"]
             after = next(one["number"] for one in listed if one["current"])
-        told = (await api.call("GET", f"{stack.path}/revisions/{before}/diff/{after}"))["diff"]
+        compared = (await api.call("GET", f"{stack.path}/revisions/{before}/diff/{after}"))["diff"]
     if where.as_json:
-        click.echo(json.dumps(told))
+        click.echo(json.dumps(compared))
         return 0
-    for line in _difference(told):
+    for line in _difference(compared):
         click.echo(line)
     return 0
 
 
-def _difference(told: Body) -> Iterator[str]:
+def _difference(compared: Body) -> Iterator[str]:
     """Yield the lines of a difference between revisions: resources first, then the texts."""
-    changed = told["resources"] or {}
+    changed = compared["resources"] or {}
     for mark, key, colour in (("+", "added", "green"), ("-", "removed", "red")):
         for name in changed.get(key, ()):
             yield click.style(f"{mark} {name}", fg=colour)
@@ -155,8 +155,8 @@ def _difference(told: Body) -> Iterator[str]:
             yield f"    {name['property']}: {value(name['before'])} -> {value(name['after'])}"
         if one["parts"]:
             yield f"    its {', '.join(one['parts'])} changed"
-    for one in told["parameters"]:
+    for one in compared["parameters"]:
         yield f"parameter {one['parameter']}: {value(one['before'])} -> {value(one['after'])}"
-    for text in (told["template"], *told["files"].values()):
+    for text in (compared["template"], *compared["files"].values()):
         for line in text.splitlines():
             yield click.style(line, fg={"+": "green", "-": "red"}.get(line[:1]))

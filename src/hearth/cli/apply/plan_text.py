@@ -89,9 +89,9 @@ def _reasons(one: Mapping[str, Any]) -> Iterator[str]:
             text += f"{value(reason['before'])} -> {after}"
             said = "" if said == "changed" else f"  ({said})"
         yield click.style(f"{text}{said}", dim=not text)
-    told = {reason.get("property") for reason in one["reasons"]}
+    explained = {reason.get("property") for reason in one["reasons"]}
     for name, until in one.get("later", {}).items():
-        if name not in told:
+        if name not in explained:
             yield click.style(f"{name}: (known after {', '.join(until)})", dim=True)
 
 

@@ -85,10 +85,10 @@ def _broken(rule: Rule, evaluate: Any) -> str | None:
     if isinstance(found, (list, tuple)):
         names = [str(one["resource"]) for one in found if isinstance(one, Mapping)]
         more = f" and {len(names) - NAMED_MAX} more" if len(names) > NAMED_MAX else ""
-        told = f": {', '.join(names[:NAMED_MAX])}{more}" if names else ""
+        names_found = f": {', '.join(names[:NAMED_MAX])}{more}" if names else ""
     else:
-        told = ""
-    return f"{rule.place}: {rule.message}{told}" if found else None
+        names_found = ""
+    return f"{rule.place}: {rule.message}{names_found}" if found else None
 
 
 def _evaluator(data: Any) -> Any:

@@ -28,7 +28,7 @@ class View(Protocol):
     shows_waits: bool
 
     def update(self, board: Board, changed: Sequence[Line], waits: Mapping[str, str]) -> None:
-        """Show the board after some lines have changed. `waits` tells what resources wait for, by
+        """Show the board after some lines have changed. `waits` has what resources wait for, by
         their dotted path.
         """
 
@@ -74,12 +74,12 @@ class PlainView:
 
     def update(self, board: Board, changed: Sequence[Line], waits: Mapping[str, str]) -> None:
         seconds = time.monotonic() - self._began
-        told = []
+        rows = []
         for line in changed:
             why = f"  {line.reason}" if line.failed else ""
-            told.append(f"{seconds:7.1f} s  {'.'.join(line.path)}  {line.status}{why}")
-        if told:
-            click.echo("\n".join(told))
+            rows.append(f"{seconds:7.1f} s  {'.'.join(line.path)}  {line.status}{why}")
+        if rows:
+            click.echo("\n".join(rows))
 
     def say(self, words: str) -> None:
         click.echo(words)
