@@ -22,7 +22,7 @@ from keystoneauth1.session import Session
 
 from hearth.api.v1 import shapes
 from hearth.cli import lifetime
-from hearth.cloud.pool import CloudConfig
+from hearth.cloud.config import CloudConfig
 from hearth.telemetry.observer import UNOBSERVED
 from tests.cli.test_serve import CONFIG, HEARTH, Site
 from tests.conftest import drop_database, fresh_database

@@ -6,8 +6,9 @@ from collections.abc import Callable
 import pytest
 
 from hearth.cloud import recent
+from hearth.cloud.config import Place
 from hearth.cloud.credential import Credential, PasswordCredential, TokenCredential, TrustCredential
-from hearth.cloud.pool import CloudPool, Place
+from hearth.cloud.pool import CloudPool
 
 SERVICE = PasswordCredential("http://keystone", "hearth", "secret")
 KINDS: dict[str, Callable[[int], Credential]] = {

@@ -1,8 +1,6 @@
 """The application of the Orchestration API: the routes and the middleware around them."""
 
 import re
-from collections.abc import Sequence
-from dataclasses import replace
 
 from starlette.applications import Starlette
 from starlette.datastructures import Headers
@@ -13,27 +11,18 @@ from starlette.responses import Response
 from starlette.routing import Mount, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from hearth.api import fault
 from hearth.api.answer import JSONResponse
 from hearth.api.auth import Authenticated, Tokens
 from hearth.api.cfn import app as cfn
 from hearth.api.cfn.auth import Gate
-from hearth.api.endpoint import Endpoint
 from hearth.api.front.rate import RateLimited, Rates
 from hearth.api.front.scope import below
 from hearth.api.front.settings import Front
 from hearth.api.openapi import document
-from hearth.api.routing import by_path
-from hearth.api.v1 import stacks
-from hearth.api.v1.context import admit
-from hearth.api.v1.routes import ROUTES
+from hearth.api.v1 import app as v1
 from hearth.api.v1.view import base
-from hearth.cloud.fault import CloudFault
-from hearth.model.problem import Rejected
 from hearth.service.services import Services
 
-ANY_METHOD = ["GET", "POST", "PUT", "PATCH", "DELETE"]
-ARN = "/{tenant_id}/stacks/arn:{arn:path}"
 ACCEPTED = "application/vnd.openstack.orchestration-v1"
 VERSIONED = re.compile(r"/(v\d+(\.\d+)?(/.*)?|versions|healthcheck|openapi\.json|cfn/.*)?$")
 LONG_NAME = re.compile(r"/v1\.0(?=/|$)")
@@ -112,40 +101,20 @@ def application(
     limits apply. The CloudFormation-style API is mounted below /cfn.
     """
     rates = rates or Rates(Front())
-    arn = Endpoint("stack_lookup", "GET", ARN, "stacks:lookup", stacks.lookup_arn, status=302)
-    routes = [
+    all_routes = [
         Route("/", version_document),
         Route("/versions", version_document),
         Route("/v1", version_one),
         Route("/v1/", version_one),
         Route("/openapi.json", openapi_document),
         Mount("/cfn", cfn.application(services, gate, rates)),
-        *by_path([replace(arn, method=method) for method in ANY_METHOD], "/v1", _answer),
-        *by_path(ROUTES, "/v1", _answer),
+        *v1.routes(),
         Route("/v{number:float}", version_other),
         Route("/v{number:float}/{rest:path}", version_other),
     ]
-    app = Starlette(
-        routes=routes,
-        middleware=[
-            Middleware(VersionOne),
-            Middleware(Authenticated, tokens=tokens, auth_url=auth_url),
-            Middleware(RateLimited, rates=rates),
-        ],
-        exception_handlers={
-            Rejected: fault.rejected,
-            CloudFault: fault.cloud_fault,
-            HTTPException: fault.http,
-            Exception: fault.unexpected,
-        },
-    )
-    app.router.redirect_slashes = False
-    app.state.services = services
-    return app
-
-
-async def _answer(request: Request, endpoints: Sequence[Endpoint]) -> Response:
-    [endpoint] = endpoints
-    request.scope["hearth.endpoint"] = endpoint
-    admit(request, endpoint)
-    return await endpoint.handler(request)
+    middleware = [
+        Middleware(VersionOne),
+        Middleware(Authenticated, tokens=tokens, auth_url=auth_url),
+        Middleware(RateLimited, rates=rates),
+    ]
+    return v1.application(services, all_routes, middleware)

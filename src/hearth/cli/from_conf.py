@@ -12,8 +12,8 @@ from hearth.cli.options.cloud import SERVICES
 from hearth.cli.process import WrongSetting
 from hearth.cli.settings import Judging, Settings, Tracing, with_version
 from hearth.cli.signers import signers
+from hearth.cloud.config import FetchConfig
 from hearth.cloud.credential import PasswordCredential
-from hearth.cloud.fetch import FetchConfig
 from hearth.cloud.reach import Reach, Tls
 from hearth.resources.nova.defaults import ServerDefaults
 from hearth.service.services import Limits

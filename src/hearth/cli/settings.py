@@ -7,8 +7,8 @@ from typing import Any
 
 from hearth.api.front.settings import FrontSettings
 from hearth.bus.notification import Notifications
+from hearth.cloud.config import FetchConfig
 from hearth.cloud.credential import PasswordCredential
-from hearth.cloud.fetch import FetchConfig
 from hearth.cloud.guard import Network
 from hearth.cloud.reach import Reach, Tls
 from hearth.clusters.config import ClusterConfig

@@ -23,10 +23,11 @@ from hearth.cli.policies import Policies, policies
 from hearth.cli.process import WrongSetting, lock
 from hearth.cli.settings import Settings, with_version
 from hearth.cli.type_settings import TypeSettings
+from hearth.cloud.config import CloudConfig
 from hearth.cloud.credential import PasswordCredential
 from hearth.cloud.fault import CloudFault
 from hearth.cloud.fetch import fetch_template
-from hearth.cloud.pool import CloudConfig, CloudPool
+from hearth.cloud.pool import CloudPool
 from hearth.cloud.reach import Reach
 from hearth.conductor.conductor import Conductor
 from hearth.engine.endpoints import Endpoints

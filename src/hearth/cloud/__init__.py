@@ -9,6 +9,7 @@ resource types, stacks or engines.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from hearth.cloud.config import CloudConfig
 from hearth.cloud.contract import Body, Cloud, Response
 from hearth.cloud.credential import (
     AppCredential,
@@ -22,7 +23,7 @@ from hearth.cloud.fault import CloudFault, NoAnswer
 
 if TYPE_CHECKING:
     from hearth.cloud.listing import ListingCloud
-    from hearth.cloud.pool import CloudConfig, CloudPool
+    from hearth.cloud.pool import CloudPool
 
 __all__ = [
     "AppCredential",
@@ -43,7 +44,6 @@ __all__ = [
 
 
 LATER = {
-    "CloudConfig": "hearth.cloud.pool",
     "CloudPool": "hearth.cloud.pool",
     "ListingCloud": "hearth.cloud.listing",
 }

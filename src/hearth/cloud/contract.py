@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from hearth.cloud.credential import ForeignCredential
+    from hearth.cloud.config import CloudConfig, Place
+    from hearth.cloud.credential import Credential, ForeignCredential
     from hearth.cloud.reach import Tls
 
 Body = dict[str, Any]
@@ -37,6 +38,19 @@ class Whoami:
     auth_url: str
     region: str | None
     username: str | None = None
+
+
+class Clouds(Protocol):
+    """Returns the Cloud of each credential."""
+
+    config: "CloudConfig"
+
+    def cloud(self, credential: "Credential", place: "Place" = ...) -> "Cloud":
+        """Return the Cloud for `credential`, for example in another region.
+
+        Raises CloudFault for an invalid certificate in `place`.
+        """
+        ...
 
 
 class Cloud(Protocol):

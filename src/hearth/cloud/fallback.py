@@ -1,12 +1,13 @@
 """Two kinds of Cloud: FallbackCloud uses one credential until it expires and then a second one;
-UnauthorizedCloud has no valid credential.
+UnauthorizedCloud has no valid credential, and NoClouds consists of such clouds.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, TypeVar
 
+from hearth.cloud.config import HERE, CloudConfig, Place
 from hearth.cloud.contract import Body, Cloud, Response, Whoami
-from hearth.cloud.credential import ForeignCredential
+from hearth.cloud.credential import Credential, ForeignCredential
 from hearth.cloud.fault import CloudFault
 from hearth.cloud.reach import Tls
 
@@ -42,6 +43,22 @@ class UnauthorizedCloud:
 
     def _refusal(self) -> CloudFault:
         return CloudFault("identity", 401, "Unauthorized", self._why)
+
+
+class NoClouds:
+    """In place of a CloudPool: every call raises CloudFault 401 with the text `why`."""
+
+    config = CloudConfig()
+
+    def __init__(self, why: str) -> None:
+        self._cloud = UnauthorizedCloud(why)
+
+    def cloud(self, credential: Credential, place: Place = HERE) -> UnauthorizedCloud:
+        """Return the Cloud that refuses every call."""
+        return self._cloud
+
+    async def aclose(self) -> None:
+        """Do nothing: there are no connections."""
 
 
 class FallbackCloud:

@@ -188,3 +188,7 @@ def _retry_after(headers: Mapping[str, str]) -> float | None:
         return max(0.0, float(headers["retry-after"]))
     except (KeyError, ValueError):
         return None  # absent, or a date: nobody in OpenStack sends one
+
+
+class NotFetched(Exception):
+    """A URL could not be fetched or must not be fetched; the message gives the reason."""

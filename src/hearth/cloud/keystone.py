@@ -37,6 +37,7 @@ from hearth.cloud.credential import (
 )
 from hearth.cloud.fault import BRIEF_LIMIT, CloudFault, NoAnswer
 from hearth.cloud.guard import Guard
+from hearth.cloud.guarded import guarded_session
 from hearth.cloud.reach import Reach, Tls
 
 log = logging.getLogger(__name__)
@@ -195,7 +196,7 @@ class KeystoneSession:
             mine = replace(mine, ca_file=self._authority.name)
         inner = self._http
         if inner is None:
-            inner = bounded_session() if self._guard is None else self._guard.session()
+            inner = bounded_session() if self._guard is None else guarded_session(self._guard)
         session = ka_session.Session(session=inner, verify=mine.verify, cert=mine.cert, timeout=30)
         if inner is not self._http:
             weakref.finalize(session, inner.close)

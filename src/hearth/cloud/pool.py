@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 from ssl import SSLContext, create_default_context
 
@@ -12,57 +12,16 @@ import aiohttp
 from hearth.cloud.answers import bounded_session
 from hearth.cloud.bound import Bound
 from hearth.cloud.catalogues import Catalogues
-from hearth.cloud.credential import Credential, ForeignCredential, PasswordCredential
+from hearth.cloud.config import HERE, CloudConfig, Place
+from hearth.cloud.credential import Credential, ForeignCredential
 from hearth.cloud.fault import CloudFault
-from hearth.cloud.guard import Guard, Network
+from hearth.cloud.guard import Guard
+from hearth.cloud.guarded import guarded_connector
 from hearth.cloud.keystone import KeystoneSession
-from hearth.cloud.reach import Reach, Tls
+from hearth.cloud.reach import Tls
 from hearth.cloud.recent import Recent
 from hearth.cloud.transport import HttpCloud
 from hearth.telemetry.observer import UNOBSERVED, Observer
-
-
-@dataclass(frozen=True)
-class CloudConfig:
-    """The settings for access to the cloud."""
-
-    region: str | None = None
-    interface: str = "public"
-    tls: Tls = field(default_factory=Tls)
-    services: Mapping[str, Reach] = field(default_factory=dict)  # settings of single services
-    in_flight: int = 256  # concurrent calls of this process
-    in_flight_per_project: int = 64
-    foreign_networks: tuple[Network, ...] = ()  # allowed for users' clouds, besides public ones
-    call_timeout_s: float = 120.0
-    connect_timeout_s: float = 10.0
-    auth_threads: int = 8
-    service_user: PasswordCredential | None = None
-    trustee: PasswordCredential | None = None  # the trustee of trusts; None: the service user
-    trust_from_start: bool = True  # False: use the requester's token until it expires
-    by_application: bool = False  # application credentials instead of trusts
-    trust_roles: tuple[str, ...] = ()  # delegated by trusts; none: all of the requester's
-    domain_admin: PasswordCredential | None = None  # creates stack projects and users
-    stack_domain_id: str | None = None
-    stack_user_role: str = "heat_stack_user"
-
-    @property
-    def trusted(self) -> PasswordCredential | None:
-        """The user to whom users delegate their rights: `trustee`, or else the service user.
-
-        None if neither is configured.
-        """
-        return self.trustee or self.service_user
-
-
-@dataclass(frozen=True)
-class Place:
-    """The region and TLS settings with which a credential is used."""
-
-    region: str | None = None  # None: as configured
-    tls: Tls | None = None  # None: as configured
-
-
-HERE = Place()
 
 
 async def _always() -> bool:
@@ -209,7 +168,7 @@ class CloudPool:
     def _foreign_session(self) -> aiohttp.ClientSession:
         """Return the HTTP session for users' clouds, which connects only to allowed addresses."""
         if self._foreign_http is None:
-            self._foreign_http = self._opened(self._guard.connector(limit=0))
+            self._foreign_http = self._opened(guarded_connector(self._guard, limit=0))
         return self._foreign_http
 
     def _opened(self, connector: aiohttp.TCPConnector) -> aiohttp.ClientSession:

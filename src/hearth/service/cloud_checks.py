@@ -4,7 +4,8 @@ from dataclasses import replace
 from functools import partial
 
 from hearth.cloud.contract import Cloud
-from hearth.cloud.fetch import NotFetched, fetch
+from hearth.cloud.fault import NotFetched
+from hearth.cloud.fetch import fetch
 from hearth.model.problem import Problem, Rejected, StackValidationFailed
 from hearth.resources.base import ResourceType
 from hearth.resources.capabilities import NestedType

@@ -6,8 +6,8 @@ from dataclasses import replace
 from urllib.parse import quote
 
 from hearth.cloud.contract import Cloud
-from hearth.cloud.fault import CloudFault
-from hearth.cloud.fetch import NotFetched, fetch
+from hearth.cloud.fault import CloudFault, NotFetched
+from hearth.cloud.fetch import fetch
 from hearth.model.problem import DownloadLimitExceeded, HTTPBadRequest, NotFound, Rejected
 from hearth.service.caller import Caller
 from hearth.service.problems import HTTPServiceUnavailable

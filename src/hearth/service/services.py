@@ -5,9 +5,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from hearth.bus.local import Bus
+from hearth.cloud.config import FetchConfig
 from hearth.cloud.contract import Cloud
 from hearth.cloud.credential import TokenCredential
-from hearth.cloud.fetch import FetchConfig
 from hearth.clusters.config import ClusterConfig
 from hearth.engine.clock import Clock
 from hearth.engine.endpoints import Endpoints

@@ -11,7 +11,7 @@ from hearth.cloud.application_credential import (
     drop_application_credentials,
     make_application_credential,
 )
-from hearth.cloud.contract import Cloud
+from hearth.cloud.contract import Cloud, Clouds
 from hearth.cloud.credential import (
     AppCredential,
     Credential,
@@ -21,7 +21,6 @@ from hearth.cloud.credential import (
 from hearth.cloud.fallback import FallbackCloud, UnauthorizedCloud
 from hearth.cloud.fault import CloudFault, NoAnswer
 from hearth.cloud.identity import StackDomain, drop_trust, find_trust, find_trusts, make_trust
-from hearth.cloud.pool import CloudPool
 from hearth.cloud.recent import Recent
 from hearth.model.state import Status
 from hearth.resources.base import Users
@@ -47,7 +46,7 @@ KEEPS_NOTHING = {
 class StackClouds:
     """Returns the cloud of each stack, and manages trusts and stack domain users."""
 
-    def __init__(self, pool: CloudPool) -> None:
+    def __init__(self, pool: Clouds) -> None:
         self.pool = pool
         self._fallbacks = Recent[tuple[Credential, Credential | str], FallbackCloud]()
         self._domain: StackDomain | None = None

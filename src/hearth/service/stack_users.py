@@ -2,11 +2,10 @@
 
 from collections.abc import Callable
 
-from hearth.cloud.contract import Cloud
+from hearth.cloud.contract import Cloud, Clouds
 from hearth.cloud.credential import PasswordCredential
 from hearth.cloud.fault import CloudFault
 from hearth.cloud.identity import KeyPair, StackDomain
-from hearth.cloud.pool import CloudPool
 from hearth.resources.base import Users
 from hearth.store.rows import StackRow
 
@@ -19,7 +18,7 @@ class StackUsers(Users):
 
     def __init__(
         self,
-        pool: CloudPool,
+        pool: Clouds,
         domain: StackDomain,
         row: StackRow,
         noted: Callable[[str], None],

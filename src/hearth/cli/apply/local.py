@@ -11,13 +11,13 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, cast
+from typing import Any
 from urllib.parse import urlencode
 
 import sqlalchemy as sa
 from sqlalchemy.exc import SQLAlchemyError
 
-from hearth.api.app import application
+from hearth.api.v1.app import application, routes
 from hearth.bus.local import Bus
 from hearth.cli.apply.api import Refused, refused
 from hearth.cli.apply.named_cloud import pool_of
@@ -25,11 +25,10 @@ from hearth.cli.apply.state import StateFile
 from hearth.cli.apply.state_store import StateStore
 from hearth.cli.ids import new_id
 from hearth.cli.installed import use_installed
-from hearth.cloud.contract import Cloud
+from hearth.cloud.contract import Cloud, Clouds
 from hearth.cloud.credential import NamedCredential
-from hearth.cloud.fallback import UnauthorizedCloud
+from hearth.cloud.fallback import NoClouds, UnauthorizedCloud
 from hearth.cloud.fault import CloudFault
-from hearth.cloud.pool import CloudPool
 from hearth.engine.endpoints import Endpoints
 from hearth.engine.programs.programs import Programs
 from hearth.engine.worker.engine import Engine
@@ -62,7 +61,7 @@ LIMITS = Limits(
 class _OwnClouds(StackClouds):
     """The cloud of every stack is that of the user."""
 
-    def __init__(self, pool: CloudPool, own: Cloud) -> None:
+    def __init__(self, pool: Clouds, own: Cloud) -> None:
         super().__init__(pool)
         self._own = own
 
@@ -88,25 +87,14 @@ class _Open(Policy):
         return True
 
 
-class _Everything:
-    """In place of tokens: the caller of each request is the user of this process."""
-
-    def __init__(self, caller: Caller) -> None:
-        self._caller = caller
-
-    async def caller(self, token: str, service_token: str | None = None) -> Caller:
-        return self._caller
-
-
 class LocalApi:
     """Answers requests in this process."""
 
     def __init__(self, services: Services, caller: Caller, where: str, store: StateStore) -> None:
         self.where = where
         self._store = store
-        self._project = caller.project_id
-        nobody = cast(Any, None)  # no request is signed
-        self._app = application(services, cast(Any, _Everything(caller)), nobody, "")
+        self._caller = caller
+        self._app = application(services, routes())
 
     async def call(
         self, method: str, path: str, body: Any = None, query: dict[str, str] | None = None
@@ -118,7 +106,7 @@ class LocalApi:
         found = json.loads(text) if text and b"json" in headers.get(b"content-type", b"") else None
         if status == 302:  # the lookup of a stack by its name
             location = headers[b"location"].decode()
-            return await self.call(method, location.partition(f"/v1/{self._project}")[2])
+            return await self.call(method, location.partition(f"/v1/{self._caller.project_id}")[2])
         if status >= 300:
             raise refused(status, found, text)
         return found
@@ -135,14 +123,14 @@ class LocalApi:
     async def _asked(
         self, method: str, path: str, query: str, sent: bytes
     ) -> tuple[int, dict[bytes, bytes], bytes]:
-        path = f"/v1/{self._project}{path}"
+        path = f"/v1/{self._caller.project_id}{path}"
         kind = (b"content-type", b"application/json")
         scope = {
             "type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "method": method,
             "scheme": "http", "path": path, "raw_path": path.encode(),
             "query_string": query.encode(), "root_path": "", "server": ("localhost", 80),
-            "headers": [(b"host", b"localhost"), (b"x-auth-token", b"-"), kind],
-            "client": ("localhost", 0), "state": {},
+            "headers": [(b"host", b"localhost"), kind],
+            "client": ("localhost", 0), "state": {"caller": self._caller},
         }  # fmt: skip
         said: list[Any] = []
 
@@ -177,10 +165,8 @@ async def local_api(
     if work:
         state.lock()
     store = state.open_for_plan() if plan else state.open(create=create)
-    pool = CloudPool() if cloud is None else pool_of(cloud)
-    own: Cloud = UnauthorizedCloud(NO_CLOUD)
-    if cloud is not None:
-        own = pool.cloud(NamedCredential(cloud))
+    pool = NoClouds(NO_CLOUD) if cloud is None else pool_of(cloud)
+    own: Cloud = pool.cloud(NamedCredential(cloud or ""))
     try:
         caller = await _caller(store, state, own if cloud is not None and sign_in else None)
         services, engine = await _services(store, pool, own)
@@ -234,7 +220,7 @@ async def _caller(store: Store, state: StateFile, own: Cloud | None) -> Caller:
     return Caller(who.user_id, name, who.project_id, roles=frozenset(who.roles))
 
 
-async def _services(store: Store, pool: CloudPool, own: Cloud) -> tuple[Services, Engine]:
+async def _services(store: Store, pool: Clouds, own: Cloud) -> tuple[Services, Engine]:
     use_installed()
     limits = TemplateLimits(
         resources_max=-1, template_size_max=TEXT_MAX, stack_depth_max=LIMITS.nested_depth

@@ -1,15 +1,20 @@
 """Clouds of clouds.yaml, or of the environment variables that begin with OS_."""
 
 import warnings
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hearth.cli.apply.api import Refused
-from hearth.cloud.pool import CloudConfig, CloudPool
+from hearth.cloud.config import CloudConfig
 from hearth.cloud.reach import Tls
 
+if TYPE_CHECKING:
+    from hearth.cloud.pool import CloudPool
 
-def pool_of(name: str) -> CloudPool:
+
+def pool_of(name: str) -> "CloudPool":
     """Return a pool with the settings of a cloud. Raises Refused if there is no such cloud."""
+    from hearth.cloud.pool import CloudPool  # its imports take long
+
     region = region_of(name)
     verify, certificate = region.get_requests_verify_args()
     files = certificate if isinstance(certificate, tuple) else (certificate, None)

@@ -1,0 +1,59 @@
+"""Version 1 of the Orchestration API: its routes, and its responses to errors."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
+
+from hearth.api import fault
+from hearth.api.endpoint import Endpoint
+from hearth.api.routing import by_path
+from hearth.api.v1 import stacks
+from hearth.api.v1.context import admit
+from hearth.api.v1.routes import ROUTES
+from hearth.cloud.fault import CloudFault
+from hearth.model.problem import Rejected
+from hearth.service.services import Services
+
+ANY_METHOD = ["GET", "POST", "PUT", "PATCH", "DELETE"]
+ARN = "/{tenant_id}/stacks/arn:{arn:path}"
+
+
+def routes() -> list[Route]:
+    """Return the routes below /v1. Each request needs its caller in `request.state.caller`."""
+    arn = Endpoint("stack_lookup", "GET", ARN, "stacks:lookup", stacks.lookup_arn, status=302)
+    return [
+        *by_path([replace(arn, method=method) for method in ANY_METHOD], "/v1", _answer),
+        *by_path(ROUTES, "/v1", _answer),
+    ]
+
+
+def application(
+    services: Services, routes: Sequence[BaseRoute], middleware: Sequence[Middleware] = ()
+) -> Starlette:
+    """Return an ASGI application with these routes, and with the responses of the API to errors."""
+    app = Starlette(
+        routes=routes,
+        middleware=middleware,
+        exception_handlers={
+            Rejected: fault.rejected,
+            CloudFault: fault.cloud_fault,
+            HTTPException: fault.http,
+            Exception: fault.unexpected,
+        },
+    )
+    app.router.redirect_slashes = False
+    app.state.services = services
+    return app
+
+
+async def _answer(request: Request, endpoints: Sequence[Endpoint]) -> Response:
+    [endpoint] = endpoints
+    request.scope["hearth.endpoint"] = endpoint
+    admit(request, endpoint)
+    return await endpoint.handler(request)

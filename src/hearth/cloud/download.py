@@ -1,0 +1,83 @@
+"""Downloading text from a URL that a user names, from allowed addresses only."""
+
+import ipaddress
+import socket
+
+import aiohttp
+from aiohttp.abc import AbstractResolver, ResolveResult
+from aiohttp.resolver import ThreadedResolver
+from yarl import URL
+
+from hearth.cloud.answers import read_bounded
+from hearth.cloud.config import FetchConfig
+from hearth.cloud.fault import NotFetched
+
+REDIRECTS_MAX = 5
+
+
+async def download(url: str, config: FetchConfig) -> str:
+    """Return the text at a URL; `config` need not enable it. Raises NotFetched."""
+    connector = aiohttp.TCPConnector(resolver=_Guarded(config), ttl_dns_cache=0, limit=1)
+    timeout = aiohttp.ClientTimeout(total=config.timeout_s)
+    jar = aiohttp.DummyCookieJar()
+    try:
+        async with aiohttp.ClientSession(
+            connector=connector, timeout=timeout, cookie_jar=jar, auto_decompress=False
+        ) as http:
+            return await _followed(http, _checked(url, config), config)
+    except (aiohttp.ClientError, OSError, TimeoutError, ValueError) as error:
+        raise NotFetched(str(error) or type(error).__name__) from None
+
+
+async def _followed(http: aiohttp.ClientSession, url: URL, config: FetchConfig) -> str:
+    for _ in range(REDIRECTS_MAX + 1):
+        headers = {"Accept-Encoding": "gzip, deflate"}
+        async with http.get(url, allow_redirects=False, headers=headers) as answer:
+            if answer.status in (301, 302, 303, 307, 308):
+                url = _checked(str(url.join(URL(answer.headers.get("Location", "")))), config)
+                continue
+            if answer.status != 200:
+                raise NotFetched(f"the server returned {answer.status} {answer.reason}")
+            return await _text(answer, config.bytes_max)
+    raise NotFetched(f"the URL leads to more than {REDIRECTS_MAX} redirects")
+
+
+async def _text(answer: aiohttp.ClientResponse, most: int) -> str:
+    raw = await read_bounded(answer, most)
+    try:
+        return raw.decode()
+    except UnicodeDecodeError:
+        raise NotFetched("the content is not UTF-8 text") from None
+
+
+def _checked(url: str, config: FetchConfig) -> URL:
+    found = URL(url)
+    if found.scheme not in ("http", "https") or not found.host:
+        raise NotFetched("only http and https URLs can be fetched")
+    try:
+        ipaddress.ip_address(found.host)
+    except ValueError:
+        return found  # a name: checked when it is resolved
+    if not config.allows(found.host):
+        raise NotFetched(f"{found.host} is not a public address")
+    return found
+
+
+class _Guarded(AbstractResolver):
+    """A resolver for aiohttp that returns only allowed addresses. Raises NotFetched if none is."""
+
+    def __init__(self, config: FetchConfig) -> None:
+        self._config = config
+        self._inner = ThreadedResolver()
+
+    async def resolve(
+        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
+    ) -> list[ResolveResult]:
+        found = await self._inner.resolve(host, port, family)
+        allowed = [one for one in found if self._config.allows(one["host"])]
+        if not allowed:
+            raise NotFetched(f"{host} has no public address")
+        return allowed
+
+    async def close(self) -> None:
+        await self._inner.close()
