@@ -15,6 +15,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from msgspec.structs import force_setattr
+
 from hearth.model.problem import Problem, Rejected
 from hearth.model.span import Span
 from hearth.model.unknown import Unknown, nulled
@@ -241,7 +243,7 @@ def child_module(
 
 def as_failure(definition: ResourceDefinition, problem: Problem) -> Problem:
     """A failed creation names the resource, not the property."""
-    object.__setattr__(problem, "at", Span(path=definition.span.path))
+    force_setattr(problem, "at", Span(path=definition.span.path))
     return problem
 
 

@@ -1,10 +1,10 @@
 """A cluster template, a cluster and its groups to start from."""
 
 from collections.abc import Mapping
-from dataclasses import replace as changed
 from typing import Any
 
 from msgspec.structs import replace
+from msgspec.structs import replace as changed
 
 from hearth.clusters.bundle import Bundle
 from hearth.clusters.config import ClusterConfig

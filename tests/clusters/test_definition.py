@@ -1,8 +1,7 @@
 """From a cluster to its stack request."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 from msgspec.structs import replace as changed
 
 from hearth.clusters.config import ClusterConfig

@@ -2,11 +2,11 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import pytest
 import requests
+from msgspec.structs import replace
 
 from hearth.clusters.bundle import bundle
 from hearth.clusters.definition import ClusterNetwork, ClusterStack, resize_parameters

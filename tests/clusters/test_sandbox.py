@@ -3,12 +3,12 @@
 import shutil
 import subprocess
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 import requests
+from msgspec.structs import replace
 
 from hearth.clusters.definition import ClusterStack
 from tests.clients.dev import Dev, hearth_dev, wait_for

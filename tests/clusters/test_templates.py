@@ -1,10 +1,10 @@
 """The templates compile for every choice of environments, and have what consumers look up."""
 
-from dataclasses import replace
 from functools import cache
 
 import pytest
 import yaml
+from msgspec.structs import replace
 
 from hearth.clusters.definition import ClusterNetwork, ClusterStack
 from hearth.clusters.environments import Choice, choices, environment_files

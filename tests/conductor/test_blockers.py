@@ -1,10 +1,10 @@
 """Objects of users on the network of a cluster: they stop its delete, unless it is forced."""
 
-import dataclasses
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from hearth.cloud.contract import Cloud
 from hearth.service.clusters.delete import delete_cluster
@@ -47,7 +47,7 @@ def prepare(here: World) -> None:
     """Give clusters a network of their own, and let deletes fail at once."""
     here.files = small_files(NETWORK)
     engine: Any = here.process.engine
-    engine.tools = dataclasses.replace(engine.tools, retries=0)
+    engine.tools = structs.replace(engine.tools, retries=0)
     here.start()
 
 

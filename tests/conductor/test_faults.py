@@ -3,11 +3,11 @@ a conductor decides. Lines of the API are in tests/api/clusters.
 """
 
 import asyncio
-import dataclasses
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from hearth.clusters.config import ClusterConfig
 from hearth.conductor.conductor import Conductor
@@ -130,7 +130,7 @@ async def test_a_refused_resize_gives_the_group_its_former_number(tmp_path: Path
         here.start()
         found = await created(here)
         services = here.services
-        services.limits = dataclasses.replace(services.limits, **limits)
+        services.limits = structs.replace(services.limits, **limits)
         await resize_cluster(services, here.caller, found, 50, (), None)
         after = await here.settled(found.uuid)
         assert after is not None
@@ -171,7 +171,7 @@ async def test_an_upgrade_of_a_driver_without_upgrades_is_refused(tmp_path: Path
         here.start()
         found = await created(here)
         template = await here.template(name="other")
-        here.services.clusters = dataclasses.replace(
+        here.services.clusters = structs.replace(
             here.services.clusters, disabled_drivers=config.disabled_drivers
         )
         with pytest.raises(Rejected, match="No installed driver"):

@@ -5,12 +5,13 @@ import contextlib
 import functools
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
 import yaml
+from msgspec.structs import replace
 
 from hearth.api.auth import caller_from
 from hearth.cli.settings import Settings

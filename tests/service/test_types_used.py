@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from benchmarks.inside import CALLER, Inside, inside
+from msgspec import structs
 
 from hearth.model.problem import Rejected
 from hearth.resources.base import Scaling
@@ -103,7 +104,7 @@ ENTRANCES: dict[str, Callable[[Inside, Caller, StackRow, StackRequest], Awaitabl
     "preview": lambda h, who, row, wanted: plan_create(h.services, who, "new", wanted),
     "update": lambda h, who, row, wanted: update_stack(h.services, who, row, wanted),
     "patch": lambda h, who, row, wanted: update_stack(
-        h.services, who, row, replace(wanted, existing=True)
+        h.services, who, row, structs.replace(wanted, existing=True)
     ),
     "preview of an update": lambda h, who, row, wanted: plan_update(h.services, who, row, wanted),
     "adopt": lambda h, who, row, wanted: create_stack(

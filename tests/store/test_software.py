@@ -2,11 +2,11 @@
 
 import asyncio
 import itertools
-from dataclasses import replace
 from functools import partial
 
 import pytest
 import sqlalchemy as sa
+from msgspec.structs import replace
 
 from hearth.engine.core.record import Record
 from hearth.model.state import Action

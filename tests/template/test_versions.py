@@ -3,6 +3,7 @@ import re
 from pathlib import Path
 
 import pytest
+from msgspec.structs import force_setattr
 
 from hearth.authoring.language import page
 from hearth.model.value import ValueKind
@@ -100,7 +101,7 @@ def _own_tables():
     REGISTRY.clear()
     REGISTRY.update(before[0])
     for grammar, names in zip(GRAMMARS, before[1], strict=True):
-        object.__setattr__(grammar, "functions", names)
+        force_setattr(grammar, "functions", names)
 
 
 @pytest.mark.usefixtures("_own_tables")

@@ -7,10 +7,11 @@ import re
 import time
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
+from msgspec import Struct
 from starlette.requests import Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -34,8 +35,7 @@ OTHER_VERSION = re.compile(r"/v(?!1(/|$))[0-9]+(\.[0-9]+)?(/|$)")
 OPEN_PATHS = frozenset({"", "/", "/versions", "/v1", "/v1/", "/healthcheck", "/openapi.json"})
 
 
-@dataclass(slots=True)
-class _Kept:
+class _Kept(Struct):
     """A cached result of validating a token; `caller` is None if the token is not valid.
 
     The result expires at `until` and is refreshed after `check_at`, both in seconds since 1970.

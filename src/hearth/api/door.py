@@ -11,8 +11,8 @@ import logging
 import re
 from collections import OrderedDict
 from collections.abc import Awaitable, Sequence
-from dataclasses import dataclass
 
+from msgspec import Struct
 from sqlalchemy.exc import SQLAlchemyError
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -78,8 +78,7 @@ class Gathered:
                     one.set_result(value)
 
 
-@dataclass(frozen=True, slots=True)
-class _Poll:
+class _Poll(Struct, frozen=True):
     """A request for the metadata of a resource, authenticated by a token.
 
     `ident` is a hash of its URL and its token.
@@ -90,8 +89,7 @@ class _Poll:
     ident: bytes
 
 
-@dataclass(slots=True)
-class _Answer:
+class _Answer(Struct):
     """A cached response to a poll that is authenticated by a token.
 
     `fingerprint` represents the database rows of the resource. It was read before the response was

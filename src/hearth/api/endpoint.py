@@ -4,9 +4,9 @@ Routing, policy checks, the OpenAPI document and the API reference are generated
 """
 
 from collections.abc import Awaitable, Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
+from msgspec import Struct
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -14,8 +14,7 @@ Handler = Callable[[Request], Awaitable[Response]]
 Shape = Mapping[str, Any]  # a JSON Schema
 
 
-@dataclass(frozen=True, slots=True)
-class Query:
+class Query(Struct, frozen=True):
     """A query parameter of an endpoint; `shape` is its JSON Schema, and `text` its description.
 
     If `repeated` is true, the parameter may occur several times. `column` is the column of stored
@@ -30,8 +29,7 @@ class Query:
     column: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Endpoint:
+class Endpoint(Struct, frozen=True):
     """A method on a path below `/v1`.
 
     The policy rule `rule` is checked before the handler is called; if it is None, the handler

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
+
+from msgspec import Struct
 
 
 class Severity(StrEnum):
@@ -17,8 +18,7 @@ class Severity(StrEnum):
     WARNING = "warning"
 
 
-@dataclass(frozen=True, order=True)
-class Finding:
+class Finding(Struct, frozen=True, order=True):
     """A problem at one place in a file. Line and column count from 1; `length` is in characters."""
 
     file: str

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import yaml.tokens as yt
+from msgspec import Struct
 from yaml.cyaml import CParser  # type: ignore[attr-defined]
 
 STEP = 2
@@ -92,8 +92,7 @@ def _comments(gap: str) -> list[tuple[str]]:
     return [(one.rstrip(" \t"),) for one in COMMENT.findall(gap)] if "#" in gap else []
 
 
-@dataclass(slots=True)
-class Line:
+class Line(Struct):
     """A line of the formatted text: its text, its comment, and the original column of the comment.
 
     If a line has only a comment, `text` is the white space before it.
@@ -109,8 +108,7 @@ class Line:
         return bool(self.text.strip(" "))
 
 
-@dataclass(frozen=True, slots=True)
-class _Block:
+class _Block(Struct, frozen=True):
     """A list or map in block style, with its original and its new column."""
 
     is_list: bool
@@ -119,8 +117,7 @@ class _Block:
     dashes_at_key: bool = False  # a list at the column of its key: it has no tokens of its own
 
 
-@dataclass(frozen=True, slots=True)
-class _Flow:
+class _Flow(Struct, frozen=True):
     """A list in brackets or a map in braces, with the columns for its items and its closing
     bracket.
 
@@ -132,8 +129,7 @@ class _Flow:
     closer: int
 
 
-@dataclass(slots=True)
-class _Entry:
+class _Entry(Struct):
     """A key at the top level, given by its first line and the last line of its value."""
 
     first: int

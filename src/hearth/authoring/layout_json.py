@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 STEP = 2
 WIDTH_MAX = 100
@@ -12,8 +13,7 @@ WIDTH_MAX = 100
 TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],:]|[^\s{}\[\],:"]+', re.DOTALL)
 
 
-@dataclass(slots=True)
-class _Value:
+class _Value(Struct):
     """A scalar, or a list or map with its items; `key` is set if the value belongs to a map."""
 
     opens: str

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os.path
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+from msgspec.structs import replace
 
 from hearth.authoring.finding import Finding, Severity
 from hearth.authoring.ignored import Ignored

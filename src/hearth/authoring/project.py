@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import os.path
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
+
+from msgspec import Struct, field
 
 from hearth.model.problem import HTTPBadRequest, Notice, Problem, Rejected
 from hearth.model.span import Span
@@ -27,8 +28,7 @@ FILE_BYTES_MAX = 16 * 1024 * 1024
 """The maximum size of a file that is read, in bytes. Larger files are only listed."""
 
 
-@dataclass
-class Project:
+class Project(Struct):
     """A template with all files to which it refers.
 
     `texts` are the texts of all YAML files that were read, by name. `files` are the contents of the

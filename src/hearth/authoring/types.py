@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct, field
 
 from hearth.resources.registry import Catalog, default_catalog
 from hearth.schema import (
@@ -41,8 +42,7 @@ MEMBERS: Mapping[str, str] = {"OS::Heat::AutoScalingGroup": "resource"}
 """For each type of group, the property that contains the definition of its members."""
 
 
-@dataclass(frozen=True)
-class DeclaredType:
+class DeclaredType(Struct, frozen=True):
     """A resource type of Heat of which Hearth only knows the declaration, so it cannot create
     resources.
     """

@@ -10,6 +10,8 @@ from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import urlsplit
 
+from msgspec import Struct
+
 LOGGER = "oslo.messaging.notification"
 SERVICE = "orchestration"
 ERROR = "ERROR"
@@ -33,8 +35,7 @@ class Notifications:
     logged: bool = False  # also use the driver log; without a transport_url only this one
 
 
-@dataclass(frozen=True, slots=True)
-class Message:
+class Message(Struct, frozen=True):
     """A notification ready to be sent: an id, one routing key per topic, and the JSON body."""
 
     id: str

@@ -1,12 +1,13 @@
 """The states of the resources of a stack, computed from its events."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from copy import copy
 from typing import Any
 
+from msgspec import Struct, field
 
-@dataclass
-class Line:
+
+class Line(Struct):
     """The state of one resource.
 
     `path` contains the names of the resources that lead from the root stack to this resource. Its
@@ -39,8 +40,7 @@ class Line:
         return (self.until if self.until is not None else now) - self.since
 
 
-@dataclass
-class Board:
+class Board(Struct):
     """The states of all resources of a stack; `stack` is the name of the root stack.
 
     `lines` maps the path of each resource to its state. `marker` is the id of the last event,
@@ -68,7 +68,7 @@ class Board:
             self.marker = event["id"]
             line = self._take(event, now)
             if line is not None:
-                changed.append(Line(**vars(line)))
+                changed.append(copy(line))
         return changed
 
     def _take(self, event: Mapping[str, Any], now: float) -> Line | None:

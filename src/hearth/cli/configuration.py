@@ -2,9 +2,11 @@
 
 import logging
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from hearth.cli import options
 from hearth.cli.options.register import register, values
@@ -16,8 +18,7 @@ log = logging.getLogger(__name__)
 PLACES = (Path("/etc/heat/heat.conf"), Path("/etc/hearth/hearth.conf"))  # the later one wins
 
 
-@dataclass(frozen=True)
-class Configuration:
+class Configuration(Struct, frozen=True):
     """A loaded oslo.config and the files from which it was read.
 
     `idle` maps each setting without effect to the reason, `unknown` each unknown setting to a

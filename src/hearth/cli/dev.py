@@ -12,11 +12,13 @@ import sys
 import tempfile
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from ipaddress import ip_network
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
+
+from msgspec import Struct
 
 from hearth.cli.memory import few_heaps
 from hearth.cli.process import (
@@ -46,8 +48,7 @@ NOT_A_BOUNDARY = (
 )
 
 
-@dataclass(frozen=True)
-class Options:
+class Options(Struct, frozen=True):
     """The options of `hearth dev` besides its port and its data.
 
     `servers` is "pretend" or "sandbox": whether servers really run. `metrics_port` is the port for

@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from msgspec import structs
 from sqlalchemy.exc import SQLAlchemyError
 
 from hearth.bus.notification import Message, Notifications, log_message
@@ -254,7 +255,7 @@ async def _send(running: Running, to: Notifications) -> None:
 async def _post_events(running: Running) -> None:
     """Post events to the event sinks of stacks until cancelled, over separate connections."""
     services = running.services
-    config = replace(running.pool.config, in_flight=POSTS_AT_ONCE, auth_threads=2)
+    config = structs.replace(running.pool.config, in_flight=POSTS_AT_ONCE, auth_threads=2)
     pool = CloudPool(config, running.observer)
     pool.may_write = running.engine.confirmed
     poster = EventPoster(services.store, StackClouds(pool), running.engine.id, services.clock)
@@ -268,7 +269,7 @@ async def _post_events(running: Running) -> None:
 async def _watch_drift(running: Running) -> None:
     """Check stacks for drift until cancelled, over separate connections without write calls."""
     engine, services = running.engine, running.services
-    config = replace(running.pool.config, in_flight=DRIFT_CALLS_AT_ONCE, auth_threads=1)
+    config = structs.replace(running.pool.config, in_flight=DRIFT_CALLS_AT_ONCE, auth_threads=1)
     pool = CloudPool(config, running.observer)
     pool.may_write = _never
     watched = Watched(

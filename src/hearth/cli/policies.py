@@ -1,14 +1,14 @@
 """The policy rules of a process: those for stacks and those for clusters."""
 
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from hearth.service.clusters.policy_rules import defaults
 from hearth.service.policy import Policy
 
 
-@dataclass(frozen=True)
-class Policies:
+class Policies(Struct, frozen=True):
     """The policy of the stack APIs and the policy of the cluster API."""
 
     stacks: Policy

@@ -4,7 +4,8 @@ import asyncio
 import logging
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from hearth.cli.configuration import Configuration
 from hearth.cli.logs import checked_levels, levels

@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from msgspec import Struct
+
 from hearth.api.front.settings import FrontSettings
 from hearth.bus.notification import Notifications
 from hearth.cloud.config import FetchConfig
@@ -20,8 +22,7 @@ from hearth.store.database import ACTION_TIMEOUT_S
 from hearth.store.retention import Retention
 
 
-@dataclass(frozen=True)
-class Judging:
+class Judging(Struct, frozen=True):
     """Settings for checking tokens.
 
     Keystone's answers are cached for `kept_s` seconds. A service token needs one of the
@@ -32,11 +33,10 @@ class Judging:
     kept_s: float = 60.0
     service_roles: frozenset[str] = frozenset({"service"})
     any_service: bool = False
-    reach: Reach = field(default_factory=Reach)
+    reach: Reach = Reach()
 
 
-@dataclass(frozen=True)
-class Tracing:
+class Tracing(Struct, frozen=True):
     """The URL to which spans are sent, and the share of new traces that are sampled.
 
     If `endpoint` is empty, no spans are sent.

@@ -1,11 +1,11 @@
 """The sockets of a process."""
 
 import socket
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 
-@dataclass(frozen=True)
-class Sockets:
+class Sockets(Struct, frozen=True):
     """The sockets on which a process listens.
 
     `main` serves all APIs, `cfn` only the CloudFormation-style API, `clusters` only the cluster

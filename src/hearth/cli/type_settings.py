@@ -1,15 +1,16 @@
 """The operator's settings for resource types, which all processes of Hearth share."""
 
 import json
-from dataclasses import asdict, dataclass, field
 from typing import Any
+
+import msgspec
+from msgspec import Struct, field
 
 from hearth.resources.nova.defaults import ServerDefaults, with_defaults
 from hearth.resources.registry import Catalog, default_catalog
 
 
-@dataclass(frozen=True)
-class TypeSettings:
+class TypeSettings(Struct, frozen=True):
     """The defaults for properties of servers, and whether retired types are revived."""
 
     servers: ServerDefaults = field(default_factory=ServerDefaults)
@@ -21,7 +22,7 @@ class TypeSettings:
 
     def as_text(self) -> str:
         """Return the settings as JSON text, for another process."""
-        return json.dumps(asdict(self))
+        return json.dumps(msgspec.to_builtins(self))
 
     @classmethod
     def of_text(cls, text: str) -> "TypeSettings":

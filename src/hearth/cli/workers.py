@@ -12,8 +12,9 @@ import select
 import signal
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import NoReturn
+
+from msgspec import Struct
 
 log = logging.getLogger(__name__)
 
@@ -29,8 +30,7 @@ Its arguments are the number of the process, and a function that it calls when i
 """
 
 
-@dataclass
-class _Place:
+class _Place(Struct):
     """The state of one of the numbered child processes, which stays when the process is replaced.
 
     `deaths` counts the processes in a row that died soon after their start. `start_at` is the time

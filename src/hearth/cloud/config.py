@@ -1,15 +1,15 @@
 """The settings for access to the cloud, and for fetching from URLs."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from hearth.cloud.credential import PasswordCredential
 from hearth.cloud.guard import Guard, Network
 from hearth.cloud.reach import Reach, Tls
 
 
-@dataclass(frozen=True)
-class CloudConfig:
+class CloudConfig(Struct, frozen=True):
     """The settings for access to the cloud, and for fetching from URLs."""
 
     region: str | None = None
@@ -40,8 +40,7 @@ class CloudConfig:
         return self.trustee or self.service_user
 
 
-@dataclass(frozen=True)
-class Place:
+class Place(Struct, frozen=True):
     """The region and TLS settings with which a credential is used."""
 
     region: str | None = None  # None: as configured
@@ -51,8 +50,7 @@ class Place:
 HERE = Place()
 
 
-@dataclass(frozen=True)
-class FetchConfig:
+class FetchConfig(Struct, frozen=True):
     """The settings for fetching: whether it is enabled, and its limits.
 
     Addresses in `networks` are allowed even if they are not public.

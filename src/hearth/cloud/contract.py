@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
+from msgspec import Struct
+
 if TYPE_CHECKING:
     from hearth.cloud.config import CloudConfig, Place
     from hearth.cloud.credential import Credential, ForeignCredential
@@ -27,8 +29,7 @@ class Response:
         return part if isinstance(part, dict) else {}
 
 
-@dataclass(frozen=True)
-class Whoami:
+class Whoami(Struct, frozen=True):
     """The user, project and roles of a credential, as the identity service returns them."""
 
     user_id: str

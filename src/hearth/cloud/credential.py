@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass, field
 
+from msgspec import Struct
+
 
 @dataclass(frozen=True)
 class TokenCredential:
@@ -30,8 +32,7 @@ class PasswordCredential:
     user_id: str | None = None
 
 
-@dataclass(frozen=True)
-class TrustCredential:
+class TrustCredential(Struct, frozen=True):
     """The service user together with a trust, whose rights it uses."""
 
     service_user: PasswordCredential
@@ -47,8 +48,7 @@ class AppCredential:
     secret: str = field(repr=False)
 
 
-@dataclass(frozen=True)
-class NamedCredential:
+class NamedCredential(Struct, frozen=True):
     """The name of an entry in clouds.yaml."""
 
     name: str

@@ -6,7 +6,8 @@ address of each connection and allows only public addresses and configured netwo
 
 import ipaddress
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
@@ -14,8 +15,7 @@ Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 TRANSLATED = ipaddress.ip_network("64:ff9b::/96")  # NAT64: the last 32 bits are an IPv4 address
 
 
-@dataclass(frozen=True)
-class Guard:
+class Guard(Struct, frozen=True):
     """Allows connections to public addresses and to `networks`."""
 
     networks: tuple[Network, ...] = ()

@@ -12,7 +12,6 @@ import weakref
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, TypeVar
 
@@ -22,6 +21,7 @@ from keystoneauth1 import access
 from keystoneauth1 import session as ka_session
 from keystoneauth1.identity import v3
 from keystoneauth1.identity.access import AccessInfoPlugin
+from msgspec.structs import replace
 
 from hearth.cloud.answers import bounded_session
 from hearth.cloud.catalogues import Catalogues

@@ -3,11 +3,11 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from functools import partial
 from ssl import SSLContext, create_default_context
 
 import aiohttp
+from msgspec.structs import replace
 
 from hearth.cloud.answers import bounded_session
 from hearth.cloud.bound import Bound

@@ -1,11 +1,11 @@
 """Settings for access to the services of a cloud: endpoints and certificates."""
 
 import ssl
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 
-@dataclass(frozen=True)
-class Tls:
+class Tls(Struct, frozen=True):
     """The TLS settings: trusted certificate authorities, and a client certificate."""
 
     insecure: bool = False
@@ -44,8 +44,7 @@ class Tls:
         return found
 
 
-@dataclass(frozen=True)
-class Reach:
+class Reach(Struct, frozen=True):
     """The access settings of one service. None means the same setting as for other services."""
 
     interface: str | None = None  # public, internal or admin

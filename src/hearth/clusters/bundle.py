@@ -9,14 +9,14 @@ section 11.
 import hashlib
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 ROOT = "kubecluster.yaml"
 HASH_DIGITS = 10
 
 
-@dataclass(frozen=True)
-class File:
+class File(Struct, frozen=True):
     """A file with its unique name, its text, and the files whose names occur in the text."""
 
     name: str
@@ -32,8 +32,7 @@ class File:
             yield from used.all()
 
 
-@dataclass(frozen=True)
-class Bundle:
+class Bundle(Struct, frozen=True):
     """The template files of cluster stacks; `by_name` uses their names without a hash."""
 
     by_name: Mapping[str, File]

@@ -1,12 +1,11 @@
 """The options of the cluster service. Source: facts/magnum/config.json; spec/clusters.md, 13."""
 
-from dataclasses import dataclass, field
+from msgspec import Struct, field
 
 NETWORK_DRIVERS = ("flannel", "calico")
 
 
-@dataclass(frozen=True)
-class X509:
+class X509(Struct, frozen=True):
     """Settings for certificates: keys, validity, and the extensions that are copied from a
     request.
     """
@@ -23,8 +22,7 @@ class X509:
     allow_ca: bool = False
 
 
-@dataclass(frozen=True)
-class ClusterConfig:
+class ClusterConfig(Struct, frozen=True):
     """The operator's settings of the cluster service."""
 
     url: str = ""  # of this API for clients and nodes, with /v1

@@ -4,8 +4,9 @@ Source: spec/clusters.md, 4.3 and 5; facts/magnum/heat_parameters.json.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from hearth.clusters.bundle import Bundle
 from hearth.clusters.config import ClusterConfig
@@ -44,8 +45,7 @@ FROM_TEMPLATE = {
 """Attributes of a cluster template that are passed unchanged as stack parameters."""
 
 
-@dataclass(frozen=True)
-class ClusterNetwork:
+class ClusterNetwork(Struct, frozen=True):
     """The values from a cluster's stack that the stack of an additional node group needs."""
 
     network_id: str
@@ -54,8 +54,7 @@ class ClusterNetwork:
     api_address: str
 
 
-@dataclass(frozen=True)
-class Facts:
+class Facts(Struct, frozen=True):
     """Values that are looked up before a stack request is built: URLs, and ids of named objects.
 
     `credential_url` is where nodes fetch their credential. `kube_version` is the version of
@@ -79,8 +78,7 @@ class Facts:
     existing: ClusterNetwork | None = None
 
 
-@dataclass(frozen=True)
-class ClusterStack:
+class ClusterStack(Struct, frozen=True):
     """The content of a request to create or update a stack."""
 
     template: str

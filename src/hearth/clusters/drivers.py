@@ -5,7 +5,8 @@ facts/magnum/drivers.json; spec/clusters.md, 4.7.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 KUBERNETES = "kubernetes"
 SERVER = "vm"
@@ -18,8 +19,7 @@ def _servers(*distributions: str) -> tuple[Triple, ...]:
     return tuple((SERVER, name, KUBERNETES) for name in distributions)
 
 
-@dataclass(frozen=True)
-class Driver:
+class Driver(Struct, frozen=True):
     """A driver and the operations that it supports besides create, resize and delete.
 
     `provides` lists the server types and images that it supports. `master_resize` is true if the

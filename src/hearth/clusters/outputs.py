@@ -4,16 +4,16 @@ Source: facts/magnum/heat_outputs.json.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from hearth.clusters.definition import PLAIN_PORT, SECURE_PORT
 from hearth.clusters.labels import TRUE
 from hearth.clusters.objects import MASTER, Cluster, NodeGroup
 
 
-@dataclass(frozen=True)
-class Changes:
+class Changes(Struct, frozen=True):
     """Fields whose values in the stack differ from the stored ones: {field: new value}.
 
     `groups` maps the UUID of a group to its changed fields.

@@ -3,13 +3,10 @@
 Source: facts/magnum/errors.json.
 """
 
-from dataclasses import dataclass
-
 from hearth.model.problem import Problem, Rejected
 
 
-@dataclass(frozen=True)
-class ClusterProblem(Problem):
+class ClusterProblem(Problem, frozen=True):
     """An error in a request. The text up to the first full stop is the title in the response."""
 
     status: int = 400

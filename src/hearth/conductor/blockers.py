@@ -6,8 +6,9 @@ its router, and volumes on its servers. Source: spec/clusters.md, section 7, "De
 
 import logging
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from hearth.cloud.contract import Body, Cloud
 from hearth.cloud.fault import CloudFault
@@ -28,8 +29,7 @@ AMPHORA = "octavia-lb-"  # the beginning of the names of ports of load balancers
 SHOWN_MAX = 10
 
 
-@dataclass(frozen=True)
-class Call:
+class Call(Struct, frozen=True):
     """An API call that detaches or deletes an object."""
 
     service: str
@@ -38,8 +38,7 @@ class Call:
     body: Mapping[str, Any] | None = None
 
 
-@dataclass(frozen=True)
-class Blocker:
+class Blocker(Struct, frozen=True):
     """An object that prevents a delete.
 
     `kind` is a word such as "server", for messages. `place` is the object of the cluster that it
@@ -64,8 +63,7 @@ class Blocker:
         return {"kind": self.kind, "name": self.name, "id": self.id, "where": self.place}
 
 
-@dataclass(frozen=True)
-class Own:
+class Own(Struct, frozen=True):
     """The objects that the stacks of a cluster have created.
 
     `ids` has the ids of all of them. The other fields map the ids of networks, routers and servers

@@ -3,7 +3,7 @@
 Source: spec/clusters.md, 4.3 and 5.
 """
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from hearth.clusters.definition import ClusterNetwork, Facts
 from hearth.clusters.objects import NodeGroup

@@ -8,6 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from msgspec import structs
+
 from hearth.clusters.definition import ClusterStack
 from hearth.clusters.objects import NodeGroup
 from hearth.clusters.problems import conflict
@@ -75,7 +77,7 @@ async def update(
         timeout_mins=timeout_mins,
     )
     if whole is not None:
-        request = replace(
+        request = structs.replace(
             requested(whole), parameters={**whole.parameters, **parameters}, existing=True
         )
 

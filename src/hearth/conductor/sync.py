@@ -7,10 +7,10 @@ clusters cause no work. Source: spec/clusters.md, section 6.
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import msgspec
+from msgspec import Struct, field
 from sqlalchemy.exc import SQLAlchemyError
 
 from hearth.cloud.fault import CloudFault
@@ -43,8 +43,7 @@ FOUND_MAX = 500  # clusters of one look
 WITH_OUTPUTS = frozenset({"CREATE_COMPLETE", "CREATE_FAILED", "UPDATE_COMPLETE"})
 
 
-@dataclass(frozen=True)
-class _Stack:
+class _Stack(Struct, frozen=True):
     """A stack of a cluster. If its outputs are needed, it has its revision and the records in
     charge.
     """
@@ -54,8 +53,7 @@ class _Stack:
     records: Mapping[str, Record] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
-class _Found:
+class _Found(Struct, frozen=True):
     """A cluster with the stacks of its groups that exist."""
 
     whole: Whole

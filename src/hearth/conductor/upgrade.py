@@ -6,11 +6,10 @@ upgrade stops at the first failure; a repeated request continues it. Source: spe
 section 12, item 4.
 """
 
-import dataclasses
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
-from msgspec import to_builtins
+from msgspec import structs, to_builtins
 from msgspec.structs import replace
 
 from hearth.clusters.definition import ClusterStack, stack_request, upgrade_parameters
@@ -219,10 +218,10 @@ async def _target(work: Work, group: NodeGroup) -> tuple[ClusterStack, Booted]:
         template, whole.cluster, whole.groups, extra,
         files=work.files, config=work.services.clusters, facts=facts,
     )  # fmt: skip
-    facts = dataclasses.replace(facts, kube_version=args.get("version") or "")
+    facts = structs.replace(facts, kube_version=args.get("version") or "")
     changed = upgrade_parameters(template, work.cluster, group, facts=facts)
     parameters = {**asked.parameters, **changed}
-    return dataclasses.replace(asked, parameters=parameters), booted_by(parameters)
+    return structs.replace(asked, parameters=parameters), booted_by(parameters)
 
 
 async def _template(work: Work) -> ClusterTemplate:

@@ -1,8 +1,9 @@
 """A task that a conductor carries out: its data, and methods with which its steps store results."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from hearth.clusters.bundle import Bundle
 from hearth.clusters.follow import failed
@@ -21,8 +22,7 @@ from hearth.store.database import Tx
 Changed = tuple[Cluster, Sequence[NodeGroup]]
 
 
-@dataclass
-class Work:
+class Work(Struct):
     """A task that this conductor has claimed. `whole` is the cluster as of the last commit.
 
     `caller` is the user who requested the operation.

@@ -7,8 +7,9 @@ a stored deployment is not overwritten, and only a deployment in progress accept
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from hearth.cloud.contract import Body
 from hearth.engine.clock import Clock

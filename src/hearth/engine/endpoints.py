@@ -1,13 +1,12 @@
 """The addresses of Hearth's services, and the facts about a stack that resource types may use."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from hearth.resources.base import StackFacts
 from hearth.store.rows import StackRow
 
 
-@dataclass(frozen=True, slots=True)
-class Endpoints:
+class Endpoints(Struct, frozen=True):
     """The addresses of Hearth and of Keystone that servers in the cloud use.
 
     `heat`, `cfn`, `waitcondition` and `metadata` are URLs of Hearth. In `heat`, the text

@@ -7,8 +7,9 @@ to a Swift object or a Zaqar queue. Source: spec/software-config.md, sections 4 
 import asyncio
 import logging
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any, Protocol
+
+from msgspec import Struct
 
 from hearth.cloud.contract import Cloud
 from hearth.cloud.fault import CloudFault
@@ -40,8 +41,7 @@ class Clouds(Protocol):
         """
 
 
-@dataclass(frozen=True)
-class _Parcel:
+class _Parcel(Struct, frozen=True):
     """A metadata document to deliver, with its version, the private data of the server, and the
     cloud.
     """

@@ -24,23 +24,26 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from difflib import get_close_matches
+
+from msgspec import Struct
 
 from hearth.model.span import Span
 
 
-@dataclass(frozen=True)
-class Problem:
+class _Placed(Struct, frozen=True):
+    at: Span | None
+
+
+class Problem(_Placed, frozen=True, kw_only=True):
     """One error that a user can fix. `at` is its place in a template, or None.
 
     `code` is the code of the `hearth lint` rule. `suggestion` is the text that the author probably
     meant.
     """
 
-    at: Span | None
-    code: str = field(default="", kw_only=True)
-    suggestion: str | None = field(default=None, kw_only=True)
+    code: str = ""
+    suggestion: str | None = None
 
     @property
     def kind(self) -> str:
@@ -60,8 +63,7 @@ class Problem:
         return f"{path}{self.text}{place}"
 
 
-@dataclass(frozen=True)
-class Worded(Problem):
+class Worded(Problem, frozen=True):
     """A problem whose text is passed to its constructor."""
 
     words: str
@@ -71,8 +73,7 @@ class Worded(Problem):
         return self.words
 
 
-@dataclass(frozen=True)
-class StackValidationFailed(Worded):
+class StackValidationFailed(Worded, frozen=True):
     """A template, a parameter, a property or a name is invalid.
 
     `prefix` starts the message: `Property error`, or the class name of a wrapped error.
@@ -86,12 +87,11 @@ class StackValidationFailed(Worded):
         return f"{self.prefix}: {rest}" if self.prefix else rest
 
 
-class Notice(Worded):
+class Notice(Worded, frozen=True):
     """A warning that lint reports: the template is accepted but probably contains a mistake."""
 
 
-@dataclass(frozen=True)
-class ParameterNotProvided(StackValidationFailed):
+class ParameterNotProvided(StackValidationFailed, frozen=True):
     """A property refers to a parameter that has no value.
 
     Clients depend on the exact form of the message, which is Heat's.
@@ -107,8 +107,7 @@ class ParameterNotProvided(StackValidationFailed):
         return f"{self.prefix}: : {path}: : {self.text}{place}"
 
 
-@dataclass(frozen=True)
-class TemplateMissing(StackValidationFailed):
+class TemplateMissing(StackValidationFailed, frozen=True):
     """A nested template is not in the files of the request.
 
     `template` is its name. A caller that may fetch it can add it to the files and retry.
@@ -121,8 +120,7 @@ class TemplateMissing(StackValidationFailed):
         return "StackValidationFailed"
 
 
-@dataclass(frozen=True)
-class UserParameterMissing(Problem):
+class UserParameterMissing(Problem, frozen=True):
     """A parameter has neither a value nor a default."""
 
     name: str
@@ -132,8 +130,7 @@ class UserParameterMissing(Problem):
         return f'parameter "{self.name}" has no value and no default'
 
 
-@dataclass(frozen=True)
-class UnknownUserParameter(Problem):
+class UnknownUserParameter(Problem, frozen=True):
     """The request contains a value for a parameter that the template does not declare.
 
     `nearest` is the most similar parameter, or None.
@@ -147,8 +144,7 @@ class UnknownUserParameter(Problem):
         return f'the template has no parameter "{self.name}"{hint(self.nearest)}'
 
 
-@dataclass(frozen=True)
-class ImmutableParameterModified(Problem):
+class ImmutableParameterModified(Problem, frozen=True):
     """An update changes parameters that are declared immutable."""
 
     names: tuple[str, ...]
@@ -159,12 +155,11 @@ class ImmutableParameterModified(Problem):
         return f"The following parameters are immutable and may not be updated: {names}"
 
 
-class InvalidSchemaError(Worded):
+class InvalidSchemaError(Worded, frozen=True):
     """The declaration of a parameter is invalid."""
 
 
-@dataclass(frozen=True)
-class InvalidTemplateVersion(Problem):
+class InvalidTemplateVersion(Problem, frozen=True):
     """The template version is unknown, or the template has more than one version key.
 
     `known` are the known versions. If `ambiguous` is true, `version` lists the version keys.
@@ -183,7 +178,7 @@ class InvalidTemplateVersion(Problem):
         return f'The template version is invalid: "{self.version}"{near}; known versions: {known}'
 
 
-class NoTemplateVersion(Worded):
+class NoTemplateVersion(Worded, frozen=True):
     """A template given as an object has no version key."""
 
     @property
@@ -191,8 +186,7 @@ class NoTemplateVersion(Worded):
         return "InvalidTemplateVersion"
 
 
-@dataclass(frozen=True)
-class InvalidTemplateSection(Problem):
+class InvalidTemplateSection(Problem, frozen=True):
     """A top-level key of the template is not a section of its template version.
 
     `nearest` is the most similar section, or None.
@@ -206,8 +200,7 @@ class InvalidTemplateSection(Problem):
         return f'"{self.section}" is not a section of this version{hint(self.nearest)}'
 
 
-@dataclass(frozen=True)
-class InvalidTemplateReference(Problem):
+class InvalidTemplateReference(Problem, frozen=True):
     """A reference names a resource that the template does not define or that a condition disables.
 
     `nearest` is the most similar resource, or None. `words` replaces the standard text if the
@@ -229,8 +222,7 @@ CYCLE_SHOWN_MAX = 20
 """The maximum number of resource names of a cycle that a message lists."""
 
 
-@dataclass(frozen=True)
-class CircularDependencyException(Problem):
+class CircularDependencyException(Problem, frozen=True):
     """Resources depend on each other. `cycle` has their names, with the first again at the end."""
 
     cycle: tuple[str, ...]
@@ -243,12 +235,11 @@ class CircularDependencyException(Problem):
         return f"resources depend on each other in a cycle: {' -> '.join(shown)}"
 
 
-@dataclass(frozen=True)
-class RequestLimitExceeded(Worded):
+class RequestLimitExceeded(Worded, frozen=True):
     """A part of the request is larger than its limit."""
 
 
-class TooManyOperations(Worded):
+class TooManyOperations(Worded, frozen=True):
     """Too many stacks of the project are in progress; the request can be sent again later."""
 
     @property
@@ -256,21 +247,21 @@ class TooManyOperations(Worded):
         return "HTTPTooManyRequests"
 
 
-class DownloadLimitExceeded(Worded):
+class DownloadLimitExceeded(Worded, frozen=True):
     """A template or file that the request refers to is too large."""
 
 
-class HTTPBadRequest(Worded):
+class HTTPBadRequest(Worded, frozen=True):
     """The request is malformed: for example not JSON, not a template, or with a field of a wrong
     type.
     """
 
 
-class Invalid(Worded):
+class Invalid(Worded, frozen=True):
     """The request is well formed but invalid."""
 
 
-class InvalidDirection(Worded):
+class InvalidDirection(Worded, frozen=True):
     """A request has an invalid sort direction."""
 
     @property
@@ -278,35 +269,35 @@ class InvalidDirection(Worded):
         return "ValueError"
 
 
-class InvalidBreakPointHook(Worded):
+class InvalidBreakPointHook(Worded, frozen=True):
     """An environment names a hook that does not exist."""
 
 
-class InvalidRestrictedAction(Worded):
+class InvalidRestrictedAction(Worded, frozen=True):
     """An environment restricts an action that does not exist."""
 
 
-class InvalidExternalResourceDependency(Worded):
+class InvalidExternalResourceDependency(Worded, frozen=True):
     """A resource has both `external_id` and `depends_on`."""
 
 
-class ConflictingMergeStrategyForParam(Worded):
+class ConflictingMergeStrategyForParam(Worded, frozen=True):
     """Two environment files give one parameter different merge strategies."""
 
 
-class InvalidMergeStrategyForParam(Worded):
+class InvalidMergeStrategyForParam(Worded, frozen=True):
     """The merge strategy in an environment cannot be used for the type of the parameter."""
 
 
-class NotFound(Worded):
+class NotFound(Worded, frozen=True):
     """An object that the request names, such as an output or a snapshot, does not exist."""
 
 
-class NotSupported(Worded):
+class NotSupported(Worded, frozen=True):
     """The request is never supported, or not supported in the current state of the stack."""
 
 
-class ResourceTypeUnavailable(Worded):
+class ResourceTypeUnavailable(Worded, frozen=True):
     """The cloud has no service for a resource type. The message begins with HEAT-E99001, a code of
     Heat.
     """
@@ -316,8 +307,7 @@ class ResourceTypeUnavailable(Worded):
         return f"HEAT-E99001 {super().message}"
 
 
-@dataclass(frozen=True)
-class EntityNotFound(Problem):
+class EntityNotFound(Problem, frozen=True):
     """An object does not exist; `entity` is its type and `name` its name or id."""
 
     entity: str
@@ -328,7 +318,7 @@ class EntityNotFound(Problem):
         return f"The {self.entity} ({self.name}) could not be found."
 
 
-class ResourcePropertyConflict(Worded):
+class ResourcePropertyConflict(Worded, frozen=True):
     """A resource has properties that exclude each other."""
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 Step = str | int
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(Struct, frozen=True):
     """A position in a template. Lines and columns count from 1; 0 means unknown.
 
     An example of a path is `resources.web.properties.networks[0].port`.

@@ -6,14 +6,14 @@ A whole value can be unknown, or any part of a list or map.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from hearth.model.value import ValueKind
 
 
-@dataclass(frozen=True, slots=True)
-class Unknown:
+class Unknown(Struct, frozen=True):
     """A placeholder for a value that is not known until the resources named in `until` exist.
 
     `kinds` are the types that the value can have; if it is empty, the value can have any type.

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, ClassVar, TypeVar
+
+from msgspec.structs import replace
 
 from hearth.cloud.fault import CloudFault
 from hearth.model.state import Action

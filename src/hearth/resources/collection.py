@@ -9,9 +9,11 @@ such field, a type with IntentKey.RENAME creates it under the generated name and
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from string import Formatter
 from typing import Any, ClassVar
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from hearth.cloud.contract import Body, Response
 from hearth.cloud.fault import CloudFault
@@ -37,8 +39,7 @@ from hearth.schema import Prop
 POLL_S = 2.0
 
 
-@dataclass(frozen=True)
-class Collection:
+class Collection(Struct, frozen=True):
     """Where the objects of a type are in the API, and how their bodies look.
 
     `path` may contain properties: /v2.0/qos/policies/{policy}/dscp_marking_rules. `body` is the
@@ -76,8 +77,7 @@ class Collection:
         return answer.part(key) if key else dict(answer.body or {})
 
 
-@dataclass(frozen=True)
-class Elsewhere:
+class Elsewhere(Struct, frozen=True):
     """Where to read an attribute that is not part of the object's own body.
 
     `path` is the path of a list and may contain {id}. Without `member` the attribute is the whole

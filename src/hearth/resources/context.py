@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
+
+from msgspec import Struct, field
 
 from hearth.cloud.contract import Body, Cloud, Response
 from hearth.model.state import Action
@@ -14,23 +15,20 @@ if TYPE_CHECKING:
     from hearth.resources.heat.adjustment import Adjustment
 
 
-@dataclass(frozen=True)
-class Ready:
+class Ready(Struct, frozen=True):
     """Result of a poll: the step is complete; `body` is the last response body."""
 
     body: Mapping[str, Any] | None = None
 
 
-@dataclass(frozen=True)
-class Later:
+class Later(Struct, frozen=True):
     """Result of a poll: the step is not complete; poll again after `after_s` seconds."""
 
     after_s: float = 2.0
     body: Mapping[str, Any] | None = None
 
 
-@dataclass(frozen=True)
-class Failed:
+class Failed(Struct, frozen=True):
     """Result of a poll: the step failed. If `retry` is true, the engine deletes the object and
     creates it again.
 
@@ -52,8 +50,7 @@ Its value is JSON text.
 Progress = Ready | Later | Failed
 
 
-@dataclass(frozen=True)
-class Made:
+class Made(Struct, frozen=True):
     """The result of a write call, or of a search for the object that the call created.
 
     None or an empty map means "unchanged". A key of `data` whose value is None is removed from the
@@ -66,8 +63,7 @@ class Made:
     metadata: Mapping[str, Any] | None = None
 
 
-@dataclass(frozen=True)
-class Step:
+class Step(Struct, frozen=True):
     """One write call and what belongs to it: `find` its result, `do` it, `poll` until it is
     complete.
 
@@ -82,8 +78,7 @@ class Step:
     poll: Callable[[ResourceContext], Awaitable[Progress]] | None = None
 
 
-@dataclass(frozen=True)
-class StackFacts:
+class StackFacts(Struct, frozen=True):
     """The values about a stack that resource types may use: ids, names, URLs and the timeout."""
 
     id: str
@@ -101,8 +96,7 @@ class StackFacts:
     schedulers_told: bool = False  # whether schedulers hear where a server or volume belongs
 
 
-@dataclass(frozen=True)
-class Change:
+class Change(Struct, frozen=True):
     """An update of the properties: `changed` has the names of the top-level properties that
     differ.
     """
@@ -113,8 +107,7 @@ class Change:
     data: Mapping[str, str] = field(default_factory=dict)  # private; empty in a preview
 
 
-@dataclass(frozen=True)
-class SignalResult:
+class SignalResult(Struct, frozen=True):
     """The effect of a signal on a resource: new metadata or private data, and the text of the
     event.
 
@@ -131,8 +124,7 @@ class SignalResult:
     earlier: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class Scaling:
+class Scaling(Struct, frozen=True):
     """A request to change the size of a group; `group` is its reference id or its name.
 
     If `cooldown_s` is None, the group's own cooldown applies.
@@ -151,8 +143,7 @@ class Scaling:
         return f"{self.type} : {self.adjustment.amount:g}"
 
 
-@dataclass(frozen=True)
-class Child:
+class Child(Struct, frozen=True):
     """The desired state of a nested stack, as its resource type requests it."""
 
     template: Mapping[str, Any] | str
@@ -243,8 +234,7 @@ class Located(Protocol):
         """
 
 
-@dataclass
-class ResourceContext:
+class ResourceContext(Struct):
     """The context of a resource during one action; the engine creates one for each node.
 
     After each call, and before the next one, the engine stores the new `physical_id`, `data` and

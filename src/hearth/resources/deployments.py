@@ -1,14 +1,14 @@
 """The software deployments of a stack, as resource types see them."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from hearth.cloud.contract import Body
 
 
-@dataclass(frozen=True)
-class Run:
+class Run(Struct, frozen=True):
     """One run of a deployment on a server, with the configuration that was derived for it.
 
     `config` has the format of the API, without `id` and `creation_time`. `former_config_id` is the
@@ -27,8 +27,7 @@ class Run:
     former_config_id: str | None = None
 
 
-@dataclass(frozen=True)
-class DeploymentState:
+class DeploymentState(Struct, frozen=True):
     """The current state of a deployment. `values` maps each output name to its value or None.
 
     `shown` is the deployment in the format of the API.

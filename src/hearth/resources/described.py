@@ -5,8 +5,9 @@ Source: rule R5.
 
 import json
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
 from importlib import import_module, resources
+
+from msgspec import Struct, structs
 
 from hearth.resources.base import NOTHING_MADE, ResourceType
 
@@ -33,8 +34,7 @@ identifies the object (*key*).
 """
 
 
-@dataclass(frozen=True)
-class Row:
+class Row(Struct, frozen=True):
     """One resource type in the table. The visibility delay is in seconds."""
 
     type: str
@@ -89,7 +89,7 @@ def as_markdown(table: Iterable[Row]) -> str:
 
 def as_json(table: Iterable[Row]) -> str:
     """Return the table as JSON."""
-    return json.dumps([asdict(row) for row in table], indent=2) + "\n"
+    return json.dumps([structs.asdict(row) for row in table], indent=2) + "\n"
 
 
 def example(rtype: ResourceType) -> str | None:

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from hearth.cloud.contract import Body, Cloud
 from hearth.cloud.fault import CloudFault
@@ -21,8 +22,7 @@ PREFIX = "Property error"
 CLIENT = {"Client-ID": "f0a0c9a4-9a0c-5b57-8a0e-3f1f5a4f6b1d"}  # Zaqar wants to know each client
 
 
-@dataclass(frozen=True)
-class Kind:
+class Kind(Struct, frozen=True):
     """A kind of object that templates refer to by name, and the call that lists these objects.
 
     `matches` are the fields to compare with the given text; `gives` is the field to return.

@@ -8,8 +8,9 @@ step can be repeated.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, Protocol
+
+from msgspec import Struct
 
 from hearth.cloud.contract import Body
 from hearth.cloud.fault import CloudFault
@@ -29,8 +30,7 @@ class Whole(Protocol):
         """Return the value of a property in the form that the service expects."""
 
 
-@dataclass(frozen=True)
-class Call:
+class Call(Struct, frozen=True):
     """A declared API call to the service of the type.
 
     Path and body may contain {id}, {property} and the names that the part adds. A text that
@@ -60,8 +60,7 @@ class Call:
                 raise
 
 
-@dataclass(frozen=True, kw_only=True)
-class Part:
+class Part(Struct, frozen=True, kw_only=True):
     """A part of an object, such as its tags, which separate calls set to a property's value."""
 
     property: str
@@ -93,8 +92,7 @@ class Part:
         return self.unless is not None and bool(ctx.given(self.unless))
 
 
-@dataclass(frozen=True, kw_only=True)
-class Members(Part):
+class Members(Part, frozen=True, kw_only=True):
     """A part whose members are the items of a list property; its calls contain {member}.
 
     The current members are read from the list call `listing` (the field `field` of each entry), or
@@ -151,8 +149,7 @@ class Members(Part):
             await self.remove.make(kind, ctx, member=member)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Rows(Part):
+class Rows(Part, frozen=True, kw_only=True):
     """A part whose members are the maps in a list property, each with a unique `key`.
 
     The current members are read from the list `shown` in the object's body, or from the list call
@@ -227,8 +224,7 @@ class Rows(Part):
                 await call.make(kind, ctx, member=row)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Entries(Part):
+class Entries(Part, frozen=True, kw_only=True):
     """A part that consists of the entries of a map property.
 
     The call `put` contains {entries} and leaves other entries unchanged. The call `remove` contains

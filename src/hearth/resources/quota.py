@@ -1,8 +1,9 @@
 """Quotas of a project in a service. All limits are set, and reset, together."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar
+
+from msgspec import Struct
 
 from hearth.cloud.contract import Body
 from hearth.cloud.fault import CloudFault
@@ -22,8 +23,7 @@ from hearth.schema import INTEGER, STRING, AtLeastOne, Prop, Range, Relation, Re
 PROJECT = Prop(STRING, "The project, by name or id.", required=True, constraint="keystone.project")
 
 
-@dataclass(frozen=True)
-class Limits:
+class Limits(Struct, frozen=True):
     """The API of a service for the limits of a project.
 
     `path` is the path of the limits without the project, and `body` the root key of their body.

@@ -8,8 +8,9 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from hearth.model.problem import Problem, Rejected, ResourcePropertyConflict
 from hearth.model.span import Span
@@ -22,8 +23,7 @@ ID = re.compile(r"^[0-9a-f]{8}(-?[0-9a-f]{4}){3}-?[0-9a-f]{12}$")
 """Matches values that can only be ids, so that no list call is needed."""
 
 
-@dataclass(frozen=True)
-class Resolved:
+class Resolved(Struct, frozen=True):
     """The properties after the translation, and the problems that occurred."""
 
     properties: Mapping[str, Any]

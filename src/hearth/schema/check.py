@@ -11,6 +11,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from msgspec import Struct
+
 from hearth.model.problem import Problem, StackValidationFailed, hint, nearest
 from hearth.model.span import Span
 from hearth.model.unknown import Unknown, unknown_in
@@ -25,8 +27,7 @@ CustomCheck = Callable[[str, Any], str | None]
 """Checks a custom constraint: takes its name and the value, returns an error text or None."""
 
 
-@dataclass(frozen=True)
-class Lookup:
+class Lookup(Struct, frozen=True):
     """A check that needs the cloud: whether a value satisfies the custom constraint `name`.
 
     `description` is the author's error text, which replaces the standard one.

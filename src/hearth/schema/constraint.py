@@ -8,14 +8,14 @@ only the cloud can check it.
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from hearth.schema.patterns import TooSlow, matches_whole
 
 
-@dataclass(frozen=True, kw_only=True)
-class Length:
+class Length(Struct, frozen=True, kw_only=True):
     """Inclusive limits of the length of a string, list or map; None means no limit."""
 
     min: int | None = None
@@ -29,8 +29,7 @@ class Length:
         return None
 
 
-@dataclass(frozen=True, kw_only=True)
-class Range:
+class Range(Struct, frozen=True, kw_only=True):
     """The inclusive limits of a number; None means no limit."""
 
     min: float | None = None
@@ -45,8 +44,7 @@ class Range:
         return None
 
 
-@dataclass(frozen=True)
-class AllowedValues:
+class AllowedValues(Struct, frozen=True):
     """The allowed values of a property, or the allowed items of a list property.
 
     `values` are the values as declared, for messages and documentation. `compared` are the same
@@ -69,8 +67,7 @@ class AllowedValues:
         return None
 
 
-@dataclass(frozen=True)
-class AllowedPattern:
+class AllowedPattern(Struct, frozen=True):
     """A regular expression. Its match at the start of the value must cover the whole value."""
 
     pattern: str
@@ -87,8 +84,7 @@ class AllowedPattern:
         return None
 
 
-@dataclass(frozen=True, kw_only=True)
-class Modulo:
+class Modulo(Struct, frozen=True, kw_only=True):
     """A number must have the remainder `offset` when it is divided by `step`."""
 
     step: int
@@ -103,8 +99,7 @@ class Modulo:
         return None
 
 
-@dataclass(frozen=True)
-class Custom:
+class Custom(Struct, frozen=True):
     """A custom constraint, such as `nova.flavor`: the cloud has to look up whether it holds."""
 
     name: str

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any, Final
+
+from msgspec import Struct
+from msgspec.structs import force_setattr, replace
 
 from hearth.model.value import ValueKind
 from hearth.schema.constraint import AllowedValues, Constraint, Custom
@@ -30,8 +32,7 @@ class SupportStatus(StrEnum):
     UNKNOWN = "UNKNOWN"
 
 
-@dataclass(frozen=True)
-class Support:
+class Support(Struct, frozen=True):
     """A support status, the release (`version`) in which it began, and the status before that."""
 
     status: SupportStatus | str = SupportStatus.SUPPORTED
@@ -57,8 +58,12 @@ class _Unset:
 UNSET: Final = _Unset()
 
 
-@dataclass(frozen=True)
-class Prop:
+class _Kind(Struct, frozen=True):
+    kind: ValueKind
+    description: str = ""
+
+
+class Prop(_Kind, frozen=True, kw_only=True):
     """A property of a resource type, an entry of a map property, or the items of a list property.
 
     A change of the value updates the resource if `update_allowed` is true, and is refused if
@@ -69,26 +74,24 @@ class Prop:
     as not given, because templates often pass a parameter with the default "" to omit a value.
     """
 
-    kind: ValueKind
-    description: str = ""
-    required: bool = field(default=False, kw_only=True)
-    default: Any = field(default=UNSET, kw_only=True)
-    update_allowed: bool = field(default=False, kw_only=True)
-    immutable: bool = field(default=False, kw_only=True)
-    constraints: Sequence[Constraint] = field(default=(), kw_only=True)
-    constraint: str | None = field(default=None, kw_only=True)
-    schema: Mapping[str, Prop] | Prop | None = field(default=None, kw_only=True)
-    since: str | None = field(default=None, kw_only=True)
-    support: Support | None = field(default=None, kw_only=True)
-    implemented: bool = field(default=True, kw_only=True)
-    allow_conversion: bool = field(default=False, kw_only=True)
-    empty_is_none: bool = field(default=False, kw_only=True)
+    required: bool = False
+    default: Any = UNSET
+    update_allowed: bool = False
+    immutable: bool = False
+    constraints: Sequence[Constraint] = ()
+    constraint: str | None = None
+    schema: Mapping[str, Prop] | Prop | None = None
+    since: str | None = None
+    support: Support | None = None
+    implemented: bool = True
+    allow_conversion: bool = False
+    empty_is_none: bool = False
 
     def __post_init__(self) -> None:
         if self.constraint is not None:
-            object.__setattr__(self, "constraints", (*self.constraints, Custom(self.constraint)))
+            force_setattr(self, "constraints", (*self.constraints, Custom(self.constraint)))
         if any(isinstance(one, AllowedValues) for one in self.constraints):
-            object.__setattr__(self, "constraints", tuple(map(self._comparing, self.constraints)))
+            force_setattr(self, "constraints", tuple(map(self._comparing, self.constraints)))
 
     def _comparing(self, constraint: Constraint) -> Constraint:
         """Return an AllowedValues with its values converted to this property's type.
@@ -117,15 +120,17 @@ class Prop:
         return self.schema if isinstance(self.schema, Prop) else None
 
 
-@dataclass(frozen=True)
-class Attr:
+class _AnyKind(Struct, frozen=True):
+    kind: ValueKind | None = None
+    description: str = ""
+
+
+class Attr(_AnyKind, frozen=True, kw_only=True):
     """An attribute of a resource type. `kind` is the type of its value; None means any type.
 
     If `cached` is false, the attribute is read from the cloud whenever it is needed.
     """
 
-    kind: ValueKind | None = None
-    description: str = ""
-    since: str | None = field(default=None, kw_only=True)
-    support: Support | None = field(default=None, kw_only=True)
-    cached: bool = field(default=True, kw_only=True)
+    since: str | None = None
+    support: Support | None = None
+    cached: bool = True

@@ -10,12 +10,13 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Protocol
 
+from msgspec import Struct
+
 Properties = Mapping[str, Any]
 EMPTY: tuple[Any, ...] = (None, "", [], {})
 
 
-@dataclass(frozen=True)
-class Violation:
+class Violation(Struct, frozen=True):
     """A violation of a rule: `path` is the path of the property, `words` the error text."""
 
     path: str
@@ -118,8 +119,7 @@ class OnlyFor(_Named):
         return f"{self.name} is allowed only if {self.other} is {_listed(self.values, 'or')}"
 
 
-@dataclass(frozen=True)
-class NotAbove:
+class NotAbove(Struct, frozen=True):
     """The rule that the property `low` is at most `high`, which is the name of a property or a
     constant.
     """
@@ -136,8 +136,7 @@ class NotAbove:
         return f"{self.low} must not be above {self.high}"
 
 
-@dataclass(frozen=True)
-class Same:
+class Same(Struct, frozen=True):
     """The rule that two properties are equal if both are given.
 
     If `among` is not empty, the rule applies only if one of the two properties has one of these
@@ -159,8 +158,7 @@ class Same:
         return f"{self.one} and {self.other} must be the same where {where}"
 
 
-@dataclass(frozen=True)
-class Distinct:
+class Distinct(Struct, frozen=True):
     """The rule that the maps in the list property `name` have different values for `key`."""
 
     name: str
@@ -209,8 +207,7 @@ class Each(_Named):
         return f"{self.name}: {_listed(self.relations, 'and')}"
 
 
-@dataclass(frozen=True)
-class Where:
+class Where(Struct, frozen=True):
     """A rule that applies only if the property `name` has one of `values`."""
 
     name: str
@@ -225,8 +222,7 @@ class Where:
         return f"where {self.name} is {_listed(self.values, 'or')}, {self.relation}"
 
 
-@dataclass(frozen=True)
-class Unless:
+class Unless(Struct, frozen=True):
     """A rule that applies only if the property `name` has none of `values`."""
 
     name: str

@@ -8,14 +8,14 @@ of map keys; at a list, the rule applies to each item. Rules run on resolved val
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 Path = Sequence[str]
 
 
-@dataclass(frozen=True)
-class Add:
+class Add(Struct, frozen=True):
     """Append `values` and the value at `value_path` to the list property at `path`."""
 
     path: Path
@@ -23,8 +23,7 @@ class Add:
     value_path: Path | None = None
 
 
-@dataclass(frozen=True)
-class Replace:
+class Replace(Struct, frozen=True):
     """Set the property at `path` to the literal `value`, or move another value there.
 
     The moved value is that at `value_path`, or that of the key `value_name` in the same map. If
@@ -39,8 +38,7 @@ class Replace:
     entry: str | None = None
 
 
-@dataclass(frozen=True)
-class Resolve:
+class Resolve(Struct, frozen=True):
     """Replace the name or id at `path` by the id of the object that it identifies.
 
     `finder` is the type of the object, such as `nova.flavor`. It may contain the name of a property
@@ -52,8 +50,7 @@ class Resolve:
     entity: str | None = None
 
 
-@dataclass(frozen=True)
-class Delete:
+class Delete(Struct, frozen=True):
     """Remove the property at `path`."""
 
     path: Path

@@ -1,7 +1,8 @@
 """Checks of a template against the cloud before anything is created."""
 
-from dataclasses import replace
 from functools import partial
+
+from msgspec.structs import replace
 
 from hearth.cloud.contract import Cloud
 from hearth.cloud.fault import NotFetched

@@ -1,8 +1,9 @@
 """The context that a resource type gets outside of operations, for attributes and signals."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from hearth.cloud.contract import Cloud
 from hearth.engine.core.naming import physical_name
@@ -19,8 +20,7 @@ from hearth.store.database import Tx
 from hearth.store.rows import StackRow
 
 
-@dataclass(frozen=True)
-class Beside:
+class Beside(Struct, frozen=True):
     """What is stored beside a record: private data, metadata, and the stack's domain project."""
 
     data: Mapping[str, str]

@@ -1,6 +1,6 @@
 """Create a stack; it may adopt existing objects."""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from hearth.model.state import Action, Status
 from hearth.service import quotas

@@ -3,6 +3,8 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from msgspec import structs
+
 from hearth.engine.core.plan import Plan, Target, plan
 from hearth.engine.core.record import Record
 from hearth.service.prediction import NESTED_MAX
@@ -38,5 +40,7 @@ def _planned(
         for one in own
         if (nested := stacks.get(one.physical_id or "")) and one.held.deletion_policy != "Retain"
     }
-    entries = [replace(one, inner=below.get(one.record_id), reasons=()) for one in found.entries]
+    entries = [
+        structs.replace(one, inner=below.get(one.record_id), reasons=()) for one in found.entries
+    ]
     return replace(found, entries=tuple(entries))

@@ -5,8 +5,9 @@ program of the stack only if the description is not cached.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from hearth.engine.core.record import Record
 from hearth.model.problem import EntityNotFound, Rejected
@@ -18,8 +19,7 @@ from hearth.store.database import Tx
 from hearth.store.rows import StackRow
 
 
-@dataclass(frozen=True)
-class Described:
+class Described(Struct, frozen=True):
     """A resource of a stack with its metadata and with its description in the template."""
 
     stack: StackRow

@@ -7,9 +7,11 @@ What could not be compared is part of the result, with the reason.
 import asyncio
 import logging
 from collections.abc import Collection, Mapping, Sequence, Set
-from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from hearth.cloud.contract import Cloud
 from hearth.cloud.fault import CloudFault
@@ -55,8 +57,7 @@ class State(StrEnum):
     NOT_CHECKABLE = "not checkable"
 
 
-@dataclass(frozen=True)
-class Difference:
+class Difference(Struct, frozen=True):
     """A property whose real value `have` differs from the stored value `want`."""
 
     property: str
@@ -64,8 +65,7 @@ class Difference:
     have: Any
 
 
-@dataclass(frozen=True)
-class Drift:
+class Drift(Struct, frozen=True):
     """The result for one resource; `reason` is set if it is missing or not checkable.
 
     `compared` names the properties that were compared. `unchecked` has the others that have a
@@ -105,8 +105,7 @@ class Drift:
         }
 
 
-@dataclass(frozen=True)
-class _Resource:
+class _Resource(Struct, frozen=True):
     """A resource to compare. If `masked` is true, all its values are masked. `inner` is true if it
     is a nested stack that exists.
     """

@@ -10,8 +10,8 @@ import logging
 import random
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
+from msgspec import Struct
 from sqlalchemy.exc import SQLAlchemyError
 
 from hearth.cloud.contract import Cloud
@@ -46,8 +46,7 @@ TELLS: Mapping[str, bool] = {State.DRIFTED: True, State.IN_SYNC: False}
 PAUSED = frozenset({Action.INIT, Action.DELETE, Action.SUSPEND})
 
 
-@dataclass(frozen=True)
-class Watched:
+class Watched(Struct, frozen=True):
     """The settings of the checks.
 
     `busy` returns whether the engine of this process works on stacks now. Then only checks start

@@ -2,8 +2,9 @@
 
 import base64
 from collections.abc import Mapping
-from dataclasses import replace
 from urllib.parse import quote
+
+from msgspec.structs import replace
 
 from hearth.cloud.contract import Cloud
 from hearth.cloud.fault import CloudFault, NotFetched

@@ -7,9 +7,10 @@ limit. If that fails, the last recorded value is used.
 import asyncio
 import logging
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
+
+from msgspec import Struct
 
 from hearth.cloud.contract import Cloud
 from hearth.cloud.fault import CloudFault
@@ -36,8 +37,7 @@ log = logging.getLogger(__name__)
 LIVE_S = 5.0
 
 
-@dataclass(frozen=True)
-class OutputValue:
+class OutputValue(Struct, frozen=True):
     """An output with its value, or with the error that prevents its evaluation."""
 
     key: str
@@ -47,8 +47,7 @@ class OutputValue:
     reason: str | None = None  # the reason without the place
 
 
-@dataclass
-class ReadAhead:
+class ReadAhead(Struct):
     """Reads the records of a stack in the transaction that finds it, if its outputs need them.
 
     That is known if its program is in the cache. `records` is None if they were not read.

@@ -6,11 +6,12 @@ again, until nothing is missing.
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
 from functools import partial
 from itertools import count
 from typing import Any
 from uuid import NAMESPACE_OID, uuid5
+
+from msgspec import Struct, field
 
 from hearth.cloud.contract import Cloud
 from hearth.cloud.fault import CloudFault
@@ -43,8 +44,7 @@ UNBORN = "None"
 """The id that responses show for a stack that does not exist yet."""
 
 
-@dataclass(frozen=True)
-class Aim:
+class Aim(Struct, frozen=True):
     """A stack with its desired state, for which a plan is made.
 
     `row` may be a row that is not stored. `records` are all records of the stack. If `masked` is
@@ -60,8 +60,7 @@ class Aim:
     observe: bool = False
 
 
-@dataclass(frozen=True)
-class StackPrediction:
+class StackPrediction(Struct, frozen=True):
     """The aim of a stack and the plan that leads to it; `below` has the predictions of nested
     stacks, by resource name.
     """
@@ -84,8 +83,7 @@ async def predict_stack(services: Services, cloud: Cloud, aim: Aim) -> StackPred
             return StackPrediction(aim, found, below)
 
 
-@dataclass(frozen=True)
-class _Nest:
+class _Nest(Struct, frozen=True):
     """A nested stack whose plan is needed: the definition, the record and the values of its
     resource.
     """
@@ -95,8 +93,7 @@ class _Nest:
     evaluated: Evaluated
 
 
-@dataclass
-class _Asked:
+class _Asked(Struct):
     """The values that one plan needs and that require I/O, by resource name.
 
     `names` and `nests` are those still missing; `resolved` and `nested` are those already fetched.
@@ -251,8 +248,7 @@ class _Asked:
         return await self.services.store.read(look)
 
 
-@dataclass(frozen=True)
-class _Stored:
+class _Stored(Struct, frozen=True):
     """The stored data of a nested stack and of its resource; all of it is empty for a new stack."""
 
     row: StackRow | None = None

@@ -1,8 +1,10 @@
 """Previews and plans: what a create or an update would do. Nothing is stored or changed."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from hearth.engine.core.plan import Entry
 from hearth.engine.core.predict import MASK, PlannedAction
@@ -48,8 +50,7 @@ Item = dict[str, Any]
 SHOW = "show"  # the attribute that contains all the others
 
 
-@dataclass(frozen=True)
-class Above:
+class Above(Struct, frozen=True):
     """Where a nested stack belongs: the name of its parent stack, and the name of its resource
     there.
     """

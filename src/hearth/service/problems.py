@@ -4,46 +4,37 @@
 Source: spec/errors.md.
 """
 
-from dataclasses import dataclass
-
 from hearth.model.problem import Problem, Worded
 
 
-@dataclass(frozen=True)
-class HTTPServiceUnavailable(Worded):
+class HTTPServiceUnavailable(Worded, frozen=True):
     """The problem of a request that cannot be checked because a service does not respond."""
 
 
-@dataclass(frozen=True)
-class HTTPForbidden(Worded):
+class HTTPForbidden(Worded, frozen=True):
     """The problem of a token that does not belong to the project in the request's path."""
 
 
-@dataclass(frozen=True)
-class Forbidden(Worded):
+class Forbidden(Worded, frozen=True):
     """The problem of a request that a policy rule forbids.
 
     It is also used if a stack domain user requests more than its own resource.
     """
 
 
-@dataclass(frozen=True)
-class HTTPNotFound(Worded):
+class HTTPNotFound(Worded, frozen=True):
     """The problem of a request for an object that does not exist."""
 
 
-@dataclass(frozen=True)
-class ResourceActionNotSupported(Worded):
+class ResourceActionNotSupported(Worded, frozen=True):
     """The problem of an action that the resource type does not support."""
 
 
-@dataclass(frozen=True)
-class PlanChanged(Worded):
+class PlanChanged(Worded, frozen=True):
     """The problem of a request that agrees to a plan which is no longer the plan."""
 
 
-@dataclass(frozen=True)
-class ConfigInUse(Problem):
+class ConfigInUse(Problem, frozen=True):
     """The problem of deleting a software configuration that a deployment still uses."""
 
     config: str
@@ -61,8 +52,7 @@ class ConfigInUse(Problem):
         )
 
 
-@dataclass(frozen=True)
-class ResourceNotFound(Problem):
+class ResourceNotFound(Problem, frozen=True):
     """The problem of a resource name that the stack does not have."""
 
     name: str
@@ -73,8 +63,7 @@ class ResourceNotFound(Problem):
         return f"The Resource ({self.name}) could not be found in Stack {self.stack}."
 
 
-@dataclass(frozen=True)
-class ResourceNotAvailable(Problem):
+class ResourceNotAvailable(Problem, frozen=True):
     """The problem of a resource that is in the template but has not been created yet."""
 
     name: str

@@ -3,8 +3,9 @@
 import asyncio
 import logging
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from hearth.cloud.fault import CloudFault
 from hearth.engine.core.record import Record
@@ -32,8 +33,7 @@ log = logging.getLogger(__name__)
 LIVE_S = 5.0
 
 
-@dataclass(frozen=True)
-class Shown:
+class Shown(Struct, frozen=True):
     """A resource as an API response shows it, with its stack and its nested stack.
 
     `required_by` are the names of the resources that require it. `parent_resource` is the name of

@@ -2,8 +2,9 @@
 
 import difflib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from hearth.engine.core.decide import differing
 from hearth.model.problem import EntityNotFound, Rejected
@@ -20,8 +21,7 @@ from hearth.template.parameters import MASK
 PARTS = ("metadata", "depends_on", "deletion_policy", "update_policy", "condition")
 
 
-@dataclass(frozen=True)
-class Kept:
+class Kept(Struct, frozen=True):
     """A stored revision with its program; the program is None if the revision no longer
     compiles.
     """

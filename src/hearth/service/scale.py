@@ -6,7 +6,8 @@ and 6.5.
 """
 
 import json
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from hearth.engine.core.record import Record
 from hearth.model.problem import EntityNotFound, Rejected

@@ -4,6 +4,8 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from msgspec import Struct
+
 from hearth.bus.local import Bus
 from hearth.cloud.config import FetchConfig
 from hearth.cloud.contract import Cloud
@@ -34,8 +36,7 @@ PROGRAMS_MAX = 200
 DESCRIBED_MAX = 20_000  # stacks whose resources' descriptions are kept
 
 
-@dataclass(frozen=True)
-class Limits:
+class Limits(Struct, frozen=True):
     """The limits and switches for requests, from the configuration.
 
     For the numbers per project and per stack, -1 means no limit. Source: spec/engine.md, section

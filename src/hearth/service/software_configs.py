@@ -1,7 +1,8 @@
 """Software configurations: create, list, show, delete."""
 
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from hearth.model.problem import NotFound, Rejected, RequestLimitExceeded
 from hearth.service.problems import ConfigInUse
@@ -11,8 +12,7 @@ from hearth.store.database import Tx
 from hearth.store.software_configs import Config
 
 
-@dataclass(frozen=True)
-class ConfigRequest:
+class ConfigRequest(Struct, frozen=True):
     """A checked request to create a software configuration."""
 
     name: str | None = None

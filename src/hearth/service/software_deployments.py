@@ -5,8 +5,10 @@ a server's deployments also changes the metadata that the server reads.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from typing import Any
+
+from msgspec import Struct, field
+from msgspec.structs import asdict, replace
 
 from hearth.engine.server_metadata import deliver
 from hearth.model.problem import Invalid, NotFound, Rejected, RequestLimitExceeded
@@ -23,8 +25,7 @@ from hearth.store.software_configs import Config
 from hearth.store.software_deployments import IN_PROGRESS, Deployment
 
 
-@dataclass(frozen=True)
-class DeploymentRequest:
+class DeploymentRequest(Struct, frozen=True):
     """A checked request to create a software deployment."""
 
     config_id: str
@@ -48,7 +49,7 @@ async def create_deployment(
         id=services.new_id(),
         project_id=project_id,
         created_at=services.clock.now(),
-        **vars(request),
+        **asdict(request),
     )
     limit = services.limits.software_deployments_per_project
 

@@ -7,8 +7,9 @@ needs a template without other errors.
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from hearth.cloud.fault import CloudFault
 from hearth.engine.programs.programs import drafted
@@ -37,8 +38,7 @@ from hearth.template.program import TreeFindings
 STACK_NAME = re.compile(r"^[A-Za-z][A-Za-z0-9_.-]{0,254}$")
 
 
-@dataclass(frozen=True)
-class StackRequest:
+class StackRequest(Struct, frozen=True):
     """The content of a create, update, preview or validate request.
 
     If `existing` is true, the request only changes the current revision, as in a PATCH request;

@@ -6,8 +6,10 @@ planned.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from typing import Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from hearth.model.unknown import Unknown
 from hearth.resources.base import Child
@@ -16,8 +18,7 @@ from hearth.schema.prop import MAP, Prop
 NAME = "not known yet: "
 
 
-@dataclass
-class StandIns:
+class StandIns(Struct):
     """Replaces unknown values by parameters; `values` maps their names to the unknown values."""
 
     values: dict[str, Unknown] = field(default_factory=dict)

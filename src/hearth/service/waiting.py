@@ -6,8 +6,9 @@ being deleted or suspended, those that still use it.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from hearth.engine.core.record import Record
 from hearth.engine.core.walk import WALKS
@@ -17,8 +18,7 @@ from hearth.store.rows import StackRow
 from hearth.template import Program
 
 
-@dataclass(frozen=True)
-class Waiting:
+class Waiting(Struct, frozen=True):
     """The reason why a resource waits: `hook`, its own attempt in progress, or `others`.
 
     An attempt `flight` began `elapsed_s` seconds ago; `nested` is the nested stack for which it

@@ -3,8 +3,9 @@ name.
 """
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from hearth.cloud.fault import CloudFault
 from hearth.resources.base import Made, ResourceContext, Step

@@ -12,6 +12,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
+from msgspec import Struct
+
 from hearth.cloud.contract import Body, Response
 from hearth.cloud.fault import CloudFault, NoAnswer, of_a_write
 
@@ -23,8 +25,7 @@ LATE_S = 15.0  # how long a call may be on its way
 LANDS_S = 3.0  # one that changes something, so: the engine gives it `visibility_delay_s`
 
 
-@dataclass(frozen=True, slots=True)
-class Fault:
+class Fault(Struct, frozen=True):
     """A fault of kind `kind` in the operation `op` on the thing named `of`.
 
     The kinds are "reject" and "conflict", with which the cloud refuses the call, "error" and
@@ -38,8 +39,7 @@ class Fault:
     nth: int | None = None
 
 
-@dataclass(slots=True)
-class Call:
+class Call(Struct):
     """A call that the simulated cloud received; `thing` is the id of its thing, if any.
 
     `outcome` is "open", "done", "failed" or "refused". `end` is None for an operation that hangs.

@@ -8,9 +8,9 @@ point and every pair of faults.
 import asyncio
 import gc
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 
 import sqlalchemy as sa
+from msgspec import Struct, field
 
 from hearth.engine.programs.programs import Programs
 from hearth.model.state import Action, Status
@@ -61,8 +61,7 @@ REST_MAX_S = 3_000.0
 Placed = tuple[tuple[int, str], ...]  # point and mishap, in the order of the points
 
 
-@dataclass
-class Outcome:
+class Outcome(Struct):
     """The result of one run with the faults `placed`: the kinds of its points in order, and the
     errors.
     """

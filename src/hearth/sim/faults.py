@@ -3,7 +3,9 @@
 import random
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 OUTAGE_MAX_S = 6.0
 LOST = ("lost before", "lost after", "invisible", "late", "unavailable")
@@ -11,8 +13,7 @@ SLOW_MAX_S = 6.0  # less than a lease allows
 CRASHES_MAX = 5
 
 
-@dataclass(frozen=True)
-class Odds:
+class Odds(Struct, frozen=True):
     """The probability of each fault and of each rare feature, from 0 to 1."""
 
     crash: float = 0.003

@@ -9,8 +9,9 @@ import gc
 import random
 from collections import Counter
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from hearth.engine.core.plan import Plan
 from hearth.engine.core.record import Record
@@ -84,8 +85,7 @@ CLEARS_EVERY_S = 12.0
 REST_MAX_S = 3_000.0
 
 
-@dataclass
-class Outcome:
+class Outcome(Struct):
     """The result of the history `seed`: counts of what happened in `seen`, failed checks in
     `wrong`.
     """

@@ -3,8 +3,9 @@
 import asyncio
 import json
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from hearth.model.state import Action
 from hearth.sim.draw import OUTSIDE, Template, revision_of
@@ -41,8 +42,7 @@ async def _nothing(world: World) -> str:
     return ""
 
 
-@dataclass(frozen=True)
-class Scenario:
+class Scenario(Struct, frozen=True):
     """A short sequence of requests and its expected result.
 
     `before` creates a stack, waits, and returns its id. `tell` gets this id, sends requests and

@@ -6,11 +6,10 @@ it for nested stacks.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import sqlalchemy as sa
-from msgspec import structs
+from msgspec import Struct, field, structs
 from sqlalchemy.exc import IntegrityError
 
 from hearth.engine.core.rules import Request, StackExists, idle, refusal
@@ -68,8 +67,7 @@ _LOCK = Listed(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class NewStack:
+class NewStack(Struct, frozen=True):
     """A stack to create. A nested stack has a `parent`, and the id of the parent's record of it.
 
     `credential` is the pair (id, content) of a new credential. It is None if the stack shares the
@@ -93,8 +91,7 @@ class NewStack:
     action: Action = Action.CREATE
 
 
-@dataclass(frozen=True, slots=True)
-class OperationRequest:
+class OperationRequest(Struct, frozen=True):
     """A request for an operation on an existing stack.
 
     A field that is None leaves the value in the stack's row unchanged. A request without `options`,
@@ -128,8 +125,7 @@ def _taken(name: str) -> Rejected:
     return Rejected([StackExists(None, f"The Stack ({name}) already exists.")])
 
 
-@dataclass(slots=True)
-class Writes:
+class Writes(Struct):
     """Rows that several requests of one transaction collect; they are written together at its
     end.
 
@@ -158,8 +154,7 @@ class Writes:
             tx.many(_MESSAGE, self.inbox)
 
 
-@dataclass(slots=True)
-class Asked:
+class Asked(Struct):
     """The locked rows of the stacks for which a transaction has requests, with the changes so far.
 
     `rows` are the stacks that exist, by id. `newest` are the numbers of the last revisions, and

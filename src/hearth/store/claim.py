@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import sqlalchemy as sa
+from msgspec import Struct
 
 from hearth.engine.core.record import Record
 from hearth.engine.core.share import share
@@ -73,8 +74,7 @@ def announce(tx: Tx, engine_id: str, host: str, pid: int) -> None:
     tx.do(_BEGIN, {"me": engine_id})
 
 
-@dataclass(frozen=True, slots=True)
-class Heartbeat:
+class Heartbeat(Struct, frozen=True):
     """The result of a heartbeat.
 
     `now` is the time, and `silent_s` the seconds since the previous heartbeat, both by the
@@ -118,8 +118,7 @@ def expire_all(tx: Tx) -> None:
     tx.do(_EXPIRE_ALL)
 
 
-@dataclass(frozen=True, slots=True)
-class Claim:
+class Claim(Struct, frozen=True):
     """A stack of which this engine has become the owner, with the new epoch."""
 
     stack_id: str
@@ -314,8 +313,7 @@ def _load(
     return owned, waiting
 
 
-@dataclass(frozen=True, slots=True)
-class Orphan:
+class Orphan(Struct, frozen=True):
     """A row of the table `stray`: a call whose response was lost may have created an object.
 
     `since` is the time when the call ended without a response. `facts` are the values that the
@@ -330,8 +328,7 @@ class Orphan:
     heard: float | None = None  # by the monotonic clock, if this process sent the call
 
 
-@dataclass(frozen=True, slots=True)
-class Loaded:
+class Loaded(Struct, frozen=True):
     """All rows of a stack that its owner needs in memory.
 
     `data` (private data) and `metadata` are by record id.

@@ -1,10 +1,10 @@
 """Pages of lists of the cluster service: sorted rows that follow a marker."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import sqlalchemy as sa
+from msgspec import Struct
 
 from hearth.clusters.objects import Cluster, ClusterTemplate, Federation, NodeGroup, Quota
 from hearth.store.cluster_rows import TABLES, object_of
@@ -25,8 +25,7 @@ class NoMarker(Exception):
     """The marker of a page does not exist, or its row does not meet the conditions of the list."""
 
 
-@dataclass(frozen=True)
-class Page:
+class Page(Struct, frozen=True):
     """The description of a page: at most `limit` rows that follow the row with the UUID `marker`.
 
     For tables without UUIDs, `marker` is the `id` of the row.

@@ -7,11 +7,11 @@ is stored only if the version is still the same.
 
 import uuid as uuids
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
 import sqlalchemy as sa
+from msgspec import Struct, field
 
 from hearth.clusters import notifications
 from hearth.clusters.conditions import observed
@@ -49,8 +49,7 @@ _GROUPS = Listed(
 _EVENTS_KEPT = 200  # of each cluster
 
 
-@dataclass(frozen=True)
-class Whole:
+class Whole(Struct, frozen=True):
     """A cluster with its template and its node groups, read in one transaction.
 
     `version` counts the changes of the cluster. `seen` is the state of a group's stack at the last

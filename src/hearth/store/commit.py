@@ -7,13 +7,13 @@ knows. The change set `always` (results) is written in any case.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cache
 from operator import attrgetter
 from typing import Any
 
 import sqlalchemy as sa
+from msgspec import Struct, field
 
 from hearth.engine.core.record import Record
 from hearth.model.problem import Rejected
@@ -43,16 +43,14 @@ from hearth.store.tables import credential, inbox, node, orphan, resource, resou
 from hearth.store.texts import copy_revision
 
 
-@dataclass(frozen=True, slots=True)
-class Outgoing:
+class Outgoing(Struct, frozen=True):
     """A message that a stack sends to another stack."""
 
     stack_id: str
     content: Content
 
 
-@dataclass(slots=True)
-class Changes:
+class Changes(Struct):
     """The rows to write for one stack. Only the last version of each record is written."""
 
     # records by id: new ones, those whose state has changed, those with other changes, too
@@ -132,11 +130,10 @@ class Changes:
         return any(_PILES(self))
 
 
-_PILES = attrgetter(*Changes.__slots__)
+_PILES = attrgetter(*Changes.__struct_fields__)
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(Struct, frozen=True):
     """The changes of one stack in a commit, with the owner, epoch and traversal that its worker
     knows.
 

@@ -7,11 +7,11 @@ Claims and due times are times of the database.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 import sqlalchemy as sa
+from msgspec import Struct
 
 from hearth.store import accept, events, reads
 from hearth.store.claim import LIVE
@@ -105,16 +105,14 @@ class Result(msgspec.Struct, frozen=True):
     reason: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Last:
+class Last(Struct, frozen=True):
     """The last result of a stack and its time."""
 
     result: Result
     checked_at: float
 
 
-@dataclass(frozen=True, slots=True)
-class Check:
+class Check(Struct, frozen=True):
     """A claimed check of the root stack `row`.
 
     `attempts` counts the checks before this one that gave no result. `announced` is true if the

@@ -1,8 +1,7 @@
 """The list of engines for operators and clients, and the removal of dead engines from it."""
 
-from dataclasses import dataclass
-
 import sqlalchemy as sa
+from msgspec import Struct
 
 from hearth.store.claim import LIVE
 from hearth.store.database import Tx
@@ -10,8 +9,7 @@ from hearth.store.prepared import Prepared
 from hearth.store.tables import engine, stack
 
 
-@dataclass(frozen=True, slots=True)
-class EngineRow:
+class EngineRow(Struct, frozen=True):
     """An engine; times are in seconds since 1970; `up` is true while its lease is valid. An engine
     that is `draining` releases its stacks and claims no others.
     """

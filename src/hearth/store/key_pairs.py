@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import sqlalchemy as sa
+from msgspec import Struct
 
 from hearth.store.cluster_key_table import cluster_key_pair, cluster_rotation
 from hearth.store.database import Tx
@@ -38,8 +39,7 @@ class KeyPairRow:
     body: Mapping[str, str] = field(repr=False, default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class Rotation:
+class Rotation(Struct, frozen=True):
     """A row of the table `cluster_rotation`: the replacement of a cluster's certificates.
 
     `refs` maps fields of the cluster to references of the new key pairs. In the last phase they are

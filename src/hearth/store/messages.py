@@ -6,10 +6,10 @@ resource's record.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
+from msgspec import Struct
 
 from hearth.model.state import Action, Status
 from hearth.store.rows import StackRow
@@ -114,8 +114,7 @@ _KINDS: dict[str, type[Content]] = {
 _NAMES = {kind: name for name, kind in _KINDS.items()}
 
 
-@dataclass(frozen=True, slots=True)
-class Message:
+class Message(Struct, frozen=True):
     """A message with the id of its row, and the time when it was written."""
 
     id: int

@@ -10,12 +10,11 @@ the same value in all rows of a lane.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 import sqlalchemy as sa
-from msgspec import structs
+from msgspec import Struct, structs
 
 from hearth.clusters.notifications import Notification
 from hearth.model.state import Status
@@ -83,8 +82,7 @@ _LATER = Prepared(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Leaving:
+class Leaving(Struct, frozen=True):
     """A row of the outbox: a message that must still be sent.
 
     `kind` is `STATE`, `CLUSTER` or `EVENT`. `attempts` counts the failed attempts to send it.
@@ -96,8 +94,7 @@ class Leaving:
     attempts: int
 
 
-@dataclass(frozen=True, slots=True)
-class ScalingNotice:
+class ScalingNotice(Struct, frozen=True):
     """A notification about the start, the end or the failure of a scaling of a group.
 
     `id` is the message id. `status` is IN_PROGRESS, COMPLETE or FAILED. `facts` are added to the

@@ -5,11 +5,11 @@ another function must have checked that the requester may access the stack.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
 import sqlalchemy as sa
+from msgspec import Struct, field
 
 from hearth.engine.core.record import Record
 from hearth.model.problem import Rejected, RequestLimitExceeded
@@ -93,8 +93,7 @@ def _by_name(tx: Tx, project_id: str | None, name: str) -> Any:
     return tx.first(_IN_PROJECT, wanted) or tx.first(_OF_USERS, wanted)
 
 
-@dataclass(frozen=True, slots=True)
-class StackFilter:
+class StackFilter(Struct, frozen=True):
     """The filters, the order and the page of a list of stacks.
 
     `project_id` None means all projects. `marker` is the id of the stack that precedes the page.
@@ -338,8 +337,7 @@ def resources_beside(tx: Tx, row: StackRow, most: int) -> int:
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class FlightRow:
+class FlightRow(Struct, frozen=True):
     """The attempt in progress on a resource: some columns of its row in the table `node`."""
 
     resource_id: str
@@ -505,8 +503,7 @@ def set_data(
     return bool(done.rowcount)
 
 
-@dataclass(frozen=True, slots=True)
-class EventFilter:
+class EventFilter(Struct, frozen=True):
     """The filters, the order and the page of a list of events.
 
     `equal` maps columns of the table `event` to the allowed values. `sort_keys` are `event_time`
@@ -521,8 +518,7 @@ class EventFilter:
     equal: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class NumberedEvent:
+class NumberedEvent(Struct, frozen=True):
     """An event with its number `seq` among the events of its tree of stacks."""
 
     seq: int

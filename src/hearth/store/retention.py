@@ -1,10 +1,9 @@
 """How much history is kept. The transaction that adds history also deletes what is too old."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 
-@dataclass(frozen=True, slots=True)
-class Retention:
+class Retention(Struct, frozen=True):
     """Approximate limits of the history that is kept; a limit of 0 or less keeps everything.
 
     After every `events_batch` new events of a tree of stacks, the oldest events of each stack

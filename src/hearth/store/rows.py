@@ -1,11 +1,11 @@
 """Conversion of records, stacks and events to rows and back."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
 import msgspec
+from msgspec import Struct, field
 
 from hearth.engine.core.record import Held, Record
 from hearth.model.state import Action, Status
@@ -190,8 +190,7 @@ class Document(msgspec.Struct, frozen=True, omit_defaults=True, rename={"purpose
     late: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Revision:
+class Revision(Struct, frozen=True):
     """The desired state of a stack: its template, its files, and the values given for it.
 
     `files` maps names to texts. For a nested stack, `exports` are the attributes of its resources

@@ -4,10 +4,10 @@ Only changes of deployments write the list, and they lock the stack. So of two c
 the second one sees the result of the first. Source: spec/software-config.md, 4 and 9.
 """
 
-from dataclasses import dataclass
 from typing import Any
 
 import sqlalchemy as sa
+from msgspec import Struct
 
 from hearth.model.state import Action
 from hearth.store import reads
@@ -18,8 +18,7 @@ from hearth.store.tables import resource, resource_data, stack
 DEPLOYMENTS = "deployments"
 
 
-@dataclass(frozen=True, slots=True)
-class Server:
+class Server(Struct, frozen=True):
     """The ids of a resource that represents a server, and of its stack."""
 
     stack_id: str

@@ -6,10 +6,10 @@ are deleted.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import sqlalchemy as sa
+from msgspec import Struct
 
 from hearth.model.problem import NotFound, NotSupported, Rejected, RequestLimitExceeded
 from hearth.model.state import Action, Status
@@ -28,8 +28,7 @@ _OF_STACKS = Listed(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Snapshot:
+class Snapshot(Struct, frozen=True):
     """A row of the table `snapshot`.
 
     `body` is the stack's document, or None while the snapshot is being created. If the snapshot

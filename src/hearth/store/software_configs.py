@@ -3,11 +3,11 @@
 A configuration never changes, and it cannot be deleted while a deployment uses it.
 """
 
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
 import sqlalchemy as sa
+from msgspec import Struct, field
 
 from hearth.store.database import Tx
 from hearth.store.tables import software_config, software_deployment
@@ -18,8 +18,7 @@ def shown_time(seconds: float) -> str:
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-@dataclass(frozen=True, slots=True)
-class Config:
+class Config(Struct, frozen=True):
     """A row of the table `software_config`.
 
     `config` is any JSON value. The items of `inputs` and `outputs` have the format of

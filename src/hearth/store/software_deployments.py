@@ -3,10 +3,10 @@
 A deployment is visible in its own project, and in the domain project that it names, if any.
 """
 
-from dataclasses import dataclass, field
 from typing import Any
 
 import sqlalchemy as sa
+from msgspec import Struct, field
 
 from hearth.store.database import Tx
 from hearth.store.software_configs import Config, config_of, shown_time
@@ -15,8 +15,7 @@ from hearth.store.tables import resource, software_config, software_deployment, 
 IN_PROGRESS = "IN_PROGRESS"
 
 
-@dataclass(frozen=True, slots=True)
-class Deployment:
+class Deployment(Struct, frozen=True):
     """A row of the table `software_deployment`.
 
     `output_values` is None until the server has reported results.

@@ -1,12 +1,12 @@
 """Templates and files, stored once per content, and the revisions that use them."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 import msgspec
 import sqlalchemy as sa
+from msgspec import Struct
 
 from hearth.store.database import Tx
 from hearth.store.prepared import Listed, Prepared
@@ -76,8 +76,7 @@ _OLD = Prepared(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class RevisionRow:
+class RevisionRow(Struct, frozen=True):
     """The number, the creation time and the creator of a revision.
 
     `created_by` is the name of the user, if known. `copy_of` is the number of the revision from

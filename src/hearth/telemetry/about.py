@@ -6,15 +6,17 @@ An asyncio task inherits this information from the task that creates it.
 import re
 import secrets
 from contextvars import ContextVar
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 _HEADER = re.compile(r"00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})")
 _NO_TRACE, _NO_SPAN = "0" * 32, "0" * 16
 SAMPLED = 1
 
 
-@dataclass(frozen=True, slots=True)
-class Trace:
+class Trace(Struct, frozen=True):
     """A position in a trace, as W3C Trace Context describes it: ids in hexadecimal, and flags.
 
     `parent_id` is the span id of the position before it in this trace, "" if it is the first.

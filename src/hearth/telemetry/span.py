@@ -1,14 +1,14 @@
 """A piece of work in a trace."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Protocol
+
+from msgspec import Struct
 
 from hearth.telemetry.about import Trace
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(Struct, frozen=True):
     """A piece of work that has ended, at the position `trace` of a trace.
 
     `began` and `ended` are seconds since 1970. `kind` is "server" for a request that this process

@@ -6,8 +6,10 @@ Source: spec/hot.md, section 10; spec/groups-and-nesting.md, section 2.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec.structs import replace
 
 from hearth.model.problem import Problem, StackValidationFailed
 from hearth.model.span import Span

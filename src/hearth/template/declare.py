@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from hearth.model.problem import InvalidSchemaError, Problem, hint, nearest
 from hearth.model.span import Span
@@ -28,7 +30,7 @@ WRONG_DEFAULT = "wrong-default"
 """The code of the rule that a default must be a valid value."""
 
 
-class InvalidBound(InvalidSchemaError):
+class InvalidBound(InvalidSchemaError, frozen=True):
     """The problem of a limit in a constraint that is not a number."""
 
     @property
@@ -68,8 +70,7 @@ def _unknown(words: str, word: str, known: Iterable[str], node: Node, *, at_key:
     )
 
 
-@dataclass
-class Declarations:
+class Declarations(Struct):
     """Reads the section of one template that declares parameters."""
 
     grammar: Grammar

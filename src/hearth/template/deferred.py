@@ -12,9 +12,10 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
 from functools import wraps
 from typing import Any, TypeVar, cast
+
+from msgspec import Struct, field
 
 from hearth.schema.patterns import Overrun
 from hearth.template.budget import inlined
@@ -53,8 +54,7 @@ class Deferred(BaseException):
         return id(self.target), self.method, *sorted(self.options.items())
 
 
-@dataclass(frozen=True)
-class Answer:
+class Answer(Struct, frozen=True):
     """The result or the error of an evaluation, and the values of the world on which it depends.
 
     A reference to `target` is kept so that no other object can get the same id.
@@ -95,8 +95,7 @@ def same(one: Any, other: Any) -> bool:
     return bool(one == other)
 
 
-@dataclass
-class Answers:
+class Answers(Struct):
     """The cached answers by evaluation; the oldest ones are dropped first.
 
     `inside` is true while an evaluation runs, so that evaluations inside it are not deferred.

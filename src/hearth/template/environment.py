@@ -12,6 +12,8 @@ from fnmatch import fnmatchcase
 from functools import cached_property
 from typing import Any, Protocol
 
+from msgspec import Struct
+
 from hearth.model.problem import (
     HTTPBadRequest,
     Invalid,
@@ -58,8 +60,7 @@ class Names(Protocol):
     def find(self, name: str) -> Any: ...
 
 
-@dataclass(frozen=True)
-class TemplateEntry:
+class TemplateEntry(Struct, frozen=True):
     """The result of looking up a type name: a nested template.
 
     `template` is its key in the files, and `entry` the name of the entry in the resource registry.
@@ -71,8 +72,7 @@ class TemplateEntry:
     by_operator: bool = False
 
 
-@dataclass(frozen=True)
-class TypeEntry:
+class TypeEntry(Struct, frozen=True):
     """The result of looking up a type name: a built-in resource type."""
 
     name: str

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Any
+
+from msgspec import Struct
 
 from hearth.model.value import ValueKind
 from hearth.template.errors import EvaluationError
@@ -37,8 +38,7 @@ class Refers(Enum):
     ATTRIBUTE = auto()
 
 
-@dataclass(frozen=True, eq=False)
-class Function:
+class Function(Struct, frozen=True, eq=False):
     """An intrinsic function.
 
     `name` is unique among all variants of functions. `apply` computes the result from evaluated

@@ -14,10 +14,10 @@ import math
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 import yaml
+from msgspec import Struct
 from yaml.cyaml import CParser  # type: ignore[attr-defined]
 from yaml.events import (
     AliasEvent,
@@ -117,8 +117,7 @@ def _node(value: Any, line: int, column: int, *rest: Any) -> Node:
     return node
 
 
-@dataclass(frozen=True)
-class Repeated:
+class Repeated(Struct, frozen=True):
     """A key that occurs twice in a map. The later entry is used."""
 
     key: str

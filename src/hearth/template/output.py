@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from hearth.model.span import Span
 from hearth.template.budget import spending
@@ -14,8 +15,7 @@ from hearth.template.scope import Scope
 from hearth.template.world import World
 
 
-@dataclass(frozen=True, eq=False)
-class Output:
+class Output(Struct, frozen=True, eq=False):
     """An output of a template. If its condition is false, its value is null."""
 
     name: str

@@ -8,9 +8,10 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
+
+from msgspec import Struct
 
 from hearth.model.span import Span
 from hearth.model.unknown import Unknown
@@ -49,8 +50,7 @@ KINDS = {
 }
 
 
-@dataclass(frozen=True)
-class ParameterSchema:
+class ParameterSchema(Struct, frozen=True):
     """The declaration of a parameter."""
 
     name: str
@@ -92,8 +92,7 @@ class ParameterSchema:
         )
 
 
-@dataclass(frozen=True)
-class ParameterValue:
+class ParameterValue(Struct, frozen=True):
     """The value of a parameter, with its declaration; `value` may be Unknown."""
 
     schema: ParameterSchema

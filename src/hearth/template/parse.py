@@ -7,8 +7,9 @@ errors are collected in `Syntax.problems`. Source: spec/hot.md, sections 3, 5, 6
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from hearth.model.problem import (
     HTTPBadRequest,
@@ -33,8 +34,7 @@ from hearth.template.versions import BY_VERSION, VERSION_KEYS, Grammar, versions
 EMPTY = Const({})
 
 
-@dataclass(frozen=True, eq=False)
-class ResourceSource:
+class ResourceSource(Struct, frozen=True, eq=False):
     """A resource in the syntax tree."""
 
     name: str
@@ -51,8 +51,7 @@ class ResourceSource:
     description: str = ""
 
 
-@dataclass(frozen=True, eq=False)
-class OutputSource:
+class OutputSource(Struct, frozen=True, eq=False):
     """An output in the syntax tree."""
 
     name: str
@@ -62,15 +61,13 @@ class OutputSource:
     condition: Expr | None = None
 
 
-@dataclass(frozen=True)
-class ParameterGroup:
+class ParameterGroup(Struct, frozen=True):
     """A group of parameters in the template, which user interfaces show together."""
 
     written: Mapping[str, Any]
 
 
-@dataclass(frozen=True, eq=False)
-class Syntax:
+class Syntax(Struct, frozen=True, eq=False):
     """The syntax tree of a template, without the resource types."""
 
     grammar: Grammar

@@ -15,6 +15,8 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
+from msgspec import Struct, structs
+
 from hearth.model.problem import ParameterNotProvided, Problem, Rejected, StackValidationFailed
 from hearth.model.span import Span
 from hearth.model.unknown import UNKNOWN, Unknown, nulled, unknown_in
@@ -56,8 +58,7 @@ class TreeFindings(Findings):
     used: dict[str, Span] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, eq=False)
-class Binding:
+class Binding(Struct, frozen=True, eq=False):
     """The resource type to which a resource in the template resolves.
 
     `type_info` is None if the type was not found or is invalid. For a nested template, `child` is
@@ -189,8 +190,7 @@ class Module:
         raise NotImplementedError
 
 
-@dataclass(frozen=True, eq=False)
-class ResourceDefinition:
+class ResourceDefinition(Struct, frozen=True, eq=False):
     """The definition of a resource whose condition is not false."""
 
     name: str
@@ -434,7 +434,7 @@ class ResourceDefinition:
         except EvaluationError as error:
             place = at.under(name)
             if error.at is not None:
-                place = replace(error.at, path=place.path)
+                place = structs.replace(error.at, path=place.path)
             missing = isinstance(error, ParameterError)
             problem = (
                 ParameterNotProvided(place, error.reason, "Property error")
@@ -472,8 +472,7 @@ def _step(text: str) -> str | int:
     return int(text) if text.isdecimal() and len(text) <= INDEX_DIGITS_MAX else text
 
 
-@dataclass(frozen=True, eq=False)
-class Program:
+class Program(Struct, frozen=True, eq=False, weakref=True):
     """A template with parameter values: the desired state of a stack."""
 
     module: Module
@@ -493,7 +492,7 @@ class Program:
         The template must not use the name, id and project of its stack; see `Module.impersonal`.
         """
         own = pseudo_parameters(self.module.syntax, stack)
-        return replace(self, stack=stack, parameters={**self.parameters, **own})
+        return structs.replace(self, stack=stack, parameters={**self.parameters, **own})
 
     @property
     def description(self) -> Any:
@@ -556,7 +555,7 @@ class Program:
             )
             return
         except ValueError as error:
-            at = replace(definition.span, path=definition.way_in)
+            at = structs.replace(definition.span, path=definition.way_in)
             findings.problems.append(StackValidationFailed(at, str(error), "Property error"))
             return
         path, inner = definition.way_in, program.check_values(NOWHERE)
@@ -565,10 +564,10 @@ class Program:
         findings.resources += inner.resources * times
         findings.types |= inner.types
         for name, at in inner.used.items():
-            findings.used.setdefault(name, replace(at, path=f"{path}.{at.path}"))
+            findings.used.setdefault(name, structs.replace(at, path=f"{path}.{at.path}"))
         findings.problems.extend(reported_by_parent(problem, path) for problem in inner.problems)
         findings.lookups.extend(
-            replace(look, at=replace(look.at, path=f"{path}.{look.at.path}"))
+            structs.replace(look, at=structs.replace(look.at, path=f"{path}.{look.at.path}"))
             for look in inner.lookups
         )
 
@@ -638,7 +637,7 @@ def without_replaced(
     }
     if not excused:
         return schema
-    return {n: replace(p, required=False) if n in excused else p for n, p in schema.items()}
+    return {n: structs.replace(p, required=False) if n in excused else p for n, p in schema.items()}
 
 
 def reported_by_parent(problem: Problem, path: str) -> Problem:

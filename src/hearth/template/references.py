@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from hearth.model.span import Span
 from hearth.model.unknown import Unknown
@@ -18,8 +19,7 @@ Read = tuple[Any, ...]
 FACADE_NAMES = ("resource_facade", "Fn::ResourceFacade")
 
 
-@dataclass(frozen=True)
-class Reference:
+class Reference(Struct, frozen=True):
     """A function call that refers to a resource.
 
     `read` is the attribute that the call reads. It is None if the call refers to the resource

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, Final, Protocol
+
+from msgspec import Struct
 
 from hearth.model.span import Step
 from hearth.model.unknown import Unknown
@@ -38,8 +39,7 @@ COLLECTION = TEXT | LISTS | MAPS
 ANYTHING: Kinds = frozenset()
 
 
-@dataclass(frozen=True)
-class Positions:
+class Positions(Struct, frozen=True):
     """A signature for a list of arguments, each with its own allowed types.
 
     `rest` are the allowed types of further arguments.
@@ -62,8 +62,7 @@ class Positions:
         return f"[{', '.join(items)}]"
 
 
-@dataclass(frozen=True)
-class Named:
+class Named(Struct, frozen=True):
     """A signature for a map of arguments, each with its own allowed types."""
 
     kinds: Mapping[str, Kinds]
@@ -80,8 +79,7 @@ class Named:
         return f"{{{', '.join(f'{name}: {_either(one)}' for name, one in self.kinds.items())}}}"
 
 
-@dataclass(frozen=True)
-class Whole:
+class Whole(Struct, frozen=True):
     """A signature for a single argument."""
 
     kinds: Kinds
@@ -95,8 +93,7 @@ class Whole:
         return _either(self.kinds)
 
 
-@dataclass(frozen=True)
-class Marks:
+class Marks(Struct, frozen=True):
     """A signature for the lists in the argument `for_each` of `repeat`."""
 
     def __call__(self, args: Any) -> Iterator[Want]:

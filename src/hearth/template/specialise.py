@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from msgspec import structs
+
 from hearth.model.problem import (
     CircularDependencyException,
     Problem,
@@ -352,12 +354,12 @@ class Specialiser:
             extra = frozenset(one for one in implied if one in requires and one != name)
             if extra - requires[name]:
                 requires[name] = requires[name] | extra
-                object.__setattr__(definition, "requires", requires[name])
+                structs.force_setattr(definition, "requires", requires[name])
         order = topological(requires)
         if len(order) < len(requires):
             cycle = cycle_in(requires, set(order))
             at = program.resources[cycle[0]].span
             raise Rejected([CircularDependencyException(at, cycle)])
-        object.__setattr__(program, "requires", requires)
-        object.__setattr__(program, "order", order)
+        structs.force_setattr(program, "requires", requires)
+        structs.force_setattr(program, "order", order)
         return program

@@ -16,7 +16,7 @@ from hearth.template.child import inside
 from hearth.template.environment import TemplateEntry
 from hearth.template.expr import Call, Const, MapOf, calls_in, keys_of
 from hearth.template.function import Refers
-from hearth.template.parse import ResourceSource, Syntax
+from hearth.template.parse import EMPTY, ResourceSource, Syntax
 from hearth.template.program import Binding
 from hearth.template.references import Reference, referred
 from hearth.template.types import TypeInfo
@@ -64,7 +64,7 @@ def check_resource(
         words = f"{syntax.grammar.word('properties')} must be a map, not a function call"
         yield StackValidationFailed(source.at, words)
     yield from _check_names(source, type_info, syntax)
-    if source.update_policy is not _NO_POLICY:
+    if source.update_policy is not EMPTY:
         yield from _check_policy(source, type_info, syntax)
 
 
@@ -90,9 +90,6 @@ def unknown_property(at: Span, name: str, known: Iterable[str]) -> Problem:
     return StackValidationFailed(
         at, words, "Property error", code=UNKNOWN_PROPERTY, suggestion=near
     )
-
-
-_NO_POLICY = ResourceSource.__dataclass_fields__["update_policy"].default
 
 
 def _check_policy(source: ResourceSource, type_info: TypeInfo, syntax: Syntax) -> Iterator[Problem]:

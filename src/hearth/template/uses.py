@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from msgspec import Struct, field
 
 from hearth.template.load import Node
 
 
-@dataclass
-class Uses:
+class Uses(Struct):
     """The names in the function calls of a template, including all branches of `if`."""
 
     parameters: set[str] = field(default_factory=set)

@@ -7,9 +7,10 @@ Source: spec/hot.md, sections 4.1 and 4.5.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
+
+from msgspec import Struct, field
 
 from hearth.model.problem import (
     Problem,
@@ -36,8 +37,7 @@ from hearth.template.parse import Syntax
 CFN_REGION = "ap-southeast-1"
 
 
-@dataclass(frozen=True)
-class Stack:
+class Stack(Struct, frozen=True):
     """The name, the id and the project of the stack for which a program is created."""
 
     name: str
@@ -45,8 +45,7 @@ class Stack:
     project_id: str
 
 
-@dataclass
-class ParameterReader:
+class ParameterReader(Struct):
     """Determines the values of the parameters of one template.
 
     It collects errors, the names of missing parameters, and the checks that need the cloud.

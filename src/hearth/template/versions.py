@@ -7,7 +7,9 @@ one format. Source: spec/hot.md, section 2; spec/cfn-template.md.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import force_setattr, replace
 
 from hearth.template.function import register
 from hearth.template.functions import Function, named
@@ -18,8 +20,7 @@ CFN_KEY = "HeatTemplateFormatVersion"
 AWS_KEY = "AWSTemplateFormatVersion"
 
 
-@dataclass(frozen=True)
-class Grammar:
+class Grammar(Struct, frozen=True):
     """The keywords and functions that a version allows; maps lead from keywords to Hearth's names.
 
     A value of None in `functions` means that the version has removed the function: its use is
@@ -297,7 +298,7 @@ def add_function(name: str, function: Function, since: str = GRAMMARS[-1].value)
             raise ValueError(f"{name} is already a function of version {grammar.value}")
     register(function)
     for grammar in grammars:
-        object.__setattr__(grammar, "functions", {**grammar.functions, name: function.name})
+        force_setattr(grammar, "functions", {**grammar.functions, name: function.name})
 
 
 def versions_of(key: str) -> tuple[str, ...]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Protocol
+
+from msgspec import Struct, field
 
 from hearth.model.unknown import UNKNOWN, Unknown, nulled
 
@@ -14,8 +15,7 @@ value.
 """
 
 
-@dataclass(frozen=True)
-class Facade:
+class Facade(Struct, frozen=True):
     """The parent resource of a nested stack, as the template of the nested stack sees it.
 
     `secret` is true if one of its properties is hidden, or if the parent stack itself has a secret

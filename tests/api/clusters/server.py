@@ -14,6 +14,7 @@ import requests
 import sqlalchemy as sa
 import uvicorn
 from benchmarks.inside import inside
+from msgspec import structs
 
 from hearth.api.auth import Tokens
 from hearth.api.clusters.app import application
@@ -73,9 +74,8 @@ class Api:
 
     def configure(self, **values: Any) -> None:
         """Change settings of the running service."""
-        import dataclasses
 
-        self.services.clusters = dataclasses.replace(self.services.clusters, **values)
+        self.services.clusters = structs.replace(self.services.clusters, **values)
 
     def person(self, name: str, project: str, *roles: str) -> None:
         """Create a user with roles in a project, and log it in. Projects are created too."""

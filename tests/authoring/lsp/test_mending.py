@@ -1,7 +1,7 @@
-from dataclasses import replace
 from types import SimpleNamespace
 
 from lsprotocol import types
+from msgspec.structs import replace
 
 from hearth.authoring.finding import Finding, Severity
 from hearth.authoring.lsp import wire

@@ -2,10 +2,10 @@
 
 import json
 from collections import Counter
-from dataclasses import replace
 from itertools import pairwise
 
 import pytest
+from msgspec.structs import replace
 
 from hearth.engine.programs.programs import Programs
 from hearth.model.state import Action, Status

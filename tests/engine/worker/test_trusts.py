@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import force_setattr, replace
 
 from hearth.cloud import PasswordCredential
 from hearth.cloud.identity import drop_trust
@@ -204,7 +204,7 @@ def test_without_a_stack_domain_users_are_in_the_stacks_own_project(domain: bool
     async def story(house: Trusting) -> bool:
         if not domain:
             house.pool.config = replace(house.pool.config, domain_admin=None, stack_domain_id=None)
-            object.__setattr__(house.engine.tools, "clouds", StackClouds(house.pool))
+            force_setattr(house.engine.tools, "clouds", StackClouds(house.pool))
         ident = await house.make(HANDLE)
         users = house.running.cloud.store.where("identity.users")
         (user,) = [user for user in users if user.body["name"].startswith("web-handle-")]

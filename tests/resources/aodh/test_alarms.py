@@ -1,10 +1,10 @@
 """Alarms: whom they tell, how they change, and what an error is."""
 
 import json
-from dataclasses import replace
 
 import pytest
 import yaml
+from msgspec.structs import replace
 
 from hearth.cloud import CloudFault
 from hearth.devcloud.aodh import evaluation

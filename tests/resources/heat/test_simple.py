@@ -2,9 +2,9 @@
 
 import asyncio
 import string
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from hearth.model.state import Action
 from hearth.resources.base import Change, Failed, Later, Ready

@@ -1,10 +1,10 @@
 """Deployments: the runs that they ask for, how they wait, and their attributes."""
 
 import asyncio
-from dataclasses import replace
 from itertools import count
 
 import pytest
+from msgspec.structs import replace
 
 from hearth.cloud import CloudFault
 from hearth.model.state import Action

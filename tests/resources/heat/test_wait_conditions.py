@@ -2,10 +2,10 @@
 
 import asyncio
 import json
-from dataclasses import replace
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
+from msgspec.structs import replace
 
 from hearth.cloud import CloudFault
 from hearth.model.problem import Rejected

@@ -1,9 +1,9 @@
 """Users of a template's own: their keys, and what they may reach."""
 
 import asyncio
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from hearth.cloud import CloudFault
 from hearth.model.problem import Rejected

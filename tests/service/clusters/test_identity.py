@@ -271,7 +271,7 @@ def test_the_trustee_has_the_usual_name_and_gets_the_trust_only_on_request():
         async with world(CONFIGS[BY_TRUST]) as here:
             caller, cluster, identities = await made(here)
             env = await identities.env_for_nodes(cluster)
-            here.services.clusters = replace(CONFIGS[BY_TRUST], cluster_user_trust=True)
+            here.services.clusters = structs.replace(CONFIGS[BY_TRUST], cluster_user_trust=True)
             more = await NodeIdentity(here.services).env_for_nodes(cluster)
             (trust,) = here.all("identity.trusts")
             return caller, cluster, env, more, trust
@@ -326,7 +326,7 @@ RULES = ("certificate:get", "certificate:create", "cluster:update_health_status"
 @BOTH
 @pytest.mark.parametrize("with_trust", [True, False])
 def test_a_node_may_only_use_the_certificates_of_its_cluster(mode, with_trust):
-    config = replace(CONFIGS[mode], cluster_user_trust=with_trust, forced_common_name=True)
+    config = structs.replace(CONFIGS[mode], cluster_user_trust=with_trust, forced_common_name=True)
 
     async def story():
         async with world(config) as here:

@@ -2,9 +2,11 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 from uuid import uuid4
+
+from msgspec.structs import replace
 
 from hearth.api.auth import caller_from
 from hearth.cloud import CloudConfig, CloudPool, PasswordCredential

@@ -5,9 +5,11 @@ all actions.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from hearth.api.cfn import view
 from hearth.api.cfn.arn import named, stack_arn
@@ -42,8 +44,7 @@ ROLLBACK_OFF = {"DO_NOTHING": True, "ROLLBACK": False, "DELETE": False}
 """The value of `disable_rollback` for each value of OnFailure. No failed stack is deleted."""
 
 
-@dataclass(frozen=True)
-class Request:
+class Request(Struct, frozen=True):
     """The caller and the parameters of a request to the query API."""
 
     services: Services
@@ -286,8 +287,7 @@ async def resource_list(asked: Request) -> view.Tree:
     return {"StackResourceSummaries": shown}
 
 
-@dataclass(frozen=True)
-class Action:
+class Action(Struct, frozen=True):
     """An action of the query API; `rule` is the policy rule that it needs."""
 
     name: str

@@ -3,8 +3,9 @@ arn:openstack:heat::PROJECT:stacks/NAME/ID.
 """
 
 import re
-from dataclasses import dataclass
 from urllib.parse import quote, unquote
+
+from msgspec import Struct
 
 from hearth.store.rows import StackRow
 
@@ -15,8 +16,7 @@ _ARN = re.compile(
 )
 
 
-@dataclass(frozen=True)
-class Named:
+class Named(Struct, frozen=True):
     """The stack or the resource to which an ARN refers."""
 
     project: str

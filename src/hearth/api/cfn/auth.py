@@ -10,10 +10,10 @@ import logging
 import re
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote
 
+from msgspec import Struct
 from starlette.requests import Request
 
 from hearth.api.auth import Tokens, caller_from
@@ -33,16 +33,14 @@ _CREDENTIAL = re.compile(r"Credential=([^/,\s]+)")
 _SIGNATURE = re.compile(r"\bSignature=([^,\s]+)")
 
 
-@dataclass(frozen=True)
-class Identity:
+class Identity(Struct, frozen=True):
     """A Keystone that checks signatures; `cloud` uses the credential of a service user."""
 
     cloud: Cloud
     auth_url: str
 
 
-@dataclass(frozen=True)
-class Signed:
+class Signed(Struct, frozen=True):
     """The signature of a request and the access key in it, which is None if it is missing.
 
     `four` is true for signature version 4.

@@ -12,12 +12,12 @@ import re
 import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any
 from urllib.parse import parse_qsl, quote, unquote
 
+from msgspec import Struct
 from starlette.types import Scope
 
 from hearth.service.caller import Caller
@@ -40,8 +40,7 @@ request, otherwise None.
 """
 
 
-@dataclass(slots=True)
-class Kept:
+class Kept(Struct):
     """The cached response to the poll of a server.
 
     `stack_id` and `body` are empty until a response is cached. `fingerprint` is the fingerprint of
@@ -54,8 +53,7 @@ class Kept:
     body: bytes = b""
 
 
-@dataclass(frozen=True, slots=True)
-class _Known:
+class _Known(Struct, frozen=True):
     caller: Caller
     secret: str
     until: float

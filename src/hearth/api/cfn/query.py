@@ -5,9 +5,9 @@ If a parameter occurs several times, its last value is used, for the signature a
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from urllib.parse import parse_qsl
 
+from msgspec import Struct, field
 from starlette.requests import Request
 
 from hearth.api.cfn.faults import CfnError
@@ -19,8 +19,7 @@ FIELDS_MAX = 10_000
 _MEMBER = re.compile(r"(?P<index>[0-9]{1,6})\.(?P<field>.+)", re.ASCII | re.DOTALL)
 
 
-@dataclass(frozen=True)
-class Asked:
+class Asked(Struct, frozen=True):
     """The parts of a request: all parameters, the parameters in the query, and the bytes of the
     body.
     """

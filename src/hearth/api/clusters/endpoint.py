@@ -3,8 +3,8 @@ handler.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
 
+from msgspec import Struct, field
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -15,8 +15,7 @@ Handler = Callable[[Request], Awaitable[Response]]
 LAST: Version = (1, 9999)
 
 
-@dataclass(frozen=True)
-class Endpoint:
+class Endpoint(Struct, frozen=True):
     """A method on a path below `/v1`.
 
     `since` and `until` are the first and the last microversion in which it exists. `rule` is the

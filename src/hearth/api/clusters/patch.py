@@ -6,8 +6,9 @@ Source: spec/clusters.md, 2.5; facts/magnum/objects.json, `json_patch_op`.
 import ast
 import re
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from hearth.api.clusters.types import Field, Fields, checked
 from hearth.clusters.problems import bad_request
@@ -27,8 +28,7 @@ _KEYS = frozenset({"op", "path", "value"})
 _INDEX = re.compile(r"\d{1,4}", re.ASCII)
 
 
-@dataclass(frozen=True)
-class Change:
+class Change(Struct, frozen=True):
     """One operation of a PATCH on an attribute, or on a member of it (`below`).
 
     The operation remove may have a `value`: it selects the member of a federation; other objects
@@ -46,8 +46,7 @@ class Change:
         return "/" + "/".join((self.attribute, *self.below))
 
 
-@dataclass(frozen=True)
-class Rules:
+class Rules(Struct, frozen=True):
     """The rules for PATCH requests on one type of object.
 
     Attributes in `internal` must not be changed, and attributes in `kept` must not be removed.

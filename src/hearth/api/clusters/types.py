@@ -10,10 +10,11 @@ Source: facts/magnum/objects.json.
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from ipaddress import IPv4Address
 from typing import Any
 from uuid import UUID
+
+from msgspec import Struct
 
 from hearth.api.clusters.versions import MINIMUM, Version, shown
 from hearth.clusters.problems import bad_request
@@ -33,8 +34,7 @@ _YES = frozenset({"1", "t", "true", "on", "y", "yes"})
 _NO = frozenset({"0", "f", "false", "off", "n", "no"})
 
 
-@dataclass(frozen=True)
-class Field:
+class Field(Struct, frozen=True):
     """A field of an object, as request bodies may contain it; `read` checks and converts its value.
 
     A POST must contain `required` fields. A body must not contain `read_only` fields. It may

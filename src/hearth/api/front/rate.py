@@ -4,8 +4,8 @@ import math
 import time
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass
 
+from msgspec import Struct
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -17,8 +17,7 @@ from hearth.service.caller import Caller
 PROJECTS_MAX = 10_000  # the least recently used are dropped, and begin with a full bucket
 
 
-@dataclass(slots=True)
-class _Bucket:
+class _Bucket(Struct):
     left: float
     at: float
 

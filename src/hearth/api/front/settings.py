@@ -1,15 +1,15 @@
 """The settings of the middleware. They can change while a process runs."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from ipaddress import IPv4Network, IPv6Network
 from typing import ClassVar
+
+from msgspec import Struct, field
 
 from hearth.telemetry.observer import UNOBSERVED, Observer
 
 
-@dataclass(frozen=True)
-class Cors:
+class Cors(Struct, frozen=True):
     """The origins whose web pages may call the API (`*`: all), and the methods and headers that
     these pages may use.
 
@@ -25,8 +25,7 @@ class Cors:
     headers: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class Rate:
+class Rate(Struct, frozen=True):
     """A rate limit: the requests per second (0: no limit), and in `burst` the maximum number of
     requests at once.
     """
@@ -35,8 +34,7 @@ class Rate:
     burst: int = 50
 
 
-@dataclass(frozen=True)
-class Health:
+class Health(Struct, frozen=True):
     """The settings of the health check, and the clients that may use it.
 
     `checks` are the names of the checks, out of CHECKS. `sources` are the networks of the clients;
@@ -58,8 +56,7 @@ class Health:
     enabled_by: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class FrontSettings:
+class FrontSettings(Struct, frozen=True):
     """The settings of all middleware in front of an API."""
 
     proxies: bool = False  # whether the headers of proxies are trusted

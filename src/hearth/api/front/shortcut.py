@@ -7,8 +7,8 @@ the request id, the headers of proxies, and the line in the access log.
 
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 
+from msgspec import Struct
 from starlette.datastructures import Headers
 from starlette.types import Scope
 
@@ -21,8 +21,7 @@ Header = tuple[bytes, bytes]
 POLL = "poll", "known answer"  # the route in metrics
 
 
-@dataclass(frozen=True, slots=True)
-class KnownAnswer:
+class KnownAnswer(Struct, frozen=True):
     """A cached response with status 200: its body and its content type."""
 
     body: bytes

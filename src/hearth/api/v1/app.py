@@ -1,8 +1,8 @@
 """Version 1 of the Orchestration API: its routes, and its responses to errors."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 
+from msgspec.structs import replace
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware

@@ -3,10 +3,10 @@
 import json
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 from starlette.requests import Request
 
 from hearth.api.endpoint import Endpoint, Query

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cache
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct, field
 
 from hearth.authoring.language.history import in_cfn
 from hearth.authoring.language.markdown import as_json, block, table
@@ -38,8 +39,7 @@ class Outcome(StrEnum):
     LOOKUPS = "lookups"  # the resolved types and the matching entries
 
 
-@dataclass(frozen=True)
-class Example:
+class Example(Struct, frozen=True):
     """An example with its result.
 
     `topic` is the name of the function or chapter, and `about` the text above the example. `source`
@@ -161,8 +161,7 @@ def _found(answer: Mapping[str, Any]) -> str:
             return "nothing: the type is unknown"
 
 
-@dataclass(frozen=True)
-class Words:
+class Words(Struct, frozen=True):
     """The texts about a function in the reference."""
 
     name: str

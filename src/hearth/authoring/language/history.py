@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable
-from dataclasses import dataclass
 from typing import Generic, TypeVar
+
+from msgspec import Struct
 
 from hearth.template.versions import GRAMMARS, Grammar
 
@@ -22,8 +23,7 @@ A grammar marks this variant by a flag and not by a function with its own name.
 """
 
 
-@dataclass(frozen=True)
-class Run(Generic[T]):
+class Run(Struct, Generic[T], frozen=True):
     """A sequence of consecutive versions of HOT in which a feature is the same."""
 
     value: T

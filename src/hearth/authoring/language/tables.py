@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import fields
 from typing import Any
+
+from msgspec.structs import fields
 
 from hearth.authoring.language.examples import written
 from hearth.authoring.language.history import CFN, HOT, presence, variant

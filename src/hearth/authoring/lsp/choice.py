@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from enum import Enum, auto
+
+from msgspec import Struct
 
 from hearth.authoring.lsp.cursor import CURSOR, CursorContext
 from hearth.template.load import yaml_scalar
@@ -26,8 +27,7 @@ class Sort(Enum):
     FOLDER = auto()
 
 
-@dataclass(frozen=True, slots=True)
-class Word:
+class Word(Struct, frozen=True):
     """A name that a completion offers. Names with a lower `rank` are listed first.
 
     The editor shows `detail` beside the name, and `text` as its description.
@@ -41,8 +41,7 @@ class Word:
     deprecated: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
+class Choice(Struct, frozen=True):
     """A word that a completion offers, and its edit: `insert` replaces the text from `start` to
     `end`.
 

@@ -5,7 +5,8 @@ text.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from hearth.authoring.lsp.document import Document
 from hearth.authoring.lsp.locations import Location, at_index, at_scalar, under_key
@@ -18,8 +19,7 @@ in texts.
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Hop:
+class Hop(Struct, frozen=True):
     """One step of a path from the root: to an entry of a map or an item of a list.
 
     `location` is the location of the map or list.
@@ -35,8 +35,7 @@ class Hop:
         return self.container.entries[self.index] if isinstance(self.container, Map) else None
 
 
-@dataclass(frozen=True, slots=True)
-class CursorContext:
+class CursorContext(Struct, frozen=True):
     """The scalar at the cursor, with the maps and lists that contain it.
 
     Offsets in nodes are relative to `base`. If `is_key` is true, the scalar is a key of the map in

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from hearth.authoring.lsp.cursor import CursorContext
 from hearth.authoring.lsp.document import Document, Genre
@@ -13,8 +14,7 @@ from hearth.authoring.lsp.schemas import Schemas
 from hearth.authoring.lsp.symbol import symbol_at
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
+class Target(Struct, frozen=True):
     """The place of a definition: a part of a document, or a whole file if `document` is None."""
 
     path: Path

@@ -9,8 +9,9 @@ from __future__ import annotations
 import asyncio
 import traceback
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from hearth.authoring.finding import Finding
 from hearth.authoring.lsp.cursor import context_at
@@ -28,8 +29,7 @@ TREE_MAX = 200
 """The maximum number of files that are followed from one file."""
 
 
-@dataclass(frozen=True, slots=True)
-class Remark:
+class Remark(Struct, frozen=True):
     """A finding in a document, with the offsets of the text that it concerns."""
 
     finding: Finding

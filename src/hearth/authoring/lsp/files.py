@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote
 
+from msgspec import Struct
 from pygls.uris import from_fs_path, to_fs_path
 
 from hearth.authoring.lsp.document import Document, Genre
@@ -30,8 +30,7 @@ SAYS = re.compile(
 """A pattern that matches somewhere in every template and every environment."""
 
 
-@dataclass(frozen=True, slots=True)
-class Open:
+class Open(Struct, frozen=True):
     """A text that is open in the editor, with the URI that the editor uses for it."""
 
     uri: str
@@ -39,8 +38,7 @@ class Open:
     document: Document
 
 
-@dataclass(frozen=True, slots=True)
-class _Read:
+class _Read(Struct, frozen=True):
     """A file as it was last read from the disk.
 
     `document` is None if it is neither a template nor an environment.

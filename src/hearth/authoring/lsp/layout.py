@@ -10,9 +10,10 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import TypeVar
+
+from msgspec import Struct
 
 from hearth.authoring.lsp.parser import KEY, LINE, key_of, parse
 from hearth.authoring.lsp.syntax_tree import Entry, Map, Node, Scalar
@@ -51,8 +52,7 @@ class Block:
         return self._notes[about]  # type: ignore[return-value]
 
 
-@dataclass(frozen=True, slots=True)
-class Placed:
+class Placed(Struct, frozen=True):
     """A block with its offset in the text."""
 
     start: int
@@ -63,8 +63,7 @@ class Placed:
         return self.start + len(self.block.text)
 
 
-@dataclass(frozen=True, slots=True)
-class Item:
+class Item(Struct, frozen=True):
     """An entry of a section. The offsets in `key` and `value` are relative to `base`."""
 
     name: str
@@ -99,8 +98,7 @@ class Item:
         return Scalar(self.key.end, self.key.end, "", missing=True)
 
 
-@dataclass(frozen=True, slots=True)
-class Section:
+class Section(Struct, frozen=True):
     """A top-level key of a text, with the blocks of its value.
 
     If `whole` is true, the section is a single block and `value` is its value; otherwise each entry

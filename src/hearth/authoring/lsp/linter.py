@@ -12,9 +12,10 @@ import os
 import sys
 import traceback
 from collections.abc import Mapping
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
+
+from msgspec import structs
 
 from hearth.authoring.lint import lint
 
@@ -36,7 +37,7 @@ def run_linter(question: Mapping[str, Any]) -> dict[str, Any]:
         return {"findings": [], "failed": str(error)}
     except Exception:
         return {"findings": [], "failed": traceback.format_exc()}
-    listed = [{**asdict(one), "file": os.path.abspath(one.file)} for one in findings]
+    listed = [{**structs.asdict(one), "file": os.path.abspath(one.file)} for one in findings]
     return {"findings": listed, "failed": None}
 
 

@@ -8,8 +8,10 @@ of the Language Server Protocol, which is a range in a file.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
 from enum import Enum, auto
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from hearth.authoring.lsp.syntax_tree import Entry, List, Map, scalar_text
 from hearth.template.versions import Grammar
@@ -66,8 +68,7 @@ class What(Enum):
     STRATEGY = auto()
 
 
-@dataclass(frozen=True, slots=True)
-class Location:
+class Location(Struct, frozen=True):
     """The content that the grammar expects at a place, and the object to which it belongs.
 
     `name` is the name of the resource, parameter, function, constraint or mapping. In a VALUE,

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from functools import partial
+
+from msgspec import Struct, field
 
 from hearth.authoring.lsp.document import Document, Genre
 from hearth.authoring.lsp.layout import Item, Section
@@ -12,8 +13,7 @@ from hearth.authoring.lsp.syntax_tree import Map, scalar_text
 from hearth.template.versions import VERSION_KEYS
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(Struct, frozen=True):
     """A line of the outline: a section, or an entry of a section.
 
     `section` is Hearth's name for the section of an entry, and empty for a section itself. `detail`

@@ -13,7 +13,8 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from hearth.authoring.lsp.syntax_tree import Entry, List, Map, Node, Scalar
 
@@ -53,8 +54,7 @@ FLOW_PLAIN = re.compile(
 FLOW_COLON = re.compile(r":(?=[\s,\[\]{}]|\Z)")
 
 
-@dataclass(slots=True)
-class _Line:
+class _Line(Struct):
     """A line that is not empty: it has `indent` characters of white space, and text from `start` to
     `end`.
     """

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from hearth.authoring.lsp.document import Document, Genre
 from hearth.authoring.lsp.files import Files, is_template_name, local
@@ -23,8 +24,7 @@ LOOK_AGAIN_S = 1.0
 NO_SCHEMA = Prop(ValueKind.ANY)
 
 
-@dataclass(frozen=True, slots=True)
-class Kin:
+class Kin(Struct, frozen=True):
     """A resource type with its properties and attributes.
 
     `info` is the type in the catalogue. If the type is a nested template, `info` is None and

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from hearth.authoring.lsp.cursor import CursorContext
 from hearth.authoring.lsp.document import Document, Genre
@@ -36,8 +37,7 @@ NAMED: Mapping[What, Of] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Symbol:
+class Symbol(Struct, frozen=True):
     """A name that belongs to a section of the template `home`; it may be undefined there."""
 
     of: Of
@@ -53,8 +53,7 @@ class Symbol:
         return self.name in self.home.items(self.section)
 
 
-@dataclass(frozen=True, slots=True)
-class Occurrence:
+class Occurrence(Struct, frozen=True):
     """A place at which a symbol occurs, as offsets in a document."""
 
     document: Document

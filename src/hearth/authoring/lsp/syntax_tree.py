@@ -5,15 +5,15 @@ Offsets are relative to the beginning of the parsed text.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from textwrap import dedent
 from typing import Any
+
+from msgspec import Struct, field
 
 from hearth.template.load import MERGE, yaml_scalar
 
 
-@dataclass(slots=True)
-class Scalar:
+class Scalar(Struct):
     """A scalar. `style` is its quote, `|`, `>`, `*` (an alias), or empty.
 
     `start` and `end` are the offsets without quotes. `missing` is true if a value is expected but
@@ -27,8 +27,7 @@ class Scalar:
     missing: bool = False
 
 
-@dataclass(slots=True)
-class Entry:
+class Entry(Struct):
     """A key of a map with its value; `colon` is false if there is no colon after the key yet."""
 
     key: Scalar
@@ -36,8 +35,7 @@ class Entry:
     colon: bool = True
 
 
-@dataclass(slots=True)
-class Map:
+class Map(Struct):
     """A map: its entries in order. `flow` is true if it is written with braces."""
 
     start: int
@@ -53,8 +51,7 @@ class Map:
         return None
 
 
-@dataclass(slots=True)
-class List:
+class List(Struct):
     """A list: its items in order. `flow` is true if it is written with brackets."""
 
     start: int

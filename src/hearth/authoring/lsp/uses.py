@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from enum import Enum, auto
+
+from msgspec import Struct
 
 from hearth.authoring.lsp.document import Document
 from hearth.authoring.lsp.layout import Placed
@@ -37,8 +38,7 @@ class Of(Enum):
     VALUE = auto()  # of a parameter, in an environment
 
 
-@dataclass(frozen=True, slots=True)
-class Use:
+class Use(Struct, frozen=True):
     """A name that refers to an object, with its offsets from the beginning of its block."""
 
     of: Of

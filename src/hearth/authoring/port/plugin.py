@@ -2,8 +2,9 @@
 
 import ast
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from hearth.authoring.port.constants import Constants, NotConstant
 
@@ -24,8 +25,7 @@ class NoPlugin(Exception):
     """The text is not a plug-in; the message says why, with the place if there is one."""
 
 
-@dataclass(frozen=True)
-class Call:
+class Call(Struct, frozen=True):
     """A call, such as that of a constraint. `name` is the last part of the function's name, and
     `source` the whole call.
     """
@@ -36,16 +36,14 @@ class Call:
     options: Mapping[str, Any]
 
 
-@dataclass(frozen=True)
-class Unread:
+class Unread(Struct, frozen=True):
     """An expression that is not constant, as it stands in the plug-in."""
 
     source: str
     line: int
 
 
-@dataclass(frozen=True)
-class Declaration:
+class Declaration(Struct, frozen=True):
     """A property or an attribute: the arguments of its schema by name.
 
     A value is a constant, a Call, an Unread, a list of these, or for `schema` a Declaration or a
@@ -55,8 +53,7 @@ class Declaration:
     arguments: Mapping[str, Any]
 
 
-@dataclass(frozen=True)
-class Plugin:
+class Plugin(Struct, frozen=True):
     """A resource type that a plug-in declares. `type_names` are its names in templates.
 
     `methods` are the names of its methods, with the lines where they begin.

@@ -3,7 +3,8 @@
 import asyncio
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from hearth.cli.apply.api import Refused
 from hearth.cli.apply.progress import View
@@ -16,8 +17,7 @@ REMOTE_S = 0.7  # the same of a service
 WAITS_S = 1.0  # between two questions what the resources wait for
 
 
-@dataclass
-class Follower:
+class Follower(Struct):
     """Shows the events of a stack in `view`, those after `marker` or all."""
 
     stack: Stack

@@ -3,9 +3,10 @@
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from statistics import median
+
+from msgspec import Struct
 
 from hearth.cli.apply.follow import waits_of
 from hearth.cli.apply.stack import Body, Path, paths
@@ -17,8 +18,7 @@ BOX_WIDTH, BOX_HEIGHT, GAP_X, GAP_Y = 200, 46, 60, 18
 LABEL_MAX = 26  # characters that fit into a box
 
 
-@dataclass
-class Vertex:
+class Vertex(Struct):
     """A resource: its state, the seconds of its last action (None: unknown), and what it needs."""
 
     path: Path
@@ -40,8 +40,7 @@ class Vertex:
         return self.status.endswith(("_COMPLETE", "_FAILED")) and not self.status.startswith("INIT")
 
 
-@dataclass
-class Graph:
+class Graph(Struct):
     """The resources of a stack in the order of their creation."""
 
     vertices: Mapping[Path, Vertex]

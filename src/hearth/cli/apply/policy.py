@@ -14,9 +14,10 @@ rule is YAQL over the plan. A rule is broken if its result is true, or a list th
 
 import fnmatch
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from hearth.cli.apply.api import Refused
 from hearth.cli.apply.stack import Body
@@ -29,8 +30,7 @@ MEMORY_MAX = 100_000_000  # bytes
 NAMED_MAX = 5  # resources in one message
 
 
-@dataclass(frozen=True)
-class Rule:
+class Rule(Struct, frozen=True):
     """A rule with its place in the file. If `denies` is false, it only warns."""
 
     place: str
@@ -40,8 +40,7 @@ class Rule:
     message: str
 
 
-@dataclass(frozen=True)
-class PlanPolicy:
+class PlanPolicy(Struct, frozen=True):
     """The contents of a policy file: patterns of protected names with their place, and rules."""
 
     protect: Sequence[tuple[str, str]] = ()

@@ -9,11 +9,11 @@ import re
 import signal
 import sys
 from collections.abc import Callable, Coroutine, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import click
+from msgspec import Struct
 
 from hearth.cli.apply import plan_text
 from hearth.cli.apply.api import Refused
@@ -28,8 +28,7 @@ CHANGES = 2  # the exit status of a plan with changes
 INTERRUPTED = 130
 
 
-@dataclass(frozen=True)
-class Wanted:
+class Wanted(Struct, frozen=True):
     """The request of a plan or an apply: a body, or a saved plan; `name` is the default name.
 
     `template` is the path of the template, for the places in error messages. `policies` are the

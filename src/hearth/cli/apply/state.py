@@ -7,9 +7,10 @@ import sqlite3
 import sys
 import time
 from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
+
+from msgspec import Struct
 
 from hearth.cli.apply.api import Refused
 
@@ -21,8 +22,7 @@ KEY = "key"
 ENDING = ".db"
 
 
-@dataclass
-class StateFile:
+class StateFile(Struct):
     """A state file of the stack `name`, and its lock while a command holds it."""
 
     path: Path

@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from msgspec import Struct
+
 from hearth.cli.process import WrongSetting
 from hearth.model.problem import hint, nearest
 
@@ -15,8 +17,7 @@ DOMAIN_PASSWORD = "HEARTH_STACK_DOMAIN_PASSWORD"  # noqa: S105
 DATABASE = "HEARTH_DATABASE"
 
 
-@dataclass(frozen=True)
-class Options:
+class Options(Struct, frozen=True):
     """The options of `hearth manage bootstrap`, by their names."""
 
     public_url: str
@@ -41,8 +42,7 @@ class Options:
     dry_run: bool = False
 
 
-@dataclass(frozen=True)
-class Api:
+class Api(Struct, frozen=True):
     """A service in the Keystone catalogue; `kind` is its type.
 
     The URLs `public` and `internal` include the version.

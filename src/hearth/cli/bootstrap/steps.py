@@ -6,9 +6,10 @@ missing.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import Enum
 from typing import Any
+
+from msgspec import Struct
 
 from hearth.cli.bootstrap.desired import Api, Desired
 from hearth.cli.bootstrap.keystone import Body, Keystone
@@ -36,8 +37,7 @@ class Account(Enum):
     DOMAIN_ADMIN = "administrator of the domain of stacks"
 
 
-@dataclass(frozen=True)
-class Line:
+class Line(Struct, frozen=True):
     """A line of the report: the object `what` and its state."""
 
     state: State

@@ -8,8 +8,9 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 END_S = 15
 IN_SERVERS = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
@@ -21,8 +22,7 @@ class DemoFailed(Exception):
     """The demo found an unexpected state; the message says which."""
 
 
-@dataclass(frozen=True)
-class DevServer:
+class DevServer(Struct, frozen=True):
     """A running `hearth dev`: the addresses and files with which clients reach it.
 
     `servers_run` is true if its servers really run.

@@ -3,10 +3,11 @@
 import base64
 import email
 import shlex
-from dataclasses import dataclass
 from typing import Any
 from urllib.error import URLError
 from urllib.request import Request, urlopen
+
+from msgspec import Struct
 
 from hearth.cli.demo.client import Client
 from hearth.cli.demo.dev_server import DemoFailed
@@ -15,8 +16,7 @@ SEES_USER_DATA = "2.3"  # the microversion that shows user data to administrator
 TIMEOUT_S = 10
 
 
-@dataclass(frozen=True)
-class Signal:
+class Signal(Struct, frozen=True):
     """A signal request that a script would send with curl."""
 
     url: str

@@ -1,7 +1,8 @@
 """The definition of a configuration option."""
 
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 Kind = type[str] | type[int] | type[float] | type[bool] | type[list] | type[tuple]  # type: ignore[type-arg]
 """The type of an option's value.
@@ -10,8 +11,7 @@ Kind = type[str] | type[int] | type[float] | type[bool] | type[list] | type[tupl
 """
 
 
-@dataclass(frozen=True)
-class Option:
+class Option(Struct, frozen=True):
     """A configuration option: its section, name, type and default, and in `does` its effect in
     Hearth.
 

@@ -1,8 +1,9 @@
 """Registers the options with oslo.config and reads their values."""
 
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from hearth.cli.options.option import Option
 

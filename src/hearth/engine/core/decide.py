@@ -6,7 +6,6 @@ spec/engine.md, section 6.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
@@ -59,8 +58,7 @@ class Desired(Struct, frozen=True):
         return found
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
+class Decision(Struct, frozen=True):
     """A verdict with its reason and the properties that differ.
 
     `late` is true if a replacement is needed only because of the changed properties. As in Heat,

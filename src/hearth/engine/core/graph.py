@@ -10,8 +10,9 @@ depends on them.
 """
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
+
+from msgspec import Struct, field
 
 from hearth.engine.core.record import Record
 
@@ -36,8 +37,7 @@ class State(StrEnum):
 Key = tuple[NodeKind, str]
 
 
-@dataclass(slots=True)
-class Node:
+class Node(Struct):
     """A node of the graph of an operation.
 
     `waiting` counts the requirements that are not done yet, and the tasks of older operations for

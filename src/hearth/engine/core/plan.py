@@ -7,8 +7,11 @@ the order. A preview and the engine use the same function; a preview adds predic
 import hashlib
 import json
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Protocol
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from hearth.engine.core import graph as graphs
 from hearth.engine.core.choose import choose
@@ -42,8 +45,7 @@ class Aim(Protocol):
     def order(self) -> Iterable[str]: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
+class Target(Struct, frozen=True):
     """The revisions that a plan refers to.
 
     `revision` is the target of the operation, and `before` the revision before it. `back_to` is the
@@ -55,8 +57,7 @@ class Target:
     back_to: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(Struct, frozen=True):
     """One line of a plan: the planned action for one record.
 
     `awaits` names the resources whose unknown values may change the action. `inner` is the plan of
@@ -71,7 +72,7 @@ class Entry:
     reasons: tuple[Reason, ...] = ()
     awaits: frozenset[str] = frozenset()
     inner: PlanOfStack | None = None
-    later: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    later: Mapping[str, frozenset[str]] = {}
 
     def as_json(self) -> dict[str, Any]:
         """Return the entry in the API's format; keys that do not apply are left out."""
@@ -278,8 +279,7 @@ class _Planner:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class _Predictor:
+class _Predictor(Struct, frozen=True):
     """Predicts actions for a preview; `world` has the values predicted so far."""
 
     preview: PreviewContext

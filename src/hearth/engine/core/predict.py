@@ -5,9 +5,10 @@ prediction that depends on it contains "may".
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Protocol
+
+from msgspec import Struct, field
 
 from hearth.engine.core.decide import EXTERNAL, MustReplace, Values, to_write
 from hearth.engine.core.record import Record
@@ -50,8 +51,7 @@ class PlannedAction(StrEnum):
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Reason:
+class Reason(Struct, frozen=True):
     """A reason for a predicted action.
 
     `of` is the property that causes it, if any. `values` is the pair of its values before and after
@@ -76,8 +76,7 @@ class Reason:
         return body
 
 
-@dataclass(frozen=True, slots=True)
-class Traits:
+class Traits(Struct, frozen=True):
     """The traits of a resource type on which predictions depend.
 
     `name` is the name of the type, and `schema` are its properties. `must_replace` returns why the
@@ -101,8 +100,7 @@ class Traits:
     as_made: "Callable[[Record, Values], Traits | None]" = lambda record, written: None
 
 
-@dataclass(frozen=True, slots=True)
-class Expected:
+class Expected(Struct, frozen=True):
     """The desired parts and properties of a resource; both may contain unknown values.
 
     `parts` is the definition without the properties. Names in `properties` are replaced by ids.
@@ -114,8 +112,7 @@ class Expected:
     secret: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
-class Prediction:
+class Prediction(Struct, frozen=True):
     """The action predicted for a resource, and the reasons."""
 
     planned: PlannedAction
@@ -136,8 +133,7 @@ class PlanOfStack(Protocol):
     def as_json(self) -> dict[str, Any]: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Inner:
+class Inner(Struct, frozen=True):
     """The predicted result of a nested stack: its plan, and the values of its resource
     afterwards.
     """
@@ -147,8 +143,7 @@ class Inner:
     reference: Any
 
 
-@dataclass(frozen=True)
-class PreviewContext:
+class PreviewContext(Struct, frozen=True):
     """The input of a prediction that the engine core cannot compute itself.
 
     `traits` returns the traits of a definition's type. `reads` returns the attributes of a resource
@@ -169,8 +164,7 @@ class PreviewContext:
     masked: bool = False
 
 
-@dataclass
-class PredictedWorld:
+class PredictedWorld(Struct):
     """The values of resources after the operation, as far as they can be predicted.
 
     A recorded value is known if the plan does not change it. All other values are Unknown.

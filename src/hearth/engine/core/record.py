@@ -1,7 +1,7 @@
 """A record: Hearth's data on one physical resource, existing or planned.
 
 Records are immutable: each change creates a new object, and an engine loads thousands of them at
-once. Frozen msgspec structs are used because they cost a tenth of frozen dataclasses.
+once.
 """
 
 from collections.abc import Mapping

@@ -1,6 +1,5 @@
 """Which requests a stack accepts in which state. Source: spec/engine.md, section 26."""
 
-from dataclasses import dataclass
 from enum import StrEnum
 
 from hearth.model.problem import NotSupported, Worded
@@ -21,13 +20,11 @@ class Request(StrEnum):
     CANCEL_WITHOUT_ROLLBACK = "cancel_without_rollback"
 
 
-@dataclass(frozen=True)
-class ActionInProgress(Worded):
+class ActionInProgress(Worded, frozen=True):
     """The problem of a request that would interrupt an operation in progress but must not."""
 
 
-@dataclass(frozen=True)
-class StackExists(Worded):
+class StackExists(Worded, frozen=True):
     """The problem of a stack name that another stack of the project already has."""
 
 

@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any, Protocol
 
 import msgspec
+from msgspec import structs
 
 from hearth.engine.core.decide import differing
 from hearth.engine.core.predict import Traits
@@ -277,7 +278,9 @@ class Programs:
             if before is None:
                 return None
             found = self._traits(before, updating=updating)
-            return replace(found, must_replace=lambda _before, _after, changed: _new_form(changed))
+            return structs.replace(
+                found, must_replace=lambda _before, _after, changed: _new_form(changed)
+            )
 
         return Traits(
             name=rtype.recorded_as,

@@ -12,7 +12,8 @@ import asyncio
 import time
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from hearth.engine.worker.failure import is_temporary
 from hearth.engine.worker.ports import tell_nobody
@@ -25,8 +26,7 @@ QUANTUM_ROWS = 500  # the rows that a tree earns in each round
 BATCH_ROWS = 2000  # a transaction with more rows gets no further stack
 
 
-@dataclass(slots=True)
-class _Waiting:
+class _Waiting(Struct):
     part: Part
     tree: str
     rows: int

@@ -3,8 +3,9 @@ parts.
 """
 
 from collections.abc import Awaitable, Callable, Collection, Coroutine, Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol
+
+from msgspec import Struct
 
 from hearth.cloud.contract import Cloud
 from hearth.cloud.fetch import fetch_nothing
@@ -64,8 +65,7 @@ class Clouds(Protocol):
         """
 
 
-@dataclass(frozen=True, slots=True)
-class Occasion:
+class Occasion(Struct, frozen=True):
     """The argument of lifecycle plug-ins: an operation that begins or has ended.
 
     `action` is the action of the stack, such as CREATE.
@@ -98,8 +98,7 @@ def allow_all_types(credential: StackCredential, names: Collection[str]) -> None
     """Allow every resource type: the default of `refused_types` if there is no policy."""
 
 
-@dataclass(frozen=True, slots=True)
-class Tools:
+class Tools(Struct, frozen=True):
     """The services and settings that an engine uses.
 
     `clouds` returns a cloud for a credential; `new_id` and `jitter` are random sources. An engine

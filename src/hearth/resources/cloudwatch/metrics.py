@@ -2,8 +2,9 @@
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 GROUP = "AutoScalingGroupName"
 STATISTICS = {
@@ -20,8 +21,7 @@ _SUFFIX = 12  # characters at the end of a group's name, which occur in no other
 _OF_SERVER = {"ImageId": "image_ref", "InstanceId": "id", "InstanceType": "flavor_name"}
 
 
-@dataclass(frozen=True)
-class Metric:
+class Metric(Struct, frozen=True):
     """A metric in Gnocchi, and the type of the resources that it belongs to.
 
     If `grows`, its value is a total, and an alarm compares its growth. `percent` means that the

@@ -1,8 +1,9 @@
 """OS::Designate::Zone and OS::Designate::RecordSet: DNS zones and their record sets."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from hearth.resources.base import Made, ResourceContext
 from hearth.resources.collection import Collection, CollectionResource

@@ -1,8 +1,9 @@
 """AWS::EC2::Instance: a server with the properties of AWS."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from hearth.cloud.contract import Body
 from hearth.resources.adapter import AdapterType

@@ -1,8 +1,9 @@
 """AWS::EC2::NetworkInterface: a port."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from hearth.resources.adapter import AdapterType
 from hearth.resources.base import ResourceContext, Step

@@ -5,8 +5,9 @@ names its VPC. A gateway attachment sets the external gateway of these routers.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from hearth.cloud.contract import Body
 from hearth.cloud.fault import CloudFault

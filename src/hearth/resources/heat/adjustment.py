@@ -3,9 +3,10 @@
 Source: spec/groups-and-nesting.md, section 6.3.
 """
 
-from dataclasses import dataclass
 from enum import StrEnum
 from math import trunc
+
+from msgspec import Struct
 
 
 class AdjustmentType(StrEnum):
@@ -16,8 +17,7 @@ class AdjustmentType(StrEnum):
     PERCENT = "percent_change_in_capacity"
 
 
-@dataclass(frozen=True, slots=True)
-class Bounds:
+class Bounds(Struct, frozen=True):
     """The smallest and the largest allowed size of a group."""
 
     least: int
@@ -28,8 +28,7 @@ class Bounds:
         return max(self.least, min(self.most, size))
 
 
-@dataclass(frozen=True, slots=True)
-class Adjustment:
+class Adjustment(Struct, frozen=True):
     """A change of a group's size.
 
     `min_step` is the minimum number of members that a percentage adds or removes.

@@ -4,11 +4,11 @@ Source: spec/groups-and-nesting.md, section 3.3.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 
-@dataclass(frozen=True, slots=True)
-class Course:
+class Course(Struct, frozen=True):
     """How a group reaches its desired size, the `target`.
 
     At most `batch` members change at a time. At least `in_service` members stay unchanged

@@ -8,8 +8,9 @@ and its credentials. Source: spec/software-config.md, section 8.
 import json
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from hearth.cloud.contract import Body, Cloud
 from hearth.cloud.fault import CloudFault
@@ -40,8 +41,7 @@ contains the former channels as a JSON list.
 _user = StackUser()
 
 
-@dataclass(frozen=True)
-class ConfigTransport:
+class ConfigTransport(Struct, frozen=True):
     """The steps with which a server type delivers the metadata document to the agent.
 
     `default_collectors` are the names of the agent's collectors that run before the chosen

@@ -5,8 +5,9 @@ Source: spec/software-config.md, section 5.
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from hearth.model.state import Status
 from hearth.template.walk import too_deep
@@ -17,8 +18,7 @@ RECEIVED = "Outputs received"
 TOO_DEEP = "(nested too deep)"
 
 
-@dataclass(frozen=True)
-class Results:
+class Results(Struct, frozen=True):
     """The results that a signal reports: status and reason of the deployment, and its output
     values.
     """

@@ -5,8 +5,9 @@ Source: spec/groups-and-nesting.md, sections 3 to 6.
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from hearth.model.unknown import Unknown, unknown_in
 from hearth.resources.base import Child, ResourceContext
@@ -34,8 +35,7 @@ MIN_IN_SERVICE = Prop(
 PAUSE_TIME = Prop(NUMBER, "Seconds between batches.", default=0, constraints=(Range(min=0),))
 
 
-@dataclass(frozen=True, slots=True)
-class Pace:
+class Pace(Struct, frozen=True):
     """How fast a group changes: members per batch, members that must stay in service, pause in
     seconds.
     """

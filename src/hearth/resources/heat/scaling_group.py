@@ -8,9 +8,10 @@ import hashlib
 import json
 from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import Any, ClassVar
+
+from msgspec import Struct, structs
 
 from hearth.model.state import Action, Status
 from hearth.resources.base import Child, ResourceContext
@@ -100,8 +101,7 @@ class ScalingGroup(Group):
         return sorted(well, key=lambda name: (members[name]["created_at"], name))
 
 
-@dataclass(frozen=True, slots=True)
-class Scaled:
+class Scaled(Struct, frozen=True):
     """A scaling operation in progress: the size before it, and what to do when it is complete.
 
     `cooldown_s` and `reason` are for the cooldown, `told` for the notification. `traversal` is the
@@ -116,7 +116,7 @@ class Scaled:
 
     def text(self) -> str:
         """Return this object as JSON text, for private data."""
-        return json.dumps(asdict(self))
+        return json.dumps(structs.asdict(self))
 
 
 def pending(data: Mapping[str, str]) -> Scaled | None:

@@ -7,8 +7,9 @@ spec/software-config.md, section 1.
 import json
 import re
 from contextlib import suppress
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from hearth.cloud.contract import Body
 from hearth.cloud.fault import CloudFault

@@ -3,8 +3,9 @@
 import json
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from hearth.cloud.path import segment
 from hearth.model.problem import Rejected, RequestLimitExceeded, StackValidationFailed

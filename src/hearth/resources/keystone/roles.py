@@ -1,7 +1,6 @@
 """OS::Keystone::UserRoleAssignment and OS::Keystone::GroupRoleAssignment, and roles of users."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from hearth.cloud.path import filled_path, segment
@@ -43,8 +42,7 @@ ROLE_NAMES = (
 ONE_PLACE = (Each("roles", AtMostOne("project", "domain"), AtLeastOne("project", "domain")),)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Roles(Part):
+class Roles(Part, frozen=True, kw_only=True):
     """The role assignments in the property `roles`, as a part of a user or group.
 
     An update removes the assignments that the template no longer contains.

@@ -1,8 +1,9 @@
 """OS::Magnum::ClusterTemplate: the template from which clusters are created."""
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from hearth.resources.base import IntentKey
 from hearth.resources.magnum.base import MagnumResource, listed
@@ -23,8 +24,7 @@ from hearth.schema import (
 )
 
 
-@dataclass(frozen=True)
-class NotBelow:
+class NotBelow(Struct, frozen=True):
     """A rule for properties: the property `name` must be at least `minimum`, if it is set."""
 
     name: str

@@ -1,8 +1,9 @@
 """OS::Manila::Share: a file system in the network."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from hearth.cloud.contract import Body
 from hearth.cloud.fault import CloudFault

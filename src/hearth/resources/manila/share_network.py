@@ -1,8 +1,9 @@
 """OS::Manila::ShareNetwork: a network on which share servers export shares."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from hearth.cloud.contract import Body, Cloud
 from hearth.cloud.fault import CloudFault

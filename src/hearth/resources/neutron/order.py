@@ -5,9 +5,10 @@ subnets of its network.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 from weakref import WeakKeyDictionary
+
+from msgspec import Struct
 
 from hearth.template.expr import Const, Expr, ListOf, MapOf
 from hearth.template.specialise import references_in
@@ -44,16 +45,14 @@ def at(*path: str) -> Find:
     return find
 
 
-@dataclass(frozen=True)
-class Links:
+class Links(Struct, frozen=True):
     """Names of resources in a program: its subnets by network, and those of a type in ROUTES."""
 
     subnets: Mapping[str, Sequence[str]]
     routers: Sequence[str]
 
 
-@dataclass(frozen=True)
-class Subnets:
+class Subnets(Struct, frozen=True):
     """A dependency on the subnets, in the same template, of the networks that some properties name.
 
     `paths` has the paths of these properties, such as "networks.network".
@@ -73,8 +72,7 @@ class Subnets:
                     yield subnet
 
 
-@dataclass(frozen=True)
-class Routes:
+class Routes(Struct, frozen=True):
     """A dependency on all resources in the template with a type in ROUTES, such as routers.
 
     A floating IP can be associated with a port only if a route exists.
@@ -86,8 +84,7 @@ class Routes:
                 yield other
 
 
-@dataclass(frozen=True)
-class Legs:
+class Legs(Struct, frozen=True):
     """A dependency on the interfaces, in the same template, of the routers that a resource uses.
 
     `routers` contains the names of the properties that refer to these routers.

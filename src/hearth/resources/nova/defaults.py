@@ -1,6 +1,7 @@
 """Operator settings for the defaults of some properties, and for the length of server names."""
 
-from dataclasses import dataclass, replace
+from msgspec import Struct
+from msgspec.structs import replace
 
 from hearth.resources.base import ResourceType
 from hearth.resources.registry import Catalog
@@ -17,8 +18,7 @@ DEPLOYMENTS = (
 NAME_CHARACTERS = 53
 
 
-@dataclass(frozen=True)
-class ServerDefaults:
+class ServerDefaults(Struct, frozen=True):
     """The operator's settings for servers and deployments.
 
     Their names are those of options in heat.conf, without the prefix default_.

@@ -1,7 +1,8 @@
 """OS::Nova::FloatingIP and its association: floating IPs for old templates."""
 
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from hearth.cloud.contract import Body
 from hearth.cloud.fault import CloudFault

@@ -1,8 +1,9 @@
 """The types of LBaaS version 2, which work through the load-balancer service Octavia."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, TypeVar
+
+from msgspec import structs
 
 from hearth.resources.base import Made, ResourceContext
 from hearth.resources.octavia import l7, load_balancer, pool
@@ -19,7 +20,7 @@ CHECKS = ("PING", "TCP", "HTTP", "HTTPS")
 
 def among(prop: Prop, values: Iterable[str]) -> Prop:
     """Return a copy of a property that allows only these values."""
-    return replace(prop, constraints=(AllowedValues(tuple(values)),))
+    return structs.replace(prop, constraints=(AllowedValues(tuple(values)),))
 
 
 def without(declared: Mapping[str, T], *names: str) -> dict[str, T]:
@@ -60,7 +61,7 @@ class Listener(Revived, load_balancer.Listener):
         if not ctx.given("loadbalancer"):
             found = await ctx.cloud.member(SERVICE, POOLS, ctx.properties["default_pool"])
             balancer = found["loadbalancers"][0]["id"]
-            ctx = replace(ctx, properties={**ctx.properties, "loadbalancer": balancer})
+            ctx = structs.replace(ctx, properties={**ctx.properties, "loadbalancer": balancer})
         return await super().create(ctx)
 
 

@@ -3,8 +3,9 @@
 import re
 import shlex
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from hearth.cloud.contract import Body
 from hearth.cloud.fault import CloudFault

@@ -5,9 +5,9 @@ Source: spec/clusters.md, 4.1.
 
 import secrets
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
+from msgspec import Struct
 from msgspec.structs import replace
 from sqlalchemy.exc import IntegrityError
 
@@ -46,8 +46,7 @@ SWITCHES = ("floating_ip_enabled", "master_lb_enabled")
 ZERO_NODES_SINCE = (1, 10)
 
 
-@dataclass(frozen=True)
-class Draft:
+class Draft(Struct, frozen=True):
     """The objects that a create request stores: the template, the cluster, and its two default
     groups.
     """

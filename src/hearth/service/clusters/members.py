@@ -3,7 +3,7 @@
 Source: spec/clusters.md, section 7 and section 12, item 5.
 """
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from hearth.clusters.objects import MASTER, Cluster
 from hearth.clusters.problems import not_found
@@ -15,8 +15,7 @@ MASTERS, MINIONS = "kube_masters", "kube_minions"
 """The names of the two resources in the cluster's stack that are groups of nodes."""
 
 
-@dataclass(frozen=True)
-class Member:
+class Member(Struct, frozen=True):
     """A node of a group.
 
     It has its index in the group, the id of its server, the id of the nested stack that contains

@@ -2,8 +2,9 @@
 
 import secrets
 from collections.abc import Awaitable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any, TypeVar
+
+from msgspec import Struct
 
 from hearth.cloud.fault import CloudFault
 from hearth.clusters.definition import stack_request
@@ -24,8 +25,7 @@ T = TypeVar("T")
 UNAVAILABLE = 503
 
 
-@dataclass(frozen=True)
-class Check:
+class Check(Struct, frozen=True):
     """The result of one check: a status and a message for each problem that it found."""
 
     name: str
@@ -37,8 +37,7 @@ class Check:
         return not self.problems
 
 
-@dataclass(frozen=True)
-class Preview:
+class Preview(Struct, frozen=True):
     """The result of a preview.
 
     `draft` and `stack` are None if they are unknown because a check failed.

@@ -13,9 +13,9 @@ the old ones. Every step can be repeated. Source: spec/clusters.md, section 10.
 """
 
 from collections.abc import Callable
-from dataclasses import replace
 
 from msgspec import structs
+from msgspec.structs import replace
 
 from hearth.clusters.objects import Cluster
 from hearth.service.clusters.certificates import (

@@ -8,13 +8,13 @@ facts/magnum/certificates.json.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from cryptography import x509
 from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 from cryptography.x509.oid import ExtendedKeyUsageOID, ExtensionOID, NameOID
+from msgspec import Struct
 
 from hearth.clusters import config
 from hearth.clusters.problems import bad_request
@@ -59,8 +59,7 @@ UNREADABLE = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Request:
+class Request(Struct, frozen=True):
     """A certificate signing request whose signature was verified."""
 
     subject: x509.Name

@@ -23,6 +23,7 @@ from cryptography.hazmat.primitives.serialization import (
     load_pem_private_key,
 )
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+from msgspec import Struct
 
 from hearth.clusters import config
 from hearth.clusters.problems import bad_request, conflict
@@ -54,8 +55,7 @@ class KeyPair:
     passphrase: str = field(default="", repr=False)
 
 
-@dataclass(frozen=True)
-class Signed:
+class Signed(Struct, frozen=True):
     """A certificate that was issued for a signing request."""
 
     pem: str

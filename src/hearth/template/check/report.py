@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from hearth.model.problem import Notice, Problem, StackValidationFailed
 from hearth.model.span import Span
 
 
-@dataclass
-class Report:
+class Report(Struct):
     """Collects problems and notices in the order in which they are found."""
 
     problems: list[Problem] = field(default_factory=list)

@@ -7,8 +7,9 @@ its position in the text.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from hearth.model.problem import hint, nearest
 from hearth.model.span import Span

@@ -5,8 +5,9 @@ import os
 import resource
 import socket
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from hearth.engine.programs.compute import wire
 from hearth.model.problem import Rejected, RequestLimitExceeded
@@ -18,8 +19,7 @@ QUESTIONS_MAX = 20_000
 """The maximum number of different values that one evaluation may request from its World."""
 
 
-@dataclass(frozen=True)
-class Bounds:
+class Bounds(Struct, frozen=True):
     """The limits of a computing process: CPU time in seconds, and memory in bytes beyond its memory
     at the start.
     """
@@ -28,8 +28,7 @@ class Bounds:
     memory_bytes: int
 
 
-@dataclass(frozen=True)
-class Job:
+class Job(Struct, frozen=True):
     """A function to run in a separate process, with its arguments.
 
     If `asks` is true, the function gets a World as an additional first argument. The values of that
@@ -41,15 +40,13 @@ class Job:
     asks: bool = False
 
 
-@dataclass(frozen=True)
-class Ask:
+class Ask(Struct, frozen=True):
     """A message to the parent process that requests one value of the World."""
 
     question: Question
 
 
-@dataclass(frozen=True)
-class Done:
+class Done(Struct, frozen=True):
     """A message to the parent process that ends the job: its result, or the exception that it
     raised.
     """

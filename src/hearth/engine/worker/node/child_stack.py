@@ -7,8 +7,9 @@ commit that ends the node marks the message as read.
 import asyncio
 import json
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import replace
 from typing import Any, TypeVar
+
+from msgspec.structs import replace
 
 from hearth.cloud.fault import CloudFault
 from hearth.engine.worker.failure import ResourceFailure, Stopped

@@ -1,13 +1,12 @@
 """The possible outcomes of a node."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from hearth.engine.core.record import Record
 from hearth.model.state import Action
 
 
-@dataclass(frozen=True, slots=True)
-class Done:
+class Done(Struct, frozen=True):
     """The node succeeded.
 
     If `record` is given, a hook after its `action` may delay the end of the node. `if_current` is
@@ -19,8 +18,7 @@ class Done:
     if_current: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Removed:
+class Removed(Struct, frozen=True):
     """The object is gone or no longer belongs to the stack; the record is deleted, after a hook if
     one is set.
     """
@@ -29,8 +27,7 @@ class Removed:
     if_current: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Failed:
+class Failed(Struct, frozen=True):
     """The node failed; `reason` is the reason to show at the stack.
 
     If `whole` is true and the node belongs to an older operation, the failure also fails the

@@ -7,8 +7,9 @@ again.
 import json
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from hearth.cloud.fault import CloudFault
 from hearth.engine.core import walk as walks

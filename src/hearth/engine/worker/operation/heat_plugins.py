@@ -7,8 +7,9 @@ name, action and project. The methods may block, so each call runs in a thread.
 
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from hearth.engine.worker.ports import ORDINAL, Occasion
 
@@ -16,16 +17,14 @@ GROUP = "heat.stack_lifecycle_plugins"
 CALLS_AT_ONCE = 4
 
 
-@dataclass(frozen=True)
-class Context:
+class Context(Struct, frozen=True):
     """The requester, in the form that Heat's plug-ins expect. `tenant_id` equals `project_id`."""
 
     project_id: str
     tenant_id: str
 
 
-@dataclass(frozen=True)
-class Stack:
+class Stack(Struct, frozen=True):
     """The stack, in the form that Heat's plug-ins expect."""
 
     id: str

@@ -4,7 +4,7 @@ A waiting resource has no task, only an entry in `Hooks`. The wait is also recor
 data of the resource, so an engine that plans the same traversal again finds it.
 """
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from hearth.engine.core.graph import Key, Node, NodeKind
 from hearth.engine.core.record import Record
@@ -19,8 +19,7 @@ _AFTER = {Action.CREATE: Hook.POST_CREATE, Action.UPDATE: Hook.POST_UPDATE,
           Action.DELETE: Hook.POST_DELETE}  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Pause:
+class Pause(Struct, frozen=True):
     """A node that waits at a hook; `after` is true if its work is already complete."""
 
     key: Key
