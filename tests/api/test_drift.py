@@ -181,10 +181,10 @@ resources:
     reply = api.call("POST", "/stacks", {"stack_name": "waiting-drift", "template": template})
     path = f"/stacks/waiting-drift/{reply.json()['stack']['id']}"
 
-    def look() -> bool:
+    def look() -> bool | None:
         told = rows(api, path)
         states = {name: one["reason"] or one["state"] for name, one in told.items()}
-        return (states.get("wait"), states.get("net")) == ("in progress", "in sync")
+        return (states.get("wait"), states.get("net")) == ("in progress", "in sync") or None
 
     wait_for(look, "the wait condition is in progress")
     api.call("DELETE", path)

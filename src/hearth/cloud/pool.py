@@ -10,7 +10,7 @@ from ssl import SSLContext, create_default_context
 import aiohttp
 
 from hearth.cloud.answers import bounded_session
-from hearth.cloud.bound import Bound
+from hearth.cloud.bound import Bound, Queue
 from hearth.cloud.catalogues import Catalogues
 from hearth.cloud.credential import Credential, ForeignCredential, PasswordCredential
 from hearth.cloud.fault import CloudFault
@@ -88,8 +88,9 @@ class CloudPool:
         self._threads = ThreadPoolExecutor(self.config.auth_threads, "keystone")
         self._foreign_threads = ThreadPoolExecutor(self.config.auth_threads, "foreign-keystone")
         self._clouds = Recent[tuple[Credential, Place], HttpCloud]()
-        self._all = Bound(self.config.in_flight)
-        self._all_foreign = Bound(self.config.in_flight)
+        self.queue = Queue()
+        self._all = Bound(self.config.in_flight, self.queue)
+        self._all_foreign = Bound(self.config.in_flight, self.queue)
         self._per_project: dict[object, Bound] = {}
         self._http: aiohttp.ClientSession | None = None
         self._foreign_http: aiohttp.ClientSession | None = None
@@ -149,7 +150,7 @@ class CloudPool:
         session = KeystoneSession(
             credential, self._foreign_threads, region=place.region, tls=tls, guard=self._guard
         )
-        bounds = (self._all_foreign, Bound(config.in_flight_per_project))
+        bounds = (self._all_foreign, Bound(config.in_flight_per_project, self.queue))
         context = _context(tls)
         if context is True and config.tls != tls:
             context = create_default_context()
@@ -192,7 +193,7 @@ class CloudPool:
         """
         project = getattr(credential, "project_id", None) or credential
         if project not in self._per_project:
-            self._per_project[project] = Bound(self.config.in_flight_per_project)
+            self._per_project[project] = Bound(self.config.in_flight_per_project, self.queue)
         return self._per_project[project]
 
     def _session(self) -> aiohttp.ClientSession:
