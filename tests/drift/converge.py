@@ -21,7 +21,7 @@ import requests
 
 from hearth.resources.registry import builtin_types
 from tests.drift.changes import Changer, NoPlace, untried
-from tests.drift.run import drift, given_of, idents
+from tests.drift.run import ALONE, drift, given_of, idents
 from tests.types.case import Start, Subject, kinds, subject
 from tests.types.cloud import Place, in_a_box
 from tests.types.story import Orchestration, Wrong, changes
@@ -194,7 +194,7 @@ def line_of(found: Findings) -> str:
 
 def examined(place: Place, names: Sequence[str]) -> list[Findings]:
     """The findings about these types, one after another: the calls of each are looked at."""
-    return [examine(place, name) for name in names]
+    return [examine(place, name) for name in sorted(names, key=lambda name: name not in ALONE)]
 
 
 def main() -> int:
