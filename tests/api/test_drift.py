@@ -13,6 +13,7 @@ from tests.clients.dev import wait_for
 pytestmark = pytest.mark.slow
 
 HOT = "heat_template_version: 2021-04-16\n"
+MASK = "******"
 TEMPLATE = (
     HOT
     + """
@@ -180,10 +181,10 @@ resources:
     reply = api.call("POST", "/stacks", {"stack_name": "waiting-drift", "template": template})
     path = f"/stacks/waiting-drift/{reply.json()['stack']['id']}"
 
-    def look() -> bool:
+    def look() -> bool | None:
         told = rows(api, path)
         states = {name: one["reason"] or one["state"] for name, one in told.items()}
-        return (states.get("wait"), states.get("net")) == ("in progress", "in sync")
+        return (states.get("wait"), states.get("net")) == ("in progress", "in sync") or None
 
     wait_for(look, "the wait condition is in progress")
     api.call("DELETE", path)
@@ -270,3 +271,68 @@ resources:
     assert drift(api, path)["state"] == "in sync"
     api.call("DELETE", path)
     api.until(path, "DELETE_COMPLETE")
+
+
+def converge_plan(api: Caller, path: str) -> dict[str, Any]:
+    reply = api.call("PATCH", f"{path}/plan", {"converge": True})
+    assert reply.status_code == 200, reply.text
+    found: dict[str, Any] = reply.json()["plan"]
+    return found
+
+
+def entries(plan: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    return {one["resource"]: one for one in plan["resources"]}
+
+
+def test_a_plan_of_converge_is_about_the_real_objects(api: Caller):
+    made = api.create("planned", f"{HOT}resources: {{net: {{type: OS::Neutron::Net}}}}\n")
+    ident = rows(api, made)["net"]["physical_resource_id"]
+    still = converge_plan(api, made)
+    assert (still["resources"][0]["action"], still["resources"][0]["certain"]) == ("keep", True)
+    assert converge_plan(api, made)["hash"] == still["hash"]
+    tamper(api, ident, "network.networks", admin_state_up=False)
+    moved = converge_plan(api, made)
+    assert entries(moved)["net"]["reasons"] == [
+        {"property": "admin_state_up", "reason": "changed in the cloud",
+         "before": False, "after": True}
+    ]  # fmt: skip
+    refused = api.call("PATCH", made, {"converge": True, "plan": still["hash"]})
+    assert (refused.status_code, refused.json()["error"]["type"]) == (409, "PlanChanged")
+    requests.delete(f"{api.dev.cloud_url}/devcloud/objects/{ident}", timeout=10)
+    gone = converge_plan(api, made)
+    assert len({still["hash"], moved["hash"], gone["hash"]}) == 3
+    assert entries(gone)["net"]["reasons"] == [{"reason": "its object no longer exists"}]
+    api.call("PATCH", made, {"converge": True, "plan": gone["hash"]})
+    api.until(made, "UPDATE_COMPLETE")
+    assert drift(api, made)["state"] == "in sync"
+    api.call("DELETE", made)
+    api.until(made, "DELETE_COMPLETE")
+
+
+def test_a_plan_of_converge_masks_what_is_hidden_and_is_exact_at_any_depth(api: Caller, path: str):
+    told = entries(converge_plan(api, path))
+    inner = told.pop("inner")
+    assert {one["action"] for one in told.values()} == {"keep"}
+    assert inner["nested"]["resources"][0]["action"] == "keep"
+    below = rows(api, path, "?nested_depth=1")["below"]["physical_resource_id"]
+    tamper(api, below, "network.networks", name="other")
+    inner = entries(converge_plan(api, path))["inner"]
+    assert (inner["action"], inner["certain"]) == ("update", True)
+    assert inner["nested"]["resources"][0]["reasons"] == [
+        {"property": "name", "reason": "changed in the cloud", "before": MASK, "after": MASK}
+    ]
+    tamper(api, below, "network.networks", name="first-secret")
+
+
+def test_only_what_cannot_be_read_is_uncertain(api: Caller, path: str):
+    rule = {
+        "match": {"service": "compute", "method": "GET", "path_regex": "/servers"},
+        "effect": {"status": 503, "body": {"serviceUnavailable": {"message": "gone fishing"}}},
+    }
+    requests.post(f"{api.dev.cloud_url}/devcloud/knobs", json={"rules": [rule]}, timeout=10)
+    try:
+        told = entries(converge_plan(api, path))
+    finally:
+        requests.delete(f"{api.dev.cloud_url}/devcloud/knobs", timeout=10)
+    assert [name for name, one in told.items() if not one["certain"]] == ["server"]
+    assert "gone fishing" in told["server"]["reasons"][0]["reason"]

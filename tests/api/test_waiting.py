@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 import requests
 
+from hearth.cloud.pool import CloudConfig
 from tests.api.conftest import Caller
 from tests.clients.dev import wait_for
 
@@ -129,4 +130,32 @@ resources:
     assert found["volume"]["on"]["action"] == "DELETE"
     assert found["net"] == {"for": [{"resource": "volume", "status": "DELETE_IN_PROGRESS"}]}
     held()
+    api.until(path, "DELETE_COMPLETE")
+
+
+def test_a_call_that_cannot_be_sent_waits_for_a_slot(api: Caller, held: Any):
+    with api.dev.sdk("hearth-admin") as admin:
+        project = api.login()[1]
+        limits = {"quota_set": {"volumes": -1, "gigabytes": -1}}
+        assert admin.block_storage.put(f"/os-quota-sets/{project}", json=limits).ok
+    most = CloudConfig().in_flight_per_project
+    more = 3
+    volumes = {
+        f"v{number}": {"type": "OS::Cinder::Volume", "properties": {"size": 1}}
+        for number in range(most + more)
+    }
+    template = {"heat_template_version": "2021-04-16", "resources": volumes}
+    body = {"stack_name": "many", "template": template}
+    path = f"/stacks/many/{api.call('POST', '/stacks', body).json()['stack']['id']}"
+
+    def look() -> list[Any] | None:
+        calls = [one["waiting"]["on"] for one in listed(api, path).values() if "waiting" in one]
+        queued = [call for call in calls if call["phase"] == "queued"]
+        return queued if len(queued) == more and len(calls) == most + more else None
+
+    queued = wait_for(look, f"{more} calls wait for a slot", 20)
+    assert {call["calls_in_flight"] for call in queued} == {most}
+    held()
+    api.until(path, "CREATE_COMPLETE")
+    api.call("DELETE", path)
     api.until(path, "DELETE_COMPLETE")

@@ -2,7 +2,8 @@
 
 import asyncio
 
-from hearth.cloud.bound import Bound
+from hearth.cloud.bound import Bound, Queue
+from hearth.telemetry.about import About, working_on
 
 
 def test_no_more_than_the_bound_run_at_a_time_and_all_get_their_turn():
@@ -70,3 +71,26 @@ def test_callers_take_turns_however_many_calls_each_has_waiting():
     order = asyncio.run(story())
     assert [i for i, caller in enumerate(order) if caller == "small"][-1] <= 8
     assert len(order) == 53
+
+
+def test_the_calls_of_a_stack_that_wait_for_a_slot_are_known():
+    async def story():
+        queue = Queue()
+        bound, ends = Bound(1, queue), asyncio.Event()
+
+        async def call(resource):
+            working_on(About(stack_id="s", resource=resource))
+            async with bound.slot(resource):
+                await ends.wait()
+
+        calls = [asyncio.create_task(call(name)) for name in ("first", "second", "third")]
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        waiting = {name: one.bound.in_flight for name, one in queue.of_stack("s", 0.0).items()}
+        long, others = queue.of_stack("s", 60.0), queue.of_stack("other", 0.0)
+        calls[2].cancel()
+        ends.set()
+        await asyncio.gather(*calls, return_exceptions=True)
+        return waiting, long, others, queue.calls
+
+    assert asyncio.run(story()) == ({"second": 1, "third": 1}, {}, {}, {})

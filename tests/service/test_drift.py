@@ -13,6 +13,7 @@ from hearth.model.state import Action, Status
 from hearth.resources.read_back import _same
 from hearth.resources.registry import builtin_types
 from hearth.service import drift as use
+from hearth.service import real_objects
 from hearth.service.context import Beside
 from hearth.service.drift import State
 
@@ -35,27 +36,31 @@ def compared(
     strict: bool = False,
 ) -> use.Drift:
     """The drift of one resource whose type reads `observe`."""
-    found = use._Resource(SimpleNamespace(), one, Beside({}, {}, None), None, False, False)
+    found = real_objects.StackResource(
+        SimpleNamespace(), one, Beside({}, {}, None), None, False, False
+    )
 
-    async def read(_: Any) -> list[use._Resource]:
+    async def read(_: Any) -> list[real_objects.StackResource]:
         return [found]
 
     async def there(service: str) -> str:
         return "http://there"
 
+    cloud = SimpleNamespace(endpoint=endpoint or there)
     services = SimpleNamespace(
         store=SimpleNamespace(read=read),
-        cloud=lambda caller: SimpleNamespace(endpoint=endpoint or there),
+        cloud=lambda caller: cloud,
         programs=SimpleNamespace(type_of=lambda record: rtype),
     )
     monkeypatch.setattr(
-        use, "context_with", lambda *given: SimpleNamespace(properties=one.held.properties)
+        real_objects,
+        "context_with",
+        lambda *given: SimpleNamespace(properties=one.held.properties, cloud=cloud),
     )
     if rtype is not None:
         monkeypatch.setattr(type(rtype), "observe", observe)
     nothing: Any = SimpleNamespace()
     if strict:
-        cloud = services.cloud(None)
         limited = {"depth": 0, "limit_s": 0.05, "strict": True}
         (only,) = asyncio.run(use.compare(services, cloud, nothing, **limited))
     else:
@@ -71,7 +76,7 @@ def test_what_is_not_read_in_time_is_not_checkable(monkeypatch: pytest.MonkeyPat
     async def slow(self: Any, ctx: Any) -> None:
         await asyncio.sleep(60)
 
-    monkeypatch.setattr(use, "DRIFT_S", 0.05)
+    monkeypatch.setattr(use, "READ_S", 0.05)
     found = compared(monkeypatch, record(), slow)
     words = "not read within 0.05 seconds"
     assert (found.state, found.reason) == (State.NOT_CHECKABLE, words)
@@ -118,7 +123,7 @@ def test_the_state_of_a_resource_may_forbid_to_compare_it(
 
 
 def test_a_type_that_is_no_longer_available_is_not_checkable(monkeypatch: pytest.MonkeyPatch):
-    assert compared(monkeypatch, record(), same, rtype=None).reason == use.NO_TYPE
+    assert compared(monkeypatch, record(), same, rtype=None).reason == real_objects.NO_TYPE
 
 
 def test_a_failed_resource_is_compared_with_its_last_success(monkeypatch: pytest.MonkeyPatch):

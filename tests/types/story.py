@@ -129,17 +129,27 @@ class Orchestration:
                 else:
                     self.call("POST", f"{path}/resources/{name}/signal", body)
 
-    def update(self, path: str, template: Template | str, *, converge: bool = False) -> None:
-        more = {"converge": True} if converge else {}
+    def update(
+        self, path: str, template: Template | str, *, converge: bool = False, agreed: str = ""
+    ) -> None:
+        """Update, and wait for the end; `agreed` is the hash of a plan."""
+        more: dict[str, Any] = {"converge": True} if converge else {}
+        if agreed:
+            more["plan"] = agreed
         body = {"template": template, "files": self.files, **more}
         self.call("PUT", path, body)
         self.ended(path, "UPDATE")
 
     def plan(self, path: str, template: Template | str) -> dict[str, Any]:
         """What an update would do, by resource."""
-        body = {"template": template, "files": self.files, "converge": False}
-        found = self.call("PUT", f"{path}/plan", body)["plan"]["resources"]
+        found = self.whole_plan(path, template, converge=False)["resources"]
         return {one["resource"]: one for one in found}
+
+    def whole_plan(self, path: str, template: Template | str, *, converge: bool) -> dict[str, Any]:
+        """The plan of an update, with its hash."""
+        body = {"template": template, "files": self.files, "converge": converge}
+        found: dict[str, Any] = self.call("PUT", f"{path}/plan", body)["plan"]
+        return found
 
     def act(self, path: str, action: str) -> None:
         self.call("POST", f"{path}/actions", {action: None})
@@ -270,16 +280,16 @@ def _still(heat: Orchestration, path: str, template: Template | str, kind: Resou
     """What has just been applied has a plan without changes."""
     if kind.replaced_at_every_update:
         return
-    busy = [one for one in heat.plan(path, template).values() if _changes(one)]
+    busy = [one for one in heat.plan(path, template).values() if changes(one)]
     if busy:
         told = "; ".join(f"{one['action']} {one['resource']} {one['reasons']}" for one in busy)
         raise Wrong(f"the plan is not empty: {told}")
 
 
-def _changes(one: Mapping[str, Any]) -> bool:
+def changes(one: Mapping[str, Any]) -> bool:
     """Whether an entry of a plan changes anything; a nested stack is always updated."""
     if one["action"] == "update" and one.get("nested") and not one["reasons"]:
-        return any(map(_changes, one["nested"]["resources"]))
+        return any(map(changes, one["nested"]["resources"]))
     return bool(one["action"] != "keep")
 
 

@@ -1,9 +1,39 @@
 """An adaptive limit on the number of concurrent calls, shared fairly between callers."""
 
 import asyncio
+import time
 from collections import deque
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from types import TracebackType
+
+from msgspec import Struct
+
+from hearth.telemetry.about import about
+
+Subject = tuple[str, str]  # the id of a stack, and the name of a resource in it
+
+
+class Queued(Struct, frozen=True):
+    """A call that waits for a slot of `bound`; `since` is a time of the monotonic clock."""
+
+    bound: "Bound"
+    since: float
+
+
+class Queue:
+    """The calls of a process that wait for a slot, by the resource for which they are sent."""
+
+    def __init__(self) -> None:
+        self.calls: dict[Subject, Queued] = {}
+
+    def of_stack(self, stack_id: str, waited_s: float) -> Mapping[str, Queued]:
+        """Return the calls of a stack that have waited for `waited_s` seconds, by resource name."""
+        latest = time.monotonic() - waited_s
+        return {
+            resource: call
+            for (of, resource), call in self.calls.items()
+            if of == stack_id and call.since <= latest
+        }
 
 
 class Bound:
@@ -11,11 +41,12 @@ class Bound:
 
     Each overload halves the number of allowed calls, and each success raises it a little. Make a
     call inside `async with bound.slot(caller)`. Callers that wait get a slot in turn, however many
-    calls each of them has waiting.
+    calls each of them has waiting; `queue` shows these calls.
     """
 
-    def __init__(self, limit: int) -> None:
+    def __init__(self, limit: int, queue: Queue | None = None) -> None:
         self.limit = limit
+        self._queue = queue or Queue()
         self.now = float(limit)  # the limit in force
         self.in_flight = 0
         self._waiters: dict[Hashable, deque[asyncio.Future[None]]] = {}  # in order of turns
@@ -41,12 +72,16 @@ class Bound:
             return
         turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiters.setdefault(caller, deque()).append(turn)
+        subject = about().stack_id, about().resource
+        self._queue.calls[subject] = Queued(self, time.monotonic())
         try:
             await turn
         except asyncio.CancelledError:
             if turn.done() and not turn.cancelled():
                 self.leave()
             raise
+        finally:
+            self._queue.calls.pop(subject, None)
 
     def leave(self) -> None:
         """Release a slot and give it to the next waiting caller."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from msgspec import Struct
 
 if TYPE_CHECKING:
+    from hearth.cloud.bound import Queue
     from hearth.cloud.config import CloudConfig, Place
     from hearth.cloud.credential import Credential, ForeignCredential
     from hearth.cloud.reach import Tls
@@ -45,6 +46,7 @@ class Clouds(Protocol):
     """Returns the Cloud of each credential."""
 
     config: "CloudConfig"
+    queue: "Queue"  # the calls that wait for a slot
 
     def cloud(self, credential: "Credential", place: "Place" = ...) -> "Cloud":
         """Return the Cloud for `credential`, for example in another region.

@@ -5,6 +5,7 @@ UnauthorizedCloud has no valid credential, and NoClouds consists of such clouds.
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, TypeVar
 
+from hearth.cloud.bound import Queue
 from hearth.cloud.config import HERE, CloudConfig, Place
 from hearth.cloud.contract import Body, Cloud, Response, Whoami
 from hearth.cloud.credential import Credential, ForeignCredential
@@ -52,6 +53,7 @@ class NoClouds:
 
     def __init__(self, why: str) -> None:
         self._cloud = UnauthorizedCloud(why)
+        self.queue = Queue()
 
     def cloud(self, credential: Credential, place: Place = HERE) -> UnauthorizedCloud:
         """Return the Cloud that refuses every call."""

@@ -10,7 +10,7 @@ import aiohttp
 from msgspec.structs import replace
 
 from hearth.cloud.answers import bounded_session
-from hearth.cloud.bound import Bound
+from hearth.cloud.bound import Bound, Queue
 from hearth.cloud.catalogues import Catalogues
 from hearth.cloud.config import HERE, CloudConfig, Place
 from hearth.cloud.credential import Credential, ForeignCredential
@@ -47,8 +47,9 @@ class CloudPool:
         self._threads = ThreadPoolExecutor(self.config.auth_threads, "keystone")
         self._foreign_threads = ThreadPoolExecutor(self.config.auth_threads, "foreign-keystone")
         self._clouds = Recent[tuple[Credential, Place], HttpCloud]()
-        self._all = Bound(self.config.in_flight)
-        self._all_foreign = Bound(self.config.in_flight)
+        self.queue = Queue()
+        self._all = Bound(self.config.in_flight, self.queue)
+        self._all_foreign = Bound(self.config.in_flight, self.queue)
         self._per_project: dict[object, Bound] = {}
         self._http: aiohttp.ClientSession | None = None
         self._foreign_http: aiohttp.ClientSession | None = None
@@ -108,7 +109,7 @@ class CloudPool:
         session = KeystoneSession(
             credential, self._foreign_threads, region=place.region, tls=tls, guard=self._guard
         )
-        bounds = (self._all_foreign, Bound(config.in_flight_per_project))
+        bounds = (self._all_foreign, Bound(config.in_flight_per_project, self.queue))
         context = _context(tls)
         if context is True and config.tls != tls:
             context = create_default_context()
@@ -151,7 +152,7 @@ class CloudPool:
         """
         project = getattr(credential, "project_id", None) or credential
         if project not in self._per_project:
-            self._per_project[project] = Bound(self.config.in_flight_per_project)
+            self._per_project[project] = Bound(self.config.in_flight_per_project, self.queue)
         return self._per_project[project]
 
     def _session(self) -> aiohttp.ClientSession:

@@ -3,10 +3,71 @@
 from collections.abc import Mapping
 from typing import Any
 
+from hearth.cloud.contract import Cloud
 from hearth.cloud.fault import CloudFault
-from hearth.resources.base import ResourceContext, ResourceType
+from hearth.model.state import Action
+from hearth.resources.base import NOTHING_MADE, Failed, ResourceContext, ResourceType
 from hearth.resources.lookup import KINDS, Names
 from hearth.schema import Custom, Prop
+
+
+class Unfit(CloudFault):
+    """The service has answered, and the type's check does not accept the state of the object."""
+
+
+def makes_object(rtype: ResourceType) -> bool:
+    """Return whether a resource of this type stands for an object in the cloud."""
+    return not (rtype.immediate or rtype.known_by == NOTHING_MADE)
+
+
+def can_be_read(rtype: ResourceType) -> bool:
+    """Return whether `real_state` reads anything: the properties, or whether the object exists."""
+    return rtype.reads_back() or rtype.handles(Action.CHECK)
+
+
+async def real_state(
+    rtype: ResourceType, ctx: ResourceContext, names: Names | None = None
+) -> Mapping[str, Any] | None:
+    """Return the result of `read_back`, or None if the object is gone.
+
+    The result is empty if only the existence of the object can be examined. Raises CloudFault, also
+    if the cloud does not have the service: nothing is known of its objects then.
+    """
+    try:
+        found = await read_back(rtype, ctx, names)
+        if found is None or rtype.reads_back() or await exists(rtype, ctx):
+            return found
+        return None
+    except CloudFault as fault:
+        if fault.not_found and await _has_service(ctx.cloud, rtype):
+            return None
+        raise
+
+
+async def exists(rtype: ResourceType, ctx: ResourceContext) -> bool:
+    """Return whether the object exists, as the type's check sees it. Raises CloudFault."""
+    for step in rtype.check_steps(ctx):
+        if step.poll is not None:
+            try:
+                progress = await step.poll(ctx)
+            except CloudFault as fault:
+                if fault.not_found:
+                    return False
+                raise
+            if isinstance(progress, Failed):
+                raise Unfit(str(rtype.service), 0, progress.error, progress.reason)
+    return True
+
+
+async def _has_service(cloud: Cloud, rtype: ResourceType) -> bool:
+    """Return whether the catalogue has the service of a type."""
+    if rtype.service is None:
+        return True
+    try:
+        await cloud.endpoint(rtype.service)
+    except CloudFault:
+        return False
+    return True
 
 
 async def read_back(

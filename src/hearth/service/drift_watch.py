@@ -18,7 +18,8 @@ from hearth.cloud.contract import Cloud
 from hearth.cloud.fault import CloudFault
 from hearth.model.problem import Rejected
 from hearth.model.state import Action, Status
-from hearth.service.drift import Drift, State, compare, failing, together
+from hearth.service.drift import Drift, State, compare, together
+from hearth.service.real_objects import failing
 from hearth.service.services import Services
 from hearth.store import drift_checks, events
 from hearth.store.drift_checks import LEASE_S, Check, Result

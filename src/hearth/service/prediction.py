@@ -19,7 +19,7 @@ from hearth.cloud.fetch import fetch_template
 from hearth.engine.core.decide import to_write
 from hearth.engine.core.naming import name_by_reference, physical_name
 from hearth.engine.core.plan import Plan, Target, plan
-from hearth.engine.core.predict import Inner, PreviewContext
+from hearth.engine.core.predict import Inner, PreviewContext, RealState
 from hearth.engine.core.record import Record
 from hearth.engine.endpoints import stack_facts
 from hearth.engine.programs.programs import read_of
@@ -30,6 +30,7 @@ from hearth.resources.base import ResourceContext
 from hearth.resources.capabilities import NestedType
 from hearth.resources.lookup import Names
 from hearth.resources.translate import translated
+from hearth.service.real_objects import real_states
 from hearth.service.services import Services
 from hearth.service.stand_ins import StandIns
 from hearth.store import claim, reads
@@ -74,7 +75,20 @@ async def predict_stack(services: Services, cloud: Cloud, aim: Aim) -> StackPred
     """Return the plan of the create or update that leads to the aim. Raises Rejected,
     CloudFault.
     """
-    asked = _Asked(services, cloud, aim)
+    real = None
+    if aim.observe:
+        real = await real_states(services, cloud, aim.row, depth=NESTED_MAX)
+    return await _predict(services, cloud, aim, real)
+
+
+async def _predict(
+    services: Services, cloud: Cloud, aim: Aim, real: Mapping[str, RealState] | None
+) -> StackPrediction:
+    """Return the plan that leads to the aim; `real` are the real states if the engine reads them.
+
+    Raises Rejected, CloudFault.
+    """
+    asked = _Asked(services, cloud, aim, real)
     while True:
         found = await services.compute.evaluated(asked.plan, aim.row.project_id)
         if not await asked.answer():
@@ -97,11 +111,13 @@ class _Asked(Struct):
     """The values that one plan needs and that require I/O, by resource name.
 
     `names` and `nests` are those still missing; `resolved` and `nested` are those already fetched.
+    `real` are the real states of objects if the engine reads them, otherwise None.
     """
 
     services: Services
     cloud: Cloud
     aim: Aim
+    real: Mapping[str, RealState] | None
     rounds: int = 0
     resolved: dict[str, tuple[Mapping[str, Any], Mapping[str, Any]]] = field(default_factory=dict)
     nested: dict[str, tuple[_Nest, Inner | None]] = field(default_factory=dict)
@@ -138,7 +154,7 @@ class _Asked(Struct):
             inner=self._inner,
             restricted=aim.program.module.environment.restricted_actions,
             facade=facade,
-            observe=aim.observe,
+            real=self.real,
             masked=aim.masked,
         )
 
@@ -214,8 +230,8 @@ class _Asked(Struct):
             inside, revision, program, known.records,
             masked=self.aim.masked or bool(secret), observe=self.aim.observe,
         )  # fmt: skip
-        prediction = self.below[definition.name] = await predict_stack(
-            self.services, self.cloud, aim
+        prediction = self.below[definition.name] = await _predict(
+            self.services, self.cloud, aim, self.real
         )
         inner = prediction.plan
         attributes: dict[str, Any] = {}

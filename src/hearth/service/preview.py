@@ -105,9 +105,8 @@ async def plan_update(
     """Return the plan of an update request.
 
     If `recorded` is true, the plan uses the recorded state, even if the update would read the real
-    state first. If it is false, most actions of such an update are uncertain. Raises CloudFault,
-    and Rejected if the request is invalid or the stack's state does not allow an update. Quotas are
-    not checked.
+    state first. Raises CloudFault, and Rejected if the request is invalid or the stack's state does
+    not allow an update. Quotas are not checked.
     """
     if problem := refusal(Request.UPDATE, row.name, row.action, row.status):
         raise Rejected([problem])

@@ -31,6 +31,7 @@ from hearth.template.parameters import MASK
 log = logging.getLogger(__name__)
 
 LIVE_S = 5.0
+QUEUED_S = 2.0  # calls that wait for a slot for a shorter time are not shown
 
 
 class Shown(Struct, frozen=True):
@@ -82,7 +83,9 @@ async def resources(
         program = await _program(services, one) if records else None
         now = services.clock.now()
         waited_at = await _waited_at(services, one, chosen, program)
-        waits = waiting(one, list(chosen.values()), program, flights, by_id, waited_at, now)
+        calls = services.clouds.pool.queue.of_stack(one.id, QUEUED_S)
+        queued = {name: call.bound.in_flight for name, call in calls.items()}
+        waits = waiting(one, list(chosen.values()), program, flights, by_id, waited_at, queued, now)
         result += [
             Shown(
                 one,

@@ -1,8 +1,9 @@
-"""Why a resource of a stack in progress is not complete yet, computed from stored rows only.
+"""Why a resource of a stack in progress is not complete yet, computed from stored rows.
 
-A resource at a hook waits for a user. A resource with the row of an attempt has a call in progress.
-Any other resource waits for resources that are not complete: those that it requires or, if it is
-being deleted or suspended, those that still use it.
+A resource at a hook waits for a user. A resource with the row of an attempt has a call in progress;
+only the process that sends the call knows whether it waits for a slot. Any other resource waits for
+resources that are not complete: those that it requires or, if it is being deleted or suspended,
+those that still use it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,12 +18,15 @@ from hearth.store.reads import FlightRow
 from hearth.store.rows import StackRow
 from hearth.template import Program
 
+QUEUED = "queued"  # the phase of a call that is not sent yet
+
 
 class Waiting(Struct, frozen=True):
     """The reason why a resource waits: `hook`, its own attempt in progress, or `others`.
 
     An attempt `flight` began `elapsed_s` seconds ago; `nested` is the nested stack for which it
-    waits, if any. `others` are the records of other resources.
+    waits, if any. `calls_ahead` is the number of calls in flight if its call waits until one of
+    them ends. `others` are the records of other resources.
     """
 
     hook: Hook | None = None
@@ -30,6 +34,7 @@ class Waiting(Struct, frozen=True):
     elapsed_s: float = 0.0
     others: tuple[Record, ...] = ()
     nested: StackRow | None = None
+    calls_ahead: int | None = None
 
     def as_json(self) -> dict[str, Any]:
         """Return the reason in the API's format. Heat's API has no such field."""
@@ -42,13 +47,15 @@ class Waiting(Struct, frozen=True):
                     for one in self.others
                 ]
             }
-        call = {
+        call: dict[str, Any] = {
             "action": self.flight.action,
             "step": self.flight.step,
-            "phase": self.flight.phase,
+            "phase": self.flight.phase if self.calls_ahead is None else QUEUED,
             "seconds": round(self.elapsed_s, 1),
             "attempt": self.flight.attempt + 1,
         }
+        if self.calls_ahead is not None:
+            call["calls_in_flight"] = self.calls_ahead
         if self.nested is not None:
             call["nested"] = {"stack_name": self.nested.name, "stack_status": self.nested.state}
         return {"on": call}
@@ -61,13 +68,15 @@ def waiting(
     flights: Mapping[str, FlightRow],
     nested: Mapping[str, StackRow],
     hooks: Mapping[str, Hook],
+    queued: Mapping[str, int],
     now: float,
 ) -> dict[str, Waiting]:
     """Return why records are not complete, by record id; records that do not wait are left out.
 
     `records` are those in charge of their names. `program` is None if the template does not
     compile. `flights` are the rows of attempts by record id, `nested` are stacks by id, and `hooks`
-    are the hooks at which records wait, by record id.
+    are the hooks at which records wait, by record id. `queued` has the number of calls in flight
+    for each resource whose call waits for a slot, by name.
     """
     if row.status is not Status.IN_PROGRESS:
         return {}
@@ -87,7 +96,10 @@ def waiting(
         if flight is not None:
             elapsed_s = max(0.0, now - flight.started_at)
             below = nested.get(one.physical_id or "")
-            found[one.id] = Waiting(flight=flight, elapsed_s=elapsed_s, nested=below)
+            ahead = queued.get(one.name) if flight.phase == "intent" else None
+            found[one.id] = Waiting(
+                flight=flight, elapsed_s=elapsed_s, nested=below, calls_ahead=ahead
+            )
             continue
         if _goes(row) or row.action is Action.SUSPEND or not _wanted(one, program):
             others = users.get(one.id, [])

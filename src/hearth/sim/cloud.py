@@ -195,6 +195,10 @@ class TwinCloud:
                 return Response(answer.status, {}, None)
         return answer
 
+    async def endpoint(self, service: str) -> str:
+        """Return the URL of the only service, which is always in the catalogue."""
+        return f"http://{service}"
+
     async def listing(
         self,
         service: str,

@@ -213,6 +213,9 @@ class SeveredCloud:
         await handle.thaw()
         return answer
 
+    async def endpoint(self, service: str) -> str:
+        return await self._twin.endpoint(service)
+
     async def listing(self, *where: Any, **more: Any) -> Any:
         handle = self._handle
         mishap = handle.world.befalls(handle, "read", "GET")

@@ -258,7 +258,9 @@ def test_drift_is_told_and_repaired_or_accepted(shell: Shell, where: tuple[str, 
     with shell.dev.sdk() as cloud:
         cloud.network.update_network(ident, name="red")
     assert 'name: "blue" -> "red"' in shell.run("drift", "web", *where, status=CHANGES)
-    assert "may replace" in shell.run("plan", "web.yaml", "--converge", *where, status=CHANGES)
+    planned = shell.run("plan", "web.yaml", "--converge", *where, status=CHANGES)
+    assert 'name: "red" -> "blue"  (changed in the cloud)' in planned
+    assert "Plan: 1 to update, 1 unchanged." in planned
     shell.run("apply", "web.yaml", "--converge", "-y", *where)
     assert shell.networks() == ["blue"]
     with shell.dev.sdk() as cloud:
@@ -284,7 +286,8 @@ def test_refresh_notices_what_is_gone(shell: Shell):
             cloud.network.delete_subnet(subnet)
         cloud.network.delete_network(ident)
     assert "2 missing" in shell.run("drift", status=CHANGES)
-    assert "may replace" in shell.run("plan", "web.yaml", "--converge", status=CHANGES)
+    planned = shell.run("plan", "web.yaml", "--converge", status=CHANGES)
+    assert "Plan: 2 to replace." in planned
     assert "CHECK_FAILED" in shell.run("refresh", status=1)
     assert "1 to replace, 1 that may be replaced" in shell.run("plan", "web.yaml", status=CHANGES)
     shell.run("apply", "web.yaml", "-y")

@@ -18,6 +18,11 @@ CALL = {"action": "CREATE", "step": "create", "phase": "intent", "seconds": 4.25
         ({"on": CALL}, "", "its create call has no answer yet, 4.2 s"),
         ({"on": {**CALL, "phase": "accepted"}}, "", "the cloud works on its create, 4.2 s"),
         (
+            {"on": {**CALL, "phase": "queued", "calls_in_flight": 64}},
+            "",
+            "its create call waits for a free slot: 64 calls are in flight, 4.2 s",
+        ),
+        (
             {"on": {**CALL, "attempt": 3}},
             "Attempt 3 of 6 at 10:00",
             "its create call has no answer yet, 4.2 s, attempt 3: Attempt 3 of 6 at 10:00",

@@ -1,10 +1,13 @@
 """What is predicted for a record whose values are partly unknown."""
 
+from msgspec.structs import replace
+
 from hearth.engine.core.predict import (
     Expected,
     PlannedAction,
     Prediction,
     PreviewContext,
+    RealState,
     Traits,
     limited,
     predict,
@@ -69,16 +72,58 @@ def test_the_types_own_reason_counts_only_when_something_changed():
     assert told(own, u=UNTIL_A).planned is PlannedAction.MAY_REPLACE
 
 
-def test_what_is_restricted_fails_and_what_is_observed_is_not_certain():
-    def preview(**more: object) -> PreviewContext:
-        return PreviewContext(
-            lambda d: TRAITS, lambda d: (), lambda d, v: v, lambda d, r, e: None, **more
-        )
-
-    forbidden = preview(restricted=lambda name: ["update"])
+def test_what_is_restricted_fails():
+    forbidden = PreviewContext(
+        lambda d: TRAITS, lambda d: (), lambda d, v: v, lambda d, r, e: None,
+        restricted=lambda name: ["update"],
+    )  # fmt: skip
     assert limited(told(u="2"), "x", forbidden).planned is PlannedAction.FAIL
     assert limited(told(r="2"), "x", forbidden).planned is PlannedAction.REPLACE
-    assert limited(told(), "x", preview(observe=True)).planned is PlannedAction.MAY_REPLACE
+
+
+def found(real: RealState, old: Record | None = None, **changed: object) -> Prediction:
+    old = old or record()
+    return predict(old, Expected({}, {**old.held.properties, **changed}), TRAITS, real=real)
+
+
+def test_the_real_state_decides_where_the_engine_reads_it():
+    assert found(RealState({"u": "1", "r": "1"})).planned is PlannedAction.KEEP
+    drifted = found(RealState({"u": "9"}))
+    assert drifted.planned is PlannedAction.UPDATE
+    assert [r.as_json() for r in drifted.reasons] == [
+        {"property": "u", "reason": "changed in the cloud", "before": "9", "after": "1"}
+    ]
+    assert found(RealState({"u": "9"}), u="9").planned is PlannedAction.KEEP
+    gone = found(RealState(None), u="2")
+    assert gone.planned is PlannedAction.REPLACE
+    assert [r.text for r in gone.reasons] == ["its object no longer exists"]
+
+
+def test_what_cannot_be_changed_in_place_is_left_as_it_is_in_the_cloud():
+    left = found(RealState({"u": "1", "r": "9", "m": "9"}))
+    assert left.planned is PlannedAction.KEEP
+    assert [(r.of, r.values) for r in left.reasons] == [("m", None), ("r", None)]
+    assert found(RealState({"r": "9"}), r="2").planned is PlannedAction.REPLACE
+
+
+def test_what_only_grows_is_left_when_it_has_grown():
+    sized = Traits("T", {"size": Prop(STRING, update_allowed=True)}, TRAITS.must_replace)
+    sized = replace(sized, only_grow=("size",))
+    old = record(held=Held(kind="T", properties={"size": 2}))
+    for real, planned in ((3, PlannedAction.KEEP), (1, PlannedAction.UPDATE)):
+        expected = Expected({}, {"size": 2})
+        told_now = predict(old, expected, sized, real=RealState({"size": real}))
+        assert told_now.planned is planned
+
+
+def test_only_what_could_not_be_read_is_uncertain():
+    unread = RealState(unread="no answer")
+    for certain in ({}, {"u": "2"}, {"u": UNTIL_A}, {"m": "2"}):
+        told_why = found(unread, **certain)
+        assert told_why.planned is PlannedAction.MAY_REPLACE
+        assert told_why.reasons[0].text == "its real state decides, and is not known: no answer"
+    assert found(unread, r="2").planned is PlannedAction.REPLACE
+    assert found(RealState(), u="2").planned is PlannedAction.UPDATE
 
 
 def test_a_suspended_one_is_woken_first_but_an_unhealthy_one_is_replaced():

@@ -251,14 +251,29 @@ def diff(before: int, after: int | None, **given: Any) -> None:
     "--accept", type=click.Path(path_type=Path, dir_okay=False, exists=True), metavar="TEMPLATE",
     help="Write the real values of drifted properties into this template.",
 )  # fmt: skip
-def drift(name_given: str | None, accept: Path | None, *, every: bool, **given: Any) -> None:
+@click.option(
+    "--cached", is_flag=True,
+    help="Show the last background check of the service instead of reading the cloud.",
+)  # fmt: skip
+def drift(
+    name_given: str | None, accept: Path | None, *, every: bool, cached: bool, **given: Any
+) -> None:
     """Compare the resources of the stack NAME with the cloud.
 
     Exit status: 0 without drift, 2 with drift, 1 after an error. apply --converge repairs drift.
     """
     from hearth.cli.apply import drifting
 
-    _run(given, lambda where: drifting.drift(where, name_given, accept, every=every))
+    if cached and (every or accept is not None):
+        option = "--all" if every else "--accept"
+        raise click.UsageError(f"--cached and {option} exclude each other")
+
+    async def main(where: Where) -> int:
+        if cached:
+            return await drifting.last_drift(where, name_given)
+        return await drifting.drift(where, name_given, accept, every=every)
+
+    _run(given, main)
 
 
 @click.command()

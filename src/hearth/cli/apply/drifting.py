@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from hearth.cli.apply.accept import accepted
+from hearth.cli.apply.api import Refused
 from hearth.cli.apply.options import Where
 from hearth.cli.apply.plan_text import value
 from hearth.cli.apply.runs import CHANGES
@@ -25,14 +26,45 @@ async def drift(where: Where, name: str | None, template: Path | None, *, every:
         stack = await Stack(api, found).demand()
         query = {"nested_depth": DEPTH}
         found_drift = (await api.call("GET", f"{stack.path}/drift", query=query))["drift"]
+    status = _print(where, found_drift, lines(found_drift, every=every))
+    if template is not None:
+        _accept(template, found_drift)
+    return status
+
+
+async def last_drift(where: Where, name: str | None) -> int:
+    """Print the result of the last background check, and when it was made; return like `drift`.
+
+    Raises Refused if there is none.
+    """
+    advice = "hearth drift without --cached reads the cloud now"
+    if not where.service:
+        raise Refused(["--cached: only a service checks stacks in the background", advice])
+    async with where.opened(name) as (api, found):
+        stack = await Stack(api, found).demand()
+        query = {"cached": "true"}
+        found_drift = (await api.call("GET", f"{stack.path}/drift", query=query))["drift"]
+    if found_drift["checked_at"] is None:
+        raise Refused([f"{stack.name}: {found_drift['reason']}", advice])
+    return _print(where, found_drift, last_lines(found_drift))
+
+
+def _print(where: Where, found_drift: Body, text: Iterator[str]) -> int:
+    """Print a drift as JSON or as `text`; return 2 if anything has drifted, else 0."""
     if where.as_json:
         click.echo(json.dumps({"type": "drift", **found_drift}))
     else:
-        for line in lines(found_drift, every=every):
+        for line in text:
             click.echo(line)
-    if template is not None:
-        _accept(template, found_drift)
     return CHANGES if found_drift["state"] == "drifted" else 0
+
+
+def last_lines(found_drift: Body) -> Iterator[str]:
+    """Yield the lines of the result of a background check, which has no resources in sync."""
+    yield f"checked at {found_drift['checked_at']}"
+    if found_drift["reason"] is not None:
+        yield f"{found_drift['state']}: {found_drift['reason']}"
+    yield from lines(found_drift, every=False)
 
 
 def lines(found_drift: Body, *, every: bool) -> Iterator[str]:

@@ -5,6 +5,7 @@ from typing import Any
 
 PHASES = {
     "intent": "its {action} call has no answer yet",
+    "queued": "its {action} call waits for a free slot: {calls} calls are in flight",
     "accepted": "the cloud works on its {action}",
 }
 SIGNALLED = {
@@ -31,7 +32,9 @@ def waits_for(waiting: Mapping[str, Any] | None, reason: str = "", rtype: str = 
         return f"waits for {', '.join(names[:NAMED_MAX])}{more}" if names else ""
     if (nested := call.get("nested")) is not None:
         return f"works on the stack {nested['stack_name']}"
-    said = PHASES.get(call["phase"], "{action}").format(action=call["action"].lower())
+    said = PHASES.get(call["phase"], "{action}").format(
+        action=call["action"].lower(), calls=call.get("calls_in_flight")
+    )
     if call["phase"] == "accepted":
         said = next((words for end, words in SIGNALLED.items() if rtype.endswith(end)), said)
     said += f", {duration(call['seconds'])}"

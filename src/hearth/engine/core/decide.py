@@ -5,7 +5,7 @@ object. After a failed update it also compares the values that the update tried 
 spec/engine.md, section 6.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from enum import StrEnum
 from typing import Any
 
@@ -148,6 +148,27 @@ def to_write(held: Held, desired: Values) -> frozenset[str]:
     """
     changed = differing(held.properties, desired)
     return changed if held.attempted is None else changed | differing(held.attempted, desired)
+
+
+def updatable(
+    schema: Mapping[str, Prop], real: Values, recorded: Values, only_grow: Collection[str]
+) -> Values:
+    """Return the real values of the properties that an update can change back to the recorded ones.
+
+    `only_grow` names those that no update can lower. The other real values are ignored: an object
+    is not replaced because somebody has changed it.
+    """
+    return {
+        name: value
+        for name, value in real.items()
+        if name in schema
+        and schema[name].update_allowed
+        and not (name in only_grow and _larger(value, recorded.get(name)))
+    }
+
+
+def _larger(real: Any, recorded: Any) -> bool:
+    return recorded is not None and real is not None and float(real) > float(recorded)
 
 
 def differing(before: Values, after: Values) -> frozenset[str]:

@@ -292,7 +292,7 @@ class _Predictor(Struct, frozen=True):
         names: Iterable[str],
         in_charge: Mapping[str, str],
     ) -> bool:
-        return self.preview.observe or must_look(
+        return self.preview.real is not None or must_look(
             record,
             definition,
             self.preview.traits(definition),
@@ -359,7 +359,8 @@ def _open(record: Record, definition: ResourceDefinition, predictor: _Predictor 
         awaited = {k: v for k, v in evaluated.properties.items() if unknown_in(v) is not None}
         own = {**record.held.properties, **awaited}
         traits, expected = former, replace(expected, properties=own)
-    prediction = predict(record, expected, traits, masked=preview.masked)
+    real = preview.real_of(record)
+    prediction = predict(record, expected, traits, real=real, masked=preview.masked)
     prediction = limited(prediction, record.name, preview)
     before = record if prediction.planned is PlannedAction.UPDATE else None
     inner = predictor.inner(definition, before, evaluated)

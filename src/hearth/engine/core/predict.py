@@ -10,7 +10,14 @@ from typing import Any, Protocol
 
 from msgspec import Struct, field
 
-from hearth.engine.core.decide import EXTERNAL, MustReplace, Values, to_write
+from hearth.engine.core.decide import (
+    EXTERNAL,
+    MustReplace,
+    Values,
+    differing,
+    to_write,
+    updatable,
+)
 from hearth.engine.core.record import Record
 from hearth.engine.core.walk import asleep, unhealthy
 from hearth.model.state import Action
@@ -83,7 +90,8 @@ class Traits(Struct, frozen=True):
     type requires a replacement for a change, or None. `nested`: the resource has a nested stack.
     `always`: every update replaces the resource. `replace_failed`: whether an update replaces a
     failed resource; None if that depends on its state in the cloud. `rules` are the rules that
-    translate the properties, such as names to ids. `succeeds(name)` returns whether this type can
+    translate the properties, such as names to ids. `only_grow` names the properties that no update
+    can lower. `succeeds(name)` returns whether this type can
     take over an object that was created as the type `name`. `as_made(record, written)` returns the
     traits of the form of the type that made the record, if that is another form and the properties
     `written` are unchanged.
@@ -96,6 +104,7 @@ class Traits(Struct, frozen=True):
     always: bool = False
     replace_failed: bool | None = True
     rules: Sequence[Rule] = ()
+    only_grow: Collection[str] = ()
     succeeds: Callable[[str], bool] = lambda kind: False
     as_made: "Callable[[Record, Values], Traits | None]" = lambda record, written: None
 
@@ -110,6 +119,20 @@ class Expected(Struct, frozen=True):
     parts: Mapping[str, Any]
     properties: Mapping[str, Any]
     secret: frozenset[str] = frozenset()
+
+
+class RealState(Struct, frozen=True):
+    """The real state of an object, which an update with `converge` reads before it decides.
+
+    `properties` are those that were read; None if the object no longer exists. If `unread` is not
+    empty, it says why the object could not be read, so that nothing is known of it.
+    """
+
+    properties: Values | None = field(default_factory=dict)
+    unread: str = ""
+
+
+NOT_READ = RealState(unread="the object was not read")
 
 
 class Prediction(Struct, frozen=True):
@@ -150,8 +173,8 @@ class PreviewContext(Struct, frozen=True):
     that other values use. `resolve` returns the properties with names replaced by ids. `inner`
     returns the plan of the nested stack of a definition; None if it has no nested stack, or if the
     plan is not known. `restricted` returns the actions that the environment forbids for a resource
-    name. If `observe` is true, the engine will examine the real state first. If `masked` is true,
-    no property values are shown.
+    name. `real` has the real states by record id if the engine will read them first, otherwise it
+    is None. If `masked` is true, no property values are shown.
     """
 
     traits: Callable[[ResourceDefinition], Traits]
@@ -160,8 +183,12 @@ class PreviewContext(Struct, frozen=True):
     inner: Callable[[ResourceDefinition, Record | None, Evaluated], Inner | None]
     restricted: Callable[[str], Collection[str]] = lambda name: ()
     facade: Facade | None = None
-    observe: bool = False
+    real: Mapping[str, RealState] | None = None
     masked: bool = False
+
+    def real_of(self, record: Record) -> RealState | None:
+        """Return the real state of a record; None if the engine will not read it."""
+        return None if self.real is None else self.real.get(record.id, NOT_READ)
 
 
 class PredictedWorld(Struct):
@@ -235,11 +262,17 @@ class PredictedWorld(Struct):
 
 
 def predict(
-    record: Record, expected: Expected, traits: Traits, *, masked: bool = False
+    record: Record,
+    expected: Expected,
+    traits: Traits,
+    *,
+    real: RealState | None = None,
+    masked: bool = False,
 ) -> Prediction:
     """Return the action that an update is expected to carry out on a record, with the reasons.
 
-    If `masked` is true, the reasons contain no property values.
+    `real` is the real state of the object if the engine will read it. If `masked` is true, the
+    reasons contain no property values.
     """
     if record.new:
         return Prediction(PlannedAction.CREATE)
@@ -248,8 +281,38 @@ def predict(
     if asleep(record) and not unhealthy(record):
         words = "it is suspended and will be resumed first"
         return _because(PlannedAction.MAY_REPLACE, words)
-    if (at_once := _by_state(record, expected, traits)) is not None:
+    if (at_once := _by_state(record, expected, traits, real)) is not None:
         return at_once
+    if real is None:
+        return _by_values(record, expected, traits, masked=masked)
+    if real.unread:
+        return _uncertain(_by_values(record, expected, traits, masked=masked), real.unread)
+    assert real.properties is not None
+    recorded = record.held.properties
+    usable = updatable(traits.schema, real.properties, recorded, traits.only_grow)
+    found = record.having(held=record.held.having(properties={**recorded, **usable}))
+    drifted = differing(found.held.properties, recorded)
+    by_values = _by_values(found, expected, traits, drifted=drifted, masked=masked)
+    left = [
+        Reason("differs in the cloud and stays so, because no update can change it back", name)
+        for name in sorted(real.properties.keys() - usable.keys())
+        if real.properties[name] != recorded.get(name) == expected.properties.get(name)
+    ]
+    return Prediction(by_values.planned, (*by_values.reasons, *left))
+
+
+def _by_values(
+    record: Record,
+    expected: Expected,
+    traits: Traits,
+    *,
+    drifted: frozenset[str] = frozenset(),
+    masked: bool,
+) -> Prediction:
+    """Return the prediction that follows from the record's values and the desired values.
+
+    `drifted` are the properties whose values in the record are not the recorded but the real ones.
+    """
     held = record.held
     awaited = {
         name: unknown.until
@@ -259,7 +322,7 @@ def predict(
     known = {name: v for name, v in expected.properties.items() if name not in awaited}
     changed = to_write(held, known) - awaited.keys()
     parts = _parts(held.parts, expected.parts)
-    reasons = _reasons(record, expected, traits, changed, awaited, masked=masked)
+    reasons = _reasons(record, expected, traits, changed, awaited, drifted=drifted, masked=masked)
     moved = traits.nested or bool(changed) or any(not part.awaits for part in parts)
     if not moved and not awaited and not parts:
         return Prediction(PlannedAction.KEEP)
@@ -270,29 +333,38 @@ def predict(
 
 
 def limited(prediction: Prediction, name: str, preview: PreviewContext) -> Prediction:
-    """Adapt a prediction to the restrictions of the environment and to the option `observe`.
-
-    A restricted action becomes FAIL. With `observe`, an action that depends on the recorded state
-    becomes MAY_REPLACE.
+    """Adapt a prediction to the restrictions of the environment: a restricted action becomes
+    FAIL.
     """
-    if prediction.planned.value in preview.restricted(name):
-        why = f"{prediction.planned} is restricted for resource."
-        return Prediction(PlannedAction.FAIL, (Reason(why), *prediction.reasons))
-    frozen = prediction.planned is PlannedAction.FAIL and any(one.of for one in prediction.reasons)
-    if preview.observe and (
-        frozen or prediction.planned in (PlannedAction.KEEP, PlannedAction.UPDATE)
-    ):
-        why = "the real state will be checked first"
-        return Prediction(PlannedAction.MAY_REPLACE, (Reason(why), *prediction.reasons))
-    return prediction
+    if prediction.planned.value not in preview.restricted(name):
+        return prediction
+    why = f"{prediction.planned} is restricted for resource."
+    return Prediction(PlannedAction.FAIL, (Reason(why), *prediction.reasons))
 
 
-def _by_state(record: Record, expected: Expected, traits: Traits) -> Prediction | None:
-    """Return the prediction if it follows from the record's type and state alone, otherwise None.
+def _uncertain(prediction: Prediction, unread: str) -> Prediction:
+    """Return the prediction for an object that could not be read, from that by its recorded
+    values: as it may be gone, any action may become a replacement.
+    """
+    if prediction.planned in (PlannedAction.REPLACE, PlannedAction.MAY_REPLACE):
+        return prediction
+    why = f"its real state decides, and is not known: {unread}"
+    return Prediction(PlannedAction.MAY_REPLACE, (Reason(why), *prediction.reasons))
+
+
+def _by_state(
+    record: Record, expected: Expected, traits: Traits, real: RealState | None
+) -> Prediction | None:
+    """Return the prediction if it follows from the record's type and state, and from the existence
+    of its object, alone; otherwise None.
 
     Source: spec/engine.md, 6.
     """
     held = record.held
+    gone = real is not None and real.properties is None
+    if gone and EXTERNAL not in held.parts and EXTERNAL not in expected.parts:
+        what = "nested stack no longer exists" if traits.nested else "object no longer exists"
+        return _because(PlannedAction.REPLACE, f"its {what}")
     if held.kind != traits.name and not traits.succeeds(held.kind):
         return _because(
             PlannedAction.REPLACE, f"the type changed from {held.kind} to {traits.name}"
@@ -377,6 +449,7 @@ def _reasons(
     changed: frozenset[str],
     awaited: Mapping[str, frozenset[str]],
     *,
+    drifted: frozenset[str],
     masked: bool,
 ) -> tuple[Reason, ...]:
     secret = reached(expected.secret | frozenset(record.held.secret), traits.rules)
@@ -398,6 +471,8 @@ def _reasons(
             reasons.append(Reason(text, name, values, awaited[name]))
         else:
             changed_by = "may have been changed by an update that failed" if same else "changed"
+            if name in drifted:
+                changed_by = "changed in the cloud"
             reasons.append(Reason(f"{changed_by}{how}", name, values))
     return tuple(reasons)
 

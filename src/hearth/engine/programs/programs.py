@@ -292,6 +292,7 @@ class Programs:
             always=rtype.replaced_at_every_update and updating,
             replace_failed=(False if isinstance(rtype, NestedType) else None) if asks else True,
             rules=rtype.translation,
+            only_grow=rtype.only_grow,
             succeeds=succeeds,
             as_made=as_made,
         )

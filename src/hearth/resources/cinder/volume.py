@@ -111,6 +111,7 @@ class Volume(CollectionResource):
     }
     translation = (Replace(("image",), value_path=("imageRef",)),)
     service = SERVICE
+    only_grow = frozenset({"size"})
     undescribed = None
     snapshot_policy_allowed = True
     collection = Collection(SERVICE, "/volumes", body="volume", detail="/volumes/detail")

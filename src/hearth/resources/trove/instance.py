@@ -159,6 +159,7 @@ class Instance(TroveResource):
         staying=FAILING,
     )
     identified_by = IntentKey.RENAME
+    only_grow = frozenset({"size"})
     relations = (Needs("datastore_version", "datastore_type"),)
 
     def check_properties(self, properties: Mapping[str, Any]) -> Iterable[str | Violation]:

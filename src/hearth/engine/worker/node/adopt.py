@@ -8,7 +8,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from hearth.cloud.fault import CloudFault, NoAnswer
-from hearth.engine.core.decide import Desired
+from hearth.engine.core.decide import Desired, updatable
 from hearth.engine.worker.failure import ResourceFailure, failure_of
 from hearth.engine.worker.known.aim import DOCUMENT
 from hearth.engine.worker.known.desired import desired_of
@@ -21,7 +21,7 @@ from hearth.model.problem import Rejected
 from hearth.model.state import Action, Status
 from hearth.resources.base import ResourceContext, ResourceType
 from hearth.resources.capabilities import NestedType
-from hearth.resources.read_back import read_back
+from hearth.resources.read_back import makes_object, read_back, real_state
 from hearth.store.texts import get_revision
 
 log = logging.getLogger(__name__)
@@ -105,7 +105,8 @@ async def _shown(
     while ctx.physical_id is not None:
         looks += 1
         try:
-            return updatable(rtype, await read_back(rtype, ctx))
+            found = await read_back(rtype, ctx)
+            return None if found is None else _updatable(rtype, ctx, found)
         except CloudFault as fault:
             if fault.not_found:
                 return None
@@ -121,26 +122,22 @@ async def observed(rtype: ResourceType, ctx: ResourceContext) -> Mapping[str, An
 
     The result is empty if the read fails.
     """
+    if not makes_object(rtype):
+        return {}
     if ctx.physical_id is None:
-        return {} if rtype.immediate else None
+        return None
     try:
-        return updatable(rtype, await read_back(rtype, ctx))
+        found = await real_state(rtype, ctx)
     except CloudFault as fault:
-        if fault.not_found:
-            return None
         log.info("resource %s: its state in the cloud cannot be read: %s", ctx.name, fault)
         return {}
+    return None if found is None else _updatable(rtype, ctx, found)
 
 
-def updatable(rtype: ResourceType, found: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
-    """Return the properties in `found` that an update can change.
-
-    The others are ignored: an object is not replaced because somebody has changed it.
-    """
-    if found is None:
-        return None
-    props = rtype.properties
-    return {n: v for n, v in found.items() if n in props and props[n].update_allowed}
+def _updatable(
+    rtype: ResourceType, ctx: ResourceContext, found: Mapping[str, Any]
+) -> Mapping[str, Any]:
+    return updatable(rtype.properties, found, ctx.properties, rtype.only_grow)
 
 
 async def outsider(

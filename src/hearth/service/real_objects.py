@@ -1,0 +1,231 @@
+"""Read the real objects of a stack's resources, for drift and for the plan of a converge update.
+
+The objects are read within a time limit, and nothing is stored or changed.
+"""
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Any
+
+from msgspec import Struct, field
+
+from hearth.cloud.contract import Cloud
+from hearth.cloud.fault import CloudFault
+from hearth.engine.core.decide import EXTERNAL
+from hearth.engine.core.predict import RealState
+from hearth.engine.core.record import Record
+from hearth.model.state import Status
+from hearth.resources.base import ResourceType
+from hearth.resources.capabilities import NestedType
+from hearth.resources.lookup import Names
+from hearth.resources.read_back import Unfit, can_be_read, exists, makes_object, real_state
+from hearth.service.context import Beside, context_with
+from hearth.service.services import Services
+from hearth.store import reads
+from hearth.store.database import Tx
+from hearth.store.rows import StackRow
+
+log = logging.getLogger(__name__)
+
+READ_S = 30.0  # for all objects together
+
+NO_TIME = "not read within {:g} seconds"
+IN_PROGRESS = "in progress"
+NOT_CREATED = "it has not been created"
+NOTHING_THERE = "it has no object in the cloud"
+NESTED = "a nested stack: its resources are compared one by one, with nested_depth"
+NO_STACK = "its nested stack no longer exists"
+OUTSIDE = "the stack refers to the object and does not manage its properties"
+GONE = "the cloud no longer has the object"
+NO_READING = "objects of this type cannot be read back"
+NO_TYPE = "its resource type is no longer available"
+
+
+class StackResource(Struct, frozen=True):
+    """A resource whose object is read. If `masked` is true, all its values are masked. `inner` is
+    true if it is a nested stack that exists.
+    """
+
+    stack: StackRow
+    record: Record
+    beside: Beside
+    parent_resource: str | None
+    masked: bool
+    inner: bool
+
+
+class Found(StrEnum):
+    """What became of reading an object."""
+
+    THERE = "there"
+    GONE = "gone"
+    NOTHING = "nothing to read"  # no update reads the object either
+    UNREAD = "unread"
+
+
+class Reading(Struct, frozen=True):
+    """What was read of the object of a resource.
+
+    `properties` are those that can be read. Unless the object is there, `reason` says why it was
+    not read. If `answered` is false, the service did not answer or failed, so a later reading may
+    succeed.
+    """
+
+    found: Found
+    reason: str = ""
+    properties: Mapping[str, Any] = field(default_factory=dict)
+    answered: bool = True
+
+    def real_state(self) -> RealState:
+        """Return the real state that an update with `converge` will find."""
+        match self.found:
+            case Found.THERE | Found.NOTHING:
+                return RealState(self.properties)
+            case Found.GONE:
+                return RealState(None)
+            case Found.UNREAD:
+                return RealState(unread=self.reason)
+
+
+async def real_states(
+    services: Services, cloud: Cloud, row: StackRow, *, depth: int
+) -> dict[str, RealState]:
+    """Return the real state of the resources of a stack, and of `depth` levels of nested stacks, by
+    record id.
+    """
+    found = await read_objects(services, cloud, row, depth=depth, limit_s=READ_S)
+    return {one.record.id: reading.real_state() for one, reading in found}
+
+
+async def read_objects(
+    services: Services,
+    cloud: Cloud,
+    row: StackRow,
+    *,
+    depth: int,
+    limit_s: float,
+    strict: bool = False,
+) -> list[tuple[StackResource, Reading]]:
+    """Read the objects of a stack's resources, and of `depth` levels of nested stacks.
+
+    Concurrent reads of a collection share one list call. If `strict` is true, the reading ends at
+    the first service that does not answer or that fails: raises CloudFault, and TimeoutError after
+    `limit_s` seconds. Otherwise the resources that were not read in time are UNREAD.
+    """
+    found = await services.store.read(lambda tx: _resources(tx, row, depth))
+    names = Names(cloud)
+    tasks = [asyncio.create_task(_read(services, cloud, names, one, strict)) for one in found]
+    try:
+        if tasks:
+            await asyncio.wait(tasks, timeout=limit_s, return_when=asyncio.FIRST_EXCEPTION)
+    finally:
+        for task in tasks:
+            task.cancel()
+    answers = await asyncio.gather(*tasks, return_exceptions=True)
+    no_time = NO_TIME.format(limit_s)
+    for answer in answers:
+        if isinstance(answer, BaseException) and not isinstance(answer, asyncio.CancelledError):
+            raise answer
+    if strict and any(isinstance(answer, BaseException) for answer in answers):
+        raise TimeoutError(no_time)
+    late = Reading(Found.UNREAD, no_time, answered=False)
+    return [
+        (one, late if isinstance(answer, BaseException) else answer)
+        for one, answer in zip(found, answers, strict=True)
+    ]
+
+
+def _resources(tx: Tx, row: StackRow, depth: int) -> list[StackResource]:
+    """Return the resources of a stack and of `depth` levels of nested stacks."""
+    below = reads.children(tx, row, depth + 1)
+    there = {one.id for one in below}
+    shown = [row, *(one for one in below if one.depth <= row.depth + depth)]
+    names: dict[str, str | None] = {}  # of the resources that are nested stacks, by stack id
+    if row.parent_record is not None:
+        names[row.id] = reads.name_of(tx, row.parent_record)
+    masked = {row.id} if _gets_secrets(tx, row) else set()
+    ids = [one.id for one in shown]
+    records, beside = reads.records_of(tx, ids), reads.all_data_of(tx, ids)
+    found = []
+    for one in shown:
+        for record in reads.in_charge(records[one.id]).values():
+            if record.until is not None:
+                continue
+            inner = record.physical_id in there
+            if inner and record.physical_id is not None:
+                names[record.physical_id] = record.name
+                if one.id in masked or record.held.secret:
+                    masked.add(record.physical_id)
+            data, metadata = beside.get(record.id, ({}, {}))
+            kept = Beside(data, metadata, one.user_project_id or row.user_project_id)
+            place = names.get(one.id) if one.parent_id else None
+            found.append(StackResource(one, record, kept, place, one.id in masked, inner))
+    return found
+
+
+def _gets_secrets(tx: Tx, row: StackRow) -> bool:
+    """Return whether a hidden value is a parameter of the stack, or of a stack above it."""
+    parent, record_id = row.parent_id, row.parent_record
+    while parent is not None and record_id is not None:
+        records = {one.id: one for one in reads.records(tx, parent)}
+        if record_id in records and records[record_id].held.secret:
+            return True
+        above = reads.stacks_of(tx, [parent])
+        parent, record_id = (above[0].parent_id, above[0].parent_record) if above else (None, None)
+    return False
+
+
+async def _read(
+    services: Services, cloud: Cloud, names: Names, one: StackResource, strict: bool
+) -> Reading:
+    """Read the object of one resource. If `strict` is true, raises CloudFault if the service does
+    not answer or fails.
+    """
+    record = one.record
+    rtype = services.programs.type_of(record)
+    if rtype is None:
+        return Reading(Found.UNREAD, NO_TYPE)
+    if (at_once := _by_state(one, rtype)) is not None:
+        return at_once
+    ctx = context_with(services, one.stack, record, rtype, cloud, one.beside)
+    try:
+        if EXTERNAL in record.held.parts:
+            there = await exists(rtype, ctx)
+            return Reading(Found.NOTHING, OUTSIDE) if there else Reading(Found.GONE, GONE)
+        found = await real_state(rtype, ctx, names)
+    except CloudFault as fault:
+        if strict and failing(fault):
+            raise
+        return Reading(Found.UNREAD, str(fault), answered=not failing(fault))
+    except (LookupError, ValueError, TypeError, AttributeError, NotImplementedError) as problem:
+        why = type(problem).__name__  # its text may contain a hidden value
+        log.warning("object of %s (%s) cannot be read: %s", record.name, record.type, why)
+        return Reading(Found.UNREAD, f"the answer of the service cannot be read ({why})")
+    return Reading(Found.GONE, GONE) if found is None else Reading(Found.THERE, properties=found)
+
+
+def _by_state(one: StackResource, rtype: ResourceType) -> Reading | None:
+    """Return the reading of a resource that needs no call; None if its object must be read."""
+    record = one.record
+    if record.status is Status.IN_PROGRESS:
+        return Reading(Found.UNREAD, IN_PROGRESS)
+    if record.new or record.held.reference is None:
+        reason = NOT_CREATED if record.reason == "" else f"{NOT_CREATED}: {record.reason}"
+        return Reading(Found.UNREAD, reason)
+    if record.leaving:
+        reason = f"its delete failed: {record.reason}" if record.failed else "it is deleted"
+        return Reading(Found.UNREAD, reason)
+    if not makes_object(rtype) or record.physical_id is None:
+        return Reading(Found.NOTHING, NOTHING_THERE)
+    if isinstance(rtype, NestedType):
+        return Reading(Found.NOTHING, NESTED) if one.inner else Reading(Found.GONE, NO_STACK)
+    if EXTERNAL not in record.held.parts and not can_be_read(rtype):
+        return Reading(Found.NOTHING, NO_READING)
+    return None
+
+
+def failing(fault: CloudFault) -> bool:
+    """Return whether the service did not answer or failed, so that its objects are unknown now."""
+    return not isinstance(fault, Unfit) and (fault.status in (0, 429) or fault.status >= 500)
