@@ -5,12 +5,16 @@ Resource types are entry points of the group `hearth.types`, template functions 
 """
 
 from functools import cache
-from importlib.metadata import EntryPoint, entry_points
+from typing import TYPE_CHECKING
 
 from hearth.cli.process import WrongSetting
+from hearth.resources.entry_points import entry_points
 from hearth.resources.registry import BadPackage, installed_types
 from hearth.template.functions import Function
 from hearth.template.versions import add_function
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 GROUP = "hearth.functions"
 
@@ -21,7 +25,7 @@ def use_installed() -> None:
 
     Raises WrongSetting for an invalid package, so that the process does not start with it.
     """
-    for entry in sorted(entry_points(group=GROUP), key=lambda entry: entry.name):
+    for entry in sorted(entry_points(GROUP), key=lambda entry: entry.name):
         try:
             _add(entry)
         except Exception as problem:
@@ -36,7 +40,7 @@ def use_installed() -> None:
         raise WrongSetting(str(problem)) from problem
 
 
-def _add(entry: EntryPoint) -> None:
+def _add(entry: "EntryPoint") -> None:
     function = entry.load()
     if not isinstance(function, Function):
         raise TypeError(f"{entry.value}: expected a Function, got {function!r}")

@@ -10,15 +10,18 @@ import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from importlib import import_module
-from importlib.metadata import EntryPoint, entry_points
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hearth.cloud.contract import Cloud
 from hearth.cloud.fault import CloudFault
 from hearth.resources.base import ResourceType
+from hearth.resources.entry_points import entry_points
 from hearth.resources.index import INDEX, REVIVED
 from hearth.resources.known import RETIRED, REVIVED_SUFFIX
 from hearth.template.types import TypeCatalog
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 GROUP = "hearth.types"
 
@@ -155,7 +158,7 @@ def _declared(name: str, module: str) -> ResourceType:
 @cache
 def installed_types() -> Mapping[str, ResourceType]:
     """Return the types of installed packages, by name."""
-    entries = {entry.name: entry for entry in entry_points(group=GROUP)}
+    entries = {entry.name: entry for entry in entry_points(GROUP)}
     return _Lazy(entries, lambda name: _installed(entries[name]))
 
 

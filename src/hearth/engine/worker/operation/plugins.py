@@ -7,11 +7,14 @@ After a takeover the calls before an operation may happen again.
 import asyncio
 import logging
 from collections.abc import Sequence
-from importlib.metadata import EntryPoint, entry_points
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hearth.engine.worker.operation import heat_plugins as of_heat
 from hearth.engine.worker.ports import ORDINAL, Occasion, Plugin
+from hearth.resources.entry_points import entry_points
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 log = logging.getLogger(__name__)
 
@@ -32,15 +35,14 @@ def installed() -> tuple[Plugin, ...]:
 
     Raises BadPlugin with the name of a plug-in that cannot be loaded.
     """
-    found = [(entry.name, _loaded(entry)) for entry in entry_points(group=GROUP)]
+    found = [(entry.name, _loaded(entry)) for entry in entry_points(GROUP)]
     found += [
-        (entry.name, of_heat.PluginOfHeat(_loaded(entry)))
-        for entry in entry_points(group=of_heat.GROUP)
+        (entry.name, of_heat.PluginOfHeat(_loaded(entry))) for entry in entry_points(of_heat.GROUP)
     ]
     return tuple(plugin for _, plugin in sorted(found, key=_turn))
 
 
-def _loaded(entry: EntryPoint) -> Any:
+def _loaded(entry: "EntryPoint") -> Any:
     try:
         return entry.load()()
     except Exception as problem:
