@@ -209,13 +209,17 @@ def memory_limited(world: World) -> Iterator[None]:
     for pid, limits in before.items():
         with contextlib.suppress(ProcessLookupError):
             resource.prlimit(pid, resource.RLIMIT_AS, limits)
-    for one in world.engines:
-        if one.ended():  # a supervisor starts it again
-            one.kill()
-            one.start()
-    until("the large stack ends", lambda: client.state(name, ident)[0].endswith("E"), LARGE_S)
+
+    def state() -> str:
+        for one in world.engines:
+            if one.ended():  # a supervisor starts it again
+                one.kill()
+                one.start()
+        return client.state(name, ident)[0]
+
+    until("the large stack ends", lambda: state().endswith("E"), LARGE_S)
     client.delete(name, ident)
-    until("it is deleted", lambda: client.state(name, ident)[0] in GONE, LARGE_S)
+    until("it is deleted", lambda: state() in GONE, LARGE_S)
     client.close()
     yield
 

@@ -66,7 +66,7 @@ def resource_events(store: Store) -> set[str]:
 def test_what_gathers_while_one_commit_runs_is_one_transaction(tmp_path: Path) -> None:
     store = a_store(tmp_path)
     parts = owned(store, 9)
-    committer = Committer(store, new_id)
+    committer = Committer(store, new_id, asyncio.create_task)
     fates = asyncio.run(submitted(committer, parts))
     assert fates == [Fate.DONE] * 9
     assert committer.commits == 1
@@ -78,7 +78,7 @@ def test_a_batch_that_fails_is_halved_until_the_guilty_stack_is_alone(tmp_path: 
     store = a_store(tmp_path)
     parts = owned(store, 9)
     poisoned(parts[4])
-    committer = Committer(store, new_id)
+    committer = Committer(store, new_id, asyncio.create_task)
     fates = asyncio.run(submitted(committer, parts))
     assert isinstance(fates[4], sa.exc.IntegrityError)
     assert [fate for i, fate in enumerate(fates) if i != 4] == [Fate.DONE] * 8
@@ -92,7 +92,7 @@ def test_small_changes_do_not_wait_for_many_large_ones(tmp_path: Path) -> None:
     for part in large:
         event = part.sure.events[0]
         part.sure.events[:] = [structs.replace(event, id=new_id()) for _ in range(3000)]
-    committer, order = Committer(store, new_id), []
+    committer, order = Committer(store, new_id, asyncio.create_task), []
 
     async def one(part: Part) -> None:
         await committer.submit(part, part.stack_id)
@@ -121,7 +121,7 @@ def test_what_an_outage_met_is_not_written_again(tmp_path: Path) -> None:
         raise sa.exc.OperationalError("COMMIT", None, ConnectionError("cut"))
 
     store.run = cut  # type: ignore[method-assign]
-    fates = asyncio.run(submitted(Committer(store, new_id), parts))
+    fates = asyncio.run(submitted(Committer(store, new_id, asyncio.create_task), parts))
     assert [type(fate) for fate in fates] == [sa.exc.OperationalError] * 4
     assert calls == 1
     assert resource_events(store) == {part.stack_id for part in parts}
@@ -133,7 +133,7 @@ def test_others_are_told_of_commits_that_may_give_them_work(tmp_path: Path) -> N
     woken: list[str] = []
     alone, sending = owned(store, 2)
     sending.sure.messages.append(Outgoing(alone.stack_id, OperationBegun()))
-    committer = Committer(store, new_id, lambda: woken.append("others"))
+    committer = Committer(store, new_id, asyncio.create_task, lambda: woken.append("others"))
     assert asyncio.run(submitted(committer, [alone])) == [Fate.DONE]
     assert woken == []
     assert asyncio.run(submitted(committer, [sending])) == [Fate.DONE]

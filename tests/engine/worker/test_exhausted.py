@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 from collections.abc import Callable
+from contextlib import suppress
 from importlib import import_module
+from ssl import SSLError
 from typing import Any
 
 import pytest
 
+from hearth.engine.programs import programs
 from hearth.engine.programs.programs import Programs
+from hearth.engine.worker import engine, failure
+from hearth.engine.worker.committer import Committer
 from tests.engine.worker.test_faults import SMALL, Town, state, told
 
 FILES = {"child.yaml": SMALL}
@@ -31,10 +37,24 @@ PLACES = {
 }  # and the call of them that fails
 
 
-@pytest.mark.parametrize("problem", [MemoryError(), NO_THREAD], ids=["memory", "threads"])
+PROBLEMS: dict[str, tuple[Exception, Exception]] = {
+    "memory": (MemoryError(), MemoryError()),
+    "threads": (NO_THREAD, NO_THREAD),
+    "memory of a library": (SSLError("malloc failure"), SystemError("no exception was set")),
+    "memory, and then half of an object": (MemoryError(), AttributeError("it was never set")),
+}
+
+
+@pytest.fixture(autouse=True)
+def not_strained(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No test begins within the minute after another one."""
+    monkeypatch.setattr(failure, "_strained_until", float("-inf"))
+
+
+@pytest.mark.parametrize("kind", PROBLEMS)
 @pytest.mark.parametrize("place", PLACES)
 def test_an_engine_without_memory_tries_again(
-    place: str, problem: Exception, monkeypatch: pytest.MonkeyPatch
+    place: str, kind: str, monkeypatch: pytest.MonkeyPatch
 ):
     module, name, first = PLACES[place]
     real: Callable[..., Any] = getattr(import_module(module), name)
@@ -44,7 +64,7 @@ def test_an_engine_without_memory_tries_again(
     def failing(*args: Any, **more: Any) -> Any:
         if (number := next(calls)) in (first, first + 1):
             raised.append(number)
-            raise problem
+            raise PROBLEMS[kind][number - first]
         return real(*args, **more)
 
     async def story(town: Town) -> None:
@@ -55,6 +75,49 @@ def test_an_engine_without_memory_tries_again(
         assert town.made()["compute.servers"] == 1
         await town.unmake(row.id)
         assert town.alive() == []
+
+    told(story)
+
+
+@pytest.mark.parametrize("problem", [MemoryError(), SSLError("malloc failure"), KeyError("odd")])
+def test_an_engine_that_cannot_begin_again_tries_that_again(
+    problem: Exception, monkeypatch: pytest.MonkeyPatch
+):
+    async def story(town: Town) -> None:
+        monkeypatch.setattr("hearth.engine.programs.programs.compile_template", no_memory)
+        monkeypatch.setattr("hearth.engine.worker.engine.owned_stacks", out_of_order)
+        row = await town.make(PARENT, FILES)
+        assert state(row) == "CREATE_COMPLETE", row.reason
+        assert not left
+        await town.unmake(row.id)
+        assert town.alive() == []
+
+    left = [MemoryError(), problem, problem]  # the first in the compiler
+    compiled, owned = programs.compile_template, engine.owned_stacks
+
+    def no_memory(*args: Any, **more: Any) -> Any:
+        if len(left) == 3:
+            raise left.pop(0)
+        return compiled(*args, **more)
+
+    def out_of_order(*args: Any) -> Any:
+        if left and len(left) < 3:
+            raise left.pop(0)
+        return owned(*args)
+
+    told(story)
+
+
+def test_an_engine_ends_if_one_of_its_parts_has_ended(monkeypatch: pytest.MonkeyPatch):
+    async def story(town: Town) -> None:
+        monkeypatch.setattr(Committer, "_next", broken)
+        with suppress(TimeoutError):
+            await asyncio.wait_for(town.make(PARENT, FILES), 2)
+        with pytest.raises(MemoryError):
+            await asyncio.wait_for(town.task, 2)
+
+    def broken(self: Committer) -> Any:
+        raise MemoryError
 
     told(story)
 

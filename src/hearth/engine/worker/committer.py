@@ -11,7 +11,8 @@ database is unavailable, all workers of the batch get it.
 import asyncio
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
+from typing import Any
 
 from msgspec import Struct
 
@@ -34,23 +35,27 @@ class _Waiting(Struct):
 
 
 class Committer:
-    """Collects the changes of stack workers and writes them to the database in batches."""
+    """Collects the changes of stack workers and writes them to the database in batches.
+
+    `spawn` runs a coroutine as a task.
+    """
 
     def __init__(
         self,
         store: Store,
         new_id: Callable[[], str],
+        spawn: Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]],
         tell_others: Callable[[], None] = tell_nobody,
         observer: Observer = UNOBSERVED,
     ) -> None:
         self._store = store
         self._new_id = new_id
+        self._spawn = spawn
         self._tell_others = tell_others
         self._observer = observer
         self._queues: dict[str, deque[_Waiting]] = {}  # by tree; the next tree comes first
         self._earned: dict[str, int] = {}
         self._busy = False
-        self._tasks: dict[asyncio.Task[None], None] = {}  # in order
         self.commits = 0
 
     async def submit(self, part: Part, tree: str) -> Fate:
@@ -64,9 +69,7 @@ class Committer:
         self._queues.setdefault(tree, deque()).append(_Waiting(part, tree, rows, answer))
         if not self._busy:
             self._busy = True
-            task = asyncio.get_running_loop().create_task(self._drain())
-            self._tasks[task] = None
-            task.add_done_callback(lambda done: self._tasks.pop(done, None))
+            self._spawn(self._drain())
         return await answer
 
     async def _drain(self) -> None:
@@ -125,6 +128,4 @@ class Committer:
 
     def abandon(self) -> None:
         """Drop all changes that are not committed, to simulate a crash."""
-        for task in self._tasks:
-            task.cancel()
         self._queues.clear()

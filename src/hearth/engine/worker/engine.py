@@ -40,7 +40,9 @@ class Engine:
     def __init__(self, tools: Tools) -> None:
         self.tools = tools
         self.id = tools.new_id()
-        self.committer = Committer(tools.store, tools.new_id, tools.tell_others, tools.observer)
+        self.committer = Committer(
+            tools.store, tools.new_id, self._spawn, tools.tell_others, tools.observer
+        )
         self.loader = Loader(tools.store, self._spawn, claim.load_all)
         self.alive = Loader(tools.store, self._spawn, claim.alive)
         self.snapshots = Loader(tools.store, self._spawn, snapshots.of_stacks)
@@ -54,6 +56,7 @@ class Engine:
         self._lease_task: asyncio.Task[None] | None = None
         self._stopping = False
         self._draining = False
+        self._broken: BaseException | None = None  # with which a part of the engine has ended
         self._yields_since = float("inf")  # to engines with fewer stacks; inf: it does not
         self._not_claiming = asyncio.Event()
         self._not_claiming.set()
@@ -61,7 +64,12 @@ class Engine:
         self._odd: dict[str, int | None] = {}
 
     async def run(self) -> None:
-        """Claim stacks and work on them until the engine is stopped."""
+        """Claim stacks and work on them until the engine is stopped.
+
+        Raises the exception of a part of the engine that has ended, for example because no memory
+        was left even to try again. Nobody would do its work, so the process must end; other engines
+        then take over the stacks.
+        """
         await self._arrive()
         self._lease_task = self._spawn(self._keep_lease())
         try:
@@ -71,13 +79,16 @@ class Engine:
                 looks += 1
                 try:
                     await self._look(compare=looks % RECONCILE_LOOKS == 0)
-                except Exception:
+                except Exception as problem:
+                    is_temporary(problem)  # it may be a sign of exhausted memory
                     log.exception(
                         "the engine cannot read its work from the database; it tries again"
                     )
                 with suppress(TimeoutError):
                     async with asyncio.timeout(self.tools.look_s):
                         await self._woken.wait()
+                if self._broken is not None:
+                    raise self._broken
         finally:
             if not self._stopping:
                 self._lease_task.cancel()
@@ -172,9 +183,9 @@ class Engine:
     async def _keep_lease(self) -> None:
         heartbeats = 0
         while True:
-            await asyncio.sleep(self.tools.heartbeat_s)
-            heartbeats += 1
             try:
+                await asyncio.sleep(self.tools.heartbeat_s)
+                heartbeats += 1
                 await self._renew()
                 if heartbeats % RECEIPTS_HEARTBEATS == 0:
                     await self.tools.store.run(drop_receipts)
@@ -346,8 +357,7 @@ class Engine:
             try:
                 mine = await self.tools.store.read(lambda tx: owned_stacks(tx, self.id))
             except Exception as problem:
-                if not is_temporary(problem):
-                    raise
+                log.warning("stack %s: %s", before.stack_id, _cause(problem))
         if (mine or {}).get(before.stack_id) != before.epoch or self._stopping:
             self._forget(before)
         elif self.workers.get(before.stack_id) is before:
@@ -364,8 +374,14 @@ class Engine:
     def _spawn(self, coroutine: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         task = asyncio.get_running_loop().create_task(coroutine)
         self._tasks[task] = None
-        task.add_done_callback(lambda done: self._tasks.pop(done, None))
+        task.add_done_callback(self._ended)
         return task
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        self._tasks.pop(task, None)
+        if not task.cancelled() and (problem := task.exception()) is not None:
+            self._broken = problem
+            self._woken.set()
 
 
 def _cause(problem: Exception) -> str:

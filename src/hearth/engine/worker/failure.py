@@ -1,16 +1,24 @@
 """Failures of resource actions, and their text for users."""
 
+import time
+from collections.abc import Iterator
+from ssl import SSLError
+
 from hearth.cloud.fault import CloudFault
 from hearth.model.problem import Rejected
 from hearth.resources.base import Failed
 from hearth.store.database import is_outage
 
 TIMED_OUT = "Timed out"
+STRAINED_S = 60.0
+CAUSES_MAX = 20  # a chain of exceptions may be a ring
 LASTING_TYPES = frozenset({"GatewayConflictWithAllocationPools"})
 LASTING_WORDS = ("Multiple possible networks found",)
 """The beginnings of the messages of permanent conflicts (409): waiting does not help, because the
 request itself causes them.
 """
+
+_strained_until = float("-inf")
 
 
 class ResourceFailure(Exception):
@@ -55,9 +63,39 @@ def is_temporary(problem: BaseException) -> bool:
 
     The database may be unavailable, or this process may have no memory or threads left. The engine
     then loads the stack again from its rows and continues.
+
+    Without memory, code also fails in other ways: objects are half initialized, and libraries raise
+    exceptions of their own. So for STRAINED_S seconds after the last sign of it, every unexpected
+    exception is temporary.
     """
-    no_thread = isinstance(problem, RuntimeError) and str(problem) == "can't start new thread"
-    return no_thread or isinstance(problem, MemoryError) or is_outage(problem)
+    global _strained_until
+    if is_outage(problem):
+        return True
+    now = time.monotonic()
+    if any(_exhausted(one) for one in _with_causes(problem)):
+        _strained_until = now + STRAINED_S
+    expected = isinstance(problem, CloudFault | ResourceFailure | Rejected)
+    return now < _strained_until and not expected
+
+
+def _exhausted(problem: BaseException) -> bool:
+    """Return whether an exception is a sign of exhausted memory or threads.
+
+    OpenSSL and the interpreter report failed allocations as SSLError and as SystemError.
+    """
+    if isinstance(problem, RuntimeError):
+        return str(problem) == "can't start new thread"
+    return isinstance(problem, MemoryError | SystemError | SSLError)
+
+
+def _with_causes(problem: BaseException) -> Iterator[BaseException]:
+    """Yield an exception and those that it came from."""
+    found: BaseException | None = problem
+    for _ in range(CAUSES_MAX):
+        if found is None:
+            return
+        yield found
+        found = found.__cause__ or found.__context__
 
 
 def failure_of(problem: Exception) -> ResourceFailure:

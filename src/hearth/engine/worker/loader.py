@@ -49,8 +49,8 @@ class Loader(Generic[T]):
             self._busy = False
 
     async def _read(self, some: list[tuple[str, asyncio.Future[T | None]]]) -> None:
-        ids = sorted({stack_id for stack_id, _ in some})
         try:
+            ids = sorted({stack_id for stack_id, _ in some})
             loaded = await self._store.read(lambda tx: self._read_all(tx, ids))
         except Exception as problem:
             if len(some) > 1 and not is_temporary(problem):  # a single one causes the error
