@@ -1,11 +1,12 @@
 """Polls that are answered before the routes, and those that are not."""
 
 import asyncio
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from sqlalchemy.exc import OperationalError
 
 from hearth.api import door

@@ -1,13 +1,14 @@
 """What a route costs does not hang on how many other stacks there are: steps of the database."""
 
 import asyncio
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
 import pytest
 import sqlalchemy as sa
 from benchmarks.inside import CALLER, Inside, inside
+from msgspec.structs import replace
 from starlette.types import ASGIApp, Message
 
 from hearth.api.app import application

@@ -14,6 +14,7 @@ from typing import Any
 import aio_pika
 import pytest
 import requests
+from msgspec import structs
 
 from hearth.cli import signers
 from hearth.cli.configuration import read
@@ -185,8 +186,8 @@ password = other
 """)
     user = PasswordCredential("http://main/v3", "hearth", "secret", project_name="service")
     assert signers.signers(read([path]).conf, user) == (
-        replace(user, auth_url="http://a"),
-        replace(user, auth_url="http://b/v3", username="hearth-b", password="other"),
+        structs.replace(user, auth_url="http://a"),
+        structs.replace(user, auth_url="http://b/v3", username="hearth-b", password="other"),
     )
     path.write_text("")
     assert signers.signers(read([path]).conf, user) == (user,)
@@ -245,7 +246,7 @@ def test_servers_are_told_the_endpoint_of_keystone_that_is_set(cloud: Served):
     assert asyncio.run(_identity_url(settings)) == "http://told/v3"
     chosen = replace(settings, identity_interface="internal")
     assert asyncio.run(_identity_url(chosen)).startswith(f"{cloud.url}/identity")
-    away = replace(chosen, service_user=replace(user, password="wrong"))
+    away = replace(chosen, service_user=structs.replace(user, password="wrong"))
     assert asyncio.run(_identity_url(away)) == "http://told/v3"
 
 

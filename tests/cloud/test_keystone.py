@@ -1,9 +1,9 @@
 """Every kind of credential against a real HTTP Keystone."""
 
 import asyncio
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from hearth.cloud import (
     AppCredential,

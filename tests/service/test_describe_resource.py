@@ -2,13 +2,13 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 import sqlalchemy as sa
 from benchmarks.inside import CALLER, Inside, inside
+from msgspec.structs import replace
 
 from benchmarks import templates
 from hearth.model.problem import Rejected

@@ -1,12 +1,12 @@
 """Outputs and attributes that were made of hidden values, where a site hides them."""
 
 import asyncio
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from benchmarks.inside import CALLER, inside
+from msgspec.structs import replace
 
 from hearth.service.caller import Caller
 from hearth.service.outputs import outputs

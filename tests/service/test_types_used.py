@@ -3,7 +3,6 @@
 import asyncio
 import json
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 import pytest
 from benchmarks.inside import CALLER, Inside, inside
 from msgspec import structs
+from msgspec.structs import replace
 
 from hearth.model.problem import Rejected
 from hearth.resources.base import Scaling

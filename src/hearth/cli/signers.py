@@ -1,7 +1,8 @@
 """The Keystones that check EC2 signatures: sections [ec2authtoken] and [ec2authtoken.NAME]."""
 
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from hearth.cli.process import WrongSetting
 from hearth.cloud.credential import PasswordCredential

@@ -7,11 +7,12 @@ import logging
 import random
 import socket
 from collections.abc import AsyncIterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import TextIO
 
 from msgspec import structs
+from msgspec.structs import replace
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 
 from hearth.api.front.settings import Front
@@ -254,8 +255,8 @@ async def _identity_url(settings: Settings) -> str:
     usual = settings.identity_url or settings.auth_url
     if not settings.identity_interface:
         return usual
-    config = structs.replace(await _cloud_config(settings), interface=settings.identity_interface)
-    pool = CloudPool(structs.replace(config, services={}))
+    config = replace(await _cloud_config(settings), interface=settings.identity_interface)
+    pool = CloudPool(replace(config, services={}))
     try:
         return await pool.cloud(settings.service_user).endpoint("identity")
     except CloudFault as fault:
@@ -308,7 +309,7 @@ async def _cloud_config(settings: Settings) -> CloudConfig:
     admin = settings.domain_admin
     if admin is not None:
         admin = replace(admin, domain_id=domain_id)
-    return structs.replace(config, stack_domain_id=domain_id, domain_admin=admin)
+    return replace(config, stack_domain_id=domain_id, domain_admin=admin)
 
 
 def _judges(pool: CloudPool, settings: Settings, observer: Observer) -> CloudPool:
@@ -320,11 +321,11 @@ def _judges(pool: CloudPool, settings: Settings, observer: Observer) -> CloudPoo
     if reach == Reach():
         return pool
     services = dict(settings.services)
-    services["identity"] = structs.replace(
+    services["identity"] = replace(
         services.get("identity", Reach()),
         **{name: value for name, value in structs.asdict(reach).items() if value is not None},
     )
-    return CloudPool(structs.replace(pool.config, services=services), observer)
+    return CloudPool(replace(pool.config, services=services), observer)
 
 
 def template_limits(limits: Limits) -> TemplateLimits:

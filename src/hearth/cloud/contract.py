@@ -1,10 +1,11 @@
 """The interface for calls to the services of a cloud with one credential."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
-from msgspec import Struct
+from msgspec import Struct, field
+
+from hearth.model.discreet import Discreet
 
 if TYPE_CHECKING:
     from hearth.cloud.bound import Queue
@@ -15,14 +16,15 @@ if TYPE_CHECKING:
 Body = dict[str, Any]
 
 
-@dataclass(frozen=True)
-class Response:
+class Response(Discreet, frozen=True):
     """A successful response (status 2xx) of a service. Header names are in lower case."""
+
+    hidden = frozenset({"raw"})
 
     status: int
     headers: Mapping[str, str] = field(default_factory=dict)
     body: Any = None  # parsed JSON, or text if it is not JSON, or None if it is empty
-    raw: bytes = field(default=b"", repr=False)  # the body as bytes
+    raw: bytes = b""  # the body as bytes
 
     def part(self, key: str) -> Body:
         """Return the map under the top-level key `key` of the body, or an empty map."""

@@ -1,26 +1,28 @@
 """Credentials as value classes: equal credentials share a session, and `repr` omits secrets."""
 
-from dataclasses import dataclass, field
-
 from msgspec import Struct
 
+from hearth.model.discreet import Discreet
 
-@dataclass(frozen=True)
-class TokenCredential:
+
+class TokenCredential(Discreet, frozen=True):
     """A Keystone token that came with a request. Hearth cannot renew it."""
 
+    hidden = frozenset({"token"})
+
     auth_url: str
-    token: str = field(repr=False)
+    token: str
     project_id: str | None = None  # None: the token's own scope
 
 
-@dataclass(frozen=True)
-class PasswordCredential:
+class PasswordCredential(Discreet, frozen=True):
     """User name (or id) and password, scoped to a project, to a domain, or unscoped."""
+
+    hidden = frozenset({"password"})
 
     auth_url: str
     username: str
-    password: str = field(repr=False)
+    password: str
     user_domain_id: str | None = None
     user_domain_name: str | None = None
     project_id: str | None = None
@@ -39,13 +41,14 @@ class TrustCredential(Struct, frozen=True):
     trust_id: str
 
 
-@dataclass(frozen=True)
-class AppCredential:
+class AppCredential(Discreet, frozen=True):
     """The id and secret of a Keystone application credential."""
+
+    hidden = frozenset({"secret"})
 
     auth_url: str
     id: str
-    secret: str = field(repr=False)
+    secret: str
 
 
 class NamedCredential(Struct, frozen=True):
@@ -55,17 +58,18 @@ class NamedCredential(Struct, frozen=True):
     files: tuple[str, ...] = ()  # the paths of clouds.yaml; empty: the default locations
 
 
-@dataclass(frozen=True)
-class ForeignCredential:
+class ForeignCredential(Discreet, frozen=True):
     """A user's credential for another cloud.
 
     `kind` is the auth_type of keystoneauth, and `options` are the remaining values in the user's
     credential.
     """
 
+    hidden = frozenset({"options"})
+
     kind: str
     auth_url: str
-    options: tuple[tuple[str, str], ...] = field(repr=False)
+    options: tuple[tuple[str, str], ...]
 
 
 Credential = (

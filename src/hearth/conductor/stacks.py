@@ -5,10 +5,9 @@ that a change is neither lost nor repeated.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
-from msgspec import structs
+from msgspec.structs import replace
 
 from hearth.clusters.definition import ClusterStack
 from hearth.clusters.objects import NodeGroup
@@ -77,7 +76,7 @@ async def update(
         timeout_mins=timeout_mins,
     )
     if whole is not None:
-        request = structs.replace(
+        request = replace(
             requested(whole), parameters={**whole.parameters, **parameters}, existing=True
         )
 

@@ -1,8 +1,9 @@
 """The caller of a use case: a user with a token, and the rights of that token."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any, NamedTuple
+
+from hearth.model.discreet import Discreet
 
 STACK_USER_ROLE = "heat_stack_user"
 
@@ -19,18 +20,19 @@ class AccessRule(NamedTuple):
     path: str
 
 
-@dataclass(frozen=True)
-class Caller:
+class Caller(Discreet, frozen=True):
     """A user, the token of the request, and the project of the token.
 
     `project_id` is empty if the token is scoped to a domain or the system, or unscoped.
     """
 
+    hidden = frozenset({"token"})
+
     user_id: str
     user_name: str
     project_id: str
     roles: frozenset[str] = frozenset()
-    token: str = field(default="", repr=False)
+    token: str = ""
     auth_url: str = ""
     project_name: str = ""
     user_domain_id: str | None = None
@@ -40,8 +42,8 @@ class Caller:
     is_admin_project: bool = True
     service_roles: frozenset[str] = frozenset()
     guest_role: str = STACK_USER_ROLE
-    request_id: str = field(default="", compare=False)
-    traceparent: str = field(default="", compare=False)
+    request_id: str = ""
+    traceparent: str = ""
     delegated: str | None = None  # by a TRUST, a RESTRICTED or UNRESTRICTED credential
     delegation_id: str | None = None  # of the trust or application credential
     access_rules: tuple[AccessRule, ...] | None = None  # None: it may make every call

@@ -6,10 +6,9 @@ An asyncio task inherits this information from the task that creates it.
 import re
 import secrets
 from contextvars import ContextVar
-from dataclasses import dataclass, fields
 
 from msgspec import Struct
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 _HEADER = re.compile(r"00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})")
 _NO_TRACE, _NO_SPAN = "0" * 32, "0" * 16
@@ -58,8 +57,7 @@ def trace_of(header: str) -> Trace | None:
     return Trace(found[1], found[2], int(found[3], 16) & SAMPLED)
 
 
-@dataclass(frozen=True, slots=True)
-class About:
+class About(Struct, frozen=True):
     """The request, project, stack and resource that the running code works for.
 
     A field is "" if there is none; `trace` is the position in the trace, or None.
@@ -76,7 +74,7 @@ class About:
         """Return the fields that are set, as texts by name; instead of the trace only its
         `trace_id`.
         """
-        found = {one.name: getattr(self, one.name) for one in fields(self) if one.name != "trace"}
+        found = {**asdict(self), "trace": None}
         if self.trace is not None:
             found["trace_id"] = self.trace.trace_id
         return {name: text for name, text in found.items() if text}

@@ -2,10 +2,10 @@
 
 import asyncio
 import time
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from starlette.requests import Request
 
 from hearth.agent.agent import signature

@@ -191,7 +191,7 @@ def all_bodies():
 def test_a_signed_certificate_belongs_to_the_chosen_authority(caplog):
     async def story():
         async with world() as here:
-            caller = replace(await here.caller(), request_id="req-1")
+            caller = structs.replace(await here.caller(), request_id="req-1")
             cluster = await make_all(here.services, cluster_of(caller))
             pairs = []
             for kind in (None, "etcd"):
@@ -220,9 +220,9 @@ def test_members_of_the_project_may_and_others_may_not():
         async with world() as here:
             owner, admin = await here.caller(), await here.caller("admin")
             cluster = await make_all(here.services, cluster_of(owner))
-            colleague = replace(owner, user_id="colleague", token="")
-            stranger = replace(owner, project_id="other", token="")
-            reader = replace(colleague, roles=frozenset({"reader"}))
+            colleague = structs.replace(owner, user_id="colleague", token="")
+            stranger = structs.replace(owner, project_id="other", token="")
+            reader = structs.replace(colleague, roles=frozenset({"reader"}))
             found = {}
             for name, caller in {"owner": owner, "admin": admin, "colleague": colleague,
                                  "stranger": stranger, "reader": reader}.items():  # fmt: skip

@@ -4,11 +4,11 @@ import asyncio
 import contextlib
 import json
 import logging
-from dataclasses import replace
 
 import pytest
 import sqlalchemy as sa
 from msgspec import structs
+from msgspec.structs import replace
 
 from hearth.cloud import AppCredential, CloudFault, PasswordCredential, TrustCredential
 from hearth.clusters.config import ClusterConfig

@@ -1,10 +1,10 @@
 """The policy rules of the cluster service: Magnum's names and defaults, and what they mean."""
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from hearth.service.caller import Caller
 from hearth.service.clusters.policy_rules import defaults

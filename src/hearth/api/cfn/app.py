@@ -3,8 +3,8 @@ API.
 """
 
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
 
+from msgspec.structs import replace
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request

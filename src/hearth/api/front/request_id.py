@@ -5,14 +5,13 @@ logged.
 import re
 import uuid
 
-from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from hearth.api.front.scope import state
+from hearth.api.front.scope import header, state
 from hearth.telemetry.about import About, new_trace, trace_of, working_on
 from hearth.telemetry.observer import UNOBSERVED, Observer
 
-NAME = "x-openstack-request-id"
+NAME = b"x-openstack-request-id"
 OURS = re.compile(r"req-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 
 
@@ -32,7 +31,7 @@ class RequestId:
             await self._app(scope, receive, send)
             return
         mark = assigned(scope)
-        found = trace_of(Headers(scope=scope).get("traceparent", ""))
+        found = trace_of((header(scope, b"traceparent") or b"").decode("latin-1"))
         trace = new_trace(self._observer.share) if found is None else found.child()
         state(scope)["traceparent"] = trace.header
         working_on(About(request_id=state(scope)["request_id"], trace=trace))
@@ -47,8 +46,8 @@ class RequestId:
 
 def assigned(scope: Scope) -> tuple[bytes, bytes]:
     """Assign a request id to a request, and return the header for its response."""
-    sent = Headers(scope=scope).get(NAME, "")
+    sent = (header(scope, NAME) or b"").decode("latin-1")
     mine = f"req-{uuid.uuid4()}"
     state(scope)["request_id"] = mine
     state(scope)["global_request_id"] = sent if OURS.fullmatch(sent) else None
-    return NAME.encode(), mine.encode()
+    return NAME, mine.encode()

@@ -1,8 +1,12 @@
 """Helpers to read the ASGI scope, shared by several middleware."""
 
+from functools import lru_cache
 from typing import Any
 
+from starlette.datastructures import URL
 from starlette.types import Scope
+
+ORIGINS_MAX = 256  # a client can send any number of names
 
 
 def state(scope: Scope) -> dict[str, Any]:
@@ -21,3 +25,23 @@ def peer(scope: Scope) -> str:
     """Return the address of the client; an empty text if it is unknown."""
     client = scope.get("client")
     return str(client[0]) if client else ""
+
+
+def header(scope: Scope, name: bytes) -> bytes | None:
+    """Return the first value of a header, whose `name` is in lower case; None if there is none."""
+    for key, value in scope["headers"]:
+        if key == name:
+            return bytes(value)
+    return None
+
+
+def origin(scope: Scope) -> str:
+    """Return the beginning of a request's URL, up to the host and port, as the client used it."""
+    return _origin(scope.get("scheme", "http"), header(scope, b"host"), scope.get("server"))
+
+
+@lru_cache(ORIGINS_MAX)
+def _origin(scheme: str, host: bytes | None, server: tuple[str, int | None] | None) -> str:
+    headers = [] if host is None else [(b"host", host)]
+    url = URL(scope={"scheme": scheme, "server": server, "path": "/", "headers": headers})
+    return f"{url.scheme}://{url.netloc}"

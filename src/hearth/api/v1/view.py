@@ -8,6 +8,7 @@ from urllib.parse import quote
 
 from starlette.requests import Request
 
+from hearth.api.front.scope import origin
 from hearth.engine.core.record import Record
 from hearth.model.state import Status
 from hearth.service.outputs import OutputValue
@@ -61,8 +62,7 @@ def base(request: Request) -> str:
     """
     kept: str | None = request.scope.get("hearth.base")
     if kept is None:
-        url = request.url
-        kept = f"{url.scheme}://{url.netloc}{request.scope.get('root_path', '')}/v1"
+        kept = f"{origin(request.scope)}{request.scope.get('root_path', '')}/v1"
         request.scope["hearth.base"] = kept
     return kept
 

@@ -1,8 +1,9 @@
 """Store a task for the conductors in the transaction that accepts a request for a cluster."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from hearth.service.caller import Caller
 from hearth.service.credentials import requester

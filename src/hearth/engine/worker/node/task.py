@@ -3,7 +3,8 @@
 import asyncio
 import logging
 from collections.abc import Callable
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from hearth.cloud.fault import CloudFault
 from hearth.engine.core.graph import Key, NodeKind
