@@ -151,7 +151,7 @@ def test_certificates_of_another_cloud_are_believed_as_its_user_says(
     tmp_path, monkeypatch, keystone, names, works, mine
 ):
     """Whatever is said of the cloud that there is: `mine`."""
-    monkeypatch.setattr("hearth.cloud.transport.ATTEMPTS_MAX", 1)
+    monkeypatch.setattr("hearth.cloud.transport.LASTING_MAX", 1)
     path = certificate(tmp_path)
     said = {name: name == "insecure" or path.read_text() for name in names}
     town = Town()

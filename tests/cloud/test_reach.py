@@ -113,9 +113,11 @@ def certificate(folder: Path) -> Path:
 )
 @pytest.mark.parametrize("alone", [True, False])
 def test_certificates_are_believed_and_shown_as_it_is_said(
-    tmp_path: Path, names: tuple[str, ...], shows: bool, works: bool, alone: bool
-):
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, names: tuple[str, ...],
+    shows: bool, works: bool, alone: bool,
+):  # fmt: skip
     """`shows`: the service wants to see one. `alone`: it is said for this service only."""
+    monkeypatch.setattr("hearth.cloud.transport.ATTEMPTS_MAX", 2)
     path = certificate(tmp_path)
     said: dict[str, Any] = {name: name == "insecure" or str(path) for name in names}
 

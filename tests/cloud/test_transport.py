@@ -93,6 +93,21 @@ def test_a_refused_token_is_renewed(method: str):
     assert [call[2] for call in town.calls] == ["token-1", "token-2"]
 
 
+@pytest.mark.parametrize("status", [429, 502, 503])
+def test_a_short_outage_is_waited_for(status: int, monkeypatch: pytest.MonkeyPatch):
+    pauses: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        pauses.append(seconds)
+
+    monkeypatch.setattr("hearth.cloud.transport.asyncio.sleep", sleep)
+    town, answer = play([status] * 5)
+    assert answer.status == 200
+    assert sum(pauses) >= 15.0
+    town, fault = play([status] * 9)
+    assert (fault.status, len(town.calls)) == (status, 6)
+
+
 @pytest.mark.parametrize("method", ["GET", "POST"])
 def test_a_service_that_does_not_know_a_new_token_yet_gets_another(
     method: str, monkeypatch: pytest.MonkeyPatch

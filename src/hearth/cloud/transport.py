@@ -33,8 +33,10 @@ TEXT_SERVICES = frozenset({"object-store"})  # users may store any content there
 WORDS_MAX = 200
 READING = frozenset({"GET", "HEAD"})
 Elsewhere = Callable[[str | None, ForeignCredential | None, Tls | None], Cloud]
-ATTEMPTS_MAX = 4  # of one call, if a repetition is safe
+ATTEMPTS_MAX = 6  # of one call, if a repetition is safe; the pauses are 15 s together
+LASTING_MAX = 4  # attempts of a call that probably fails in the same way: 3.5 s
 RETRY_AFTER_MAX_S = 30.0
+CONNECT_FAILURE = "ConnectFailure"
 MICROVERSION_SERVICES = {"application-container": "container", "block-storage": "volume"}
 """The names of services in the microversion header, where they differ from the service type."""
 
@@ -155,7 +157,7 @@ class HttpCloud(ListingCloud):
                 # a second 401: the service may not know the new token yet
                 again = refused or fault.not_carried_out
                 again = again or (safe and (fault.passing or broken_off))
-                if not again or attempt == ATTEMPTS_MAX - 1:
+                if not again or attempt == _attempts_max(fault) - 1:
                     raise
                 pause_s = fault.retry_after if fault.retry_after is not None else 0.5 * 2**attempt
             self._observer.call_repeated(service)
@@ -211,7 +213,7 @@ class HttpCloud(ListingCloud):
                 raise Unreadable(service, f"{method} {url.path}: {error}") from None
             except aiohttp.ClientConnectorError as error:
                 why = "the service does not answer" if self._foreign else str(error)
-                raise CloudFault(service, 0, "ConnectFailure", f"{service}: {why}") from error
+                raise CloudFault(service, 0, CONNECT_FAILURE, f"{service}: {why}") from error
             except (aiohttp.ClientError, TimeoutError) as error:
                 why = "" if self._foreign else f": {str(error) or type(error).__name__}"
                 raise NoAnswer(service, f"{method} {url.path}: no answer{why}") from error
@@ -260,6 +262,11 @@ def _address(service: str, endpoint: str, path: str) -> URL:
         pass
     words = f"The catalogue has an invalid URL for {service}: {endpoint[:WORDS_MAX]}"
     raise CloudFault(service, 400, "BadEndpoint", words)
+
+
+def _attempts_max(fault: CloudFault) -> int:
+    """Return the maximum number of attempts of a call that ends with this fault."""
+    return LASTING_MAX if fault.status == 401 or fault.type == CONNECT_FAILURE else ATTEMPTS_MAX
 
 
 def _joined(endpoint: str, path: str) -> str:
