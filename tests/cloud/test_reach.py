@@ -117,7 +117,8 @@ def test_certificates_are_believed_and_shown_as_it_is_said(
     shows: bool, works: bool, alone: bool,
 ):  # fmt: skip
     """`shows`: the service wants to see one. `alone`: it is said for this service only."""
-    monkeypatch.setattr("hearth.cloud.transport.ATTEMPTS_MAX", 2)
+    for name in ("ATTEMPTS_MAX", "LASTING_MAX"):
+        monkeypatch.setattr(f"hearth.cloud.transport.{name}", 2)
     path = certificate(tmp_path)
     said: dict[str, Any] = {name: name == "insecure" or str(path) for name in names}
 
