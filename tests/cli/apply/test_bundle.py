@@ -69,3 +69,28 @@ def test_a_missing_template_is_told_by_its_name(folder: Path):
     with pytest.raises(FileNotFoundError) as caught:
         bundle(Path("app/none.yaml"), [], {})
     assert str(caught.value.filename) == "app/none.yaml"
+
+
+HEAD = "heat_template_version: 2021-04-16\nresources:\n"
+TEXTS = [
+    HEAD + "  a: {type: OS::Heat::Value, properties: {value: 1}}\n",
+    "\ufeff" + HEAD + "  a: {type: OS::Heat::Value}\n",
+    HEAD + "  a: {type: OS::Heat::Value, properties: {value: {get_file: parts/hello.txt}}}\n",
+    HEAD + '  a: {type: T, properties: {value: {"get\\x5ffile": parts/hello.txt}}}\n',
+    HEAD + '  a: {type: "parts/part\\x2eyaml"}\n',
+    HEAD + "  a: {type: parts/part.yaml}\n",
+    HEAD + "  a: {type: T, properties: {resources: [parts/part.yaml]}}\n",
+    "AWSTemplateFormatVersion: 2010-09-09\nResources:\n  a: {Type: parts/part.yaml}\n",
+    "AWSTemplateFormatVersion: 2010-09-09\nResources:\n  a: {Type: T}\n",
+]
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_a_text_that_names_no_file_is_sent_as_if_it_had_been_loaded(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, text: str
+):
+    template = Path("app/web.yaml")
+    template.write_text(text, encoding="utf-8")
+    quick = bundle(template, [], {})
+    monkeypatch.setattr("hearth.cli.apply.bundle._alone", lambda path: None)
+    assert quick == bundle(template, [], {})

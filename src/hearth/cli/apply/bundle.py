@@ -16,7 +16,11 @@ from hearth.cli.apply.api import Refused
 from hearth.model.problem import Notice
 from hearth.model.unknown import UNKNOWN
 from hearth.template import Node, load
+from hearth.template.environment import TEMPLATE_ENDINGS
+from hearth.template.versions import VERSION_KEYS
 
+# without one of these, a text names no file; a backslash may hide them
+NAMES_A_FILE = ("get_file", "\\", *TEMPLATE_ENDINGS)
 Edit = tuple[int, int, str, str]  # line and column from 0, the name as written, the new name
 
 
@@ -28,6 +32,8 @@ def bundle(
     Raises Refused if a file is missing or cannot be read as YAML, and OSError for other reasons
     why it cannot be read.
     """
+    if not environments and (text := _alone(template)) is not None:
+        return _body(text, {}, parameters)
     project = Project()
     for path in environments:
         project.environment(str(path))
@@ -49,12 +55,28 @@ def bundle(
         files[short(file)] = project.texts[file]
         if len(files) > 1 or len(read) > 1:  # otherwise it names no file
             files[short(file)] = rewritten(project.texts[file], file, root, short)
-    body: dict[str, Any] = {"template": files.pop(short(name)), "files": files}
+    body = _body(files.pop(short(name)), files, parameters)
     if environments:
         body["environment_files"] = [short(str(path)) for path in environments]
-    if parameters:
-        body["parameters"] = dict(parameters)
     return body
+
+
+def _body(text: str, files: dict[str, str], parameters: Mapping[str, Any]) -> dict[str, Any]:
+    body: dict[str, Any] = {"template": text, "files": files}
+    return {**body, "parameters": dict(parameters)} if parameters else body
+
+
+def _alone(template: Path) -> str | None:
+    """Return the text of a template that certainly refers to no file, otherwise None.
+
+    Such a text need not be loaded here: the service loads it anyway.
+    """
+    try:
+        text = template.read_text(encoding="utf-8").removeprefix("\ufeff")
+    except UnicodeDecodeError:
+        return None
+    has_version = any(key in text for key in VERSION_KEYS)
+    return text if has_version and not any(word in text for word in NAMES_A_FILE) else None
 
 
 def _content(path: str, text: Any) -> str:
