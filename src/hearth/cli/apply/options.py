@@ -64,7 +64,11 @@ def where_options(command: F) -> F:
     """Add the options that say where a stack is."""
     for option in reversed(
         (
-            click.option("--name", help="Name of the stack  [default: the template's file name]."),
+            click.option(
+                "--name",
+                help="Name of the stack  [default: the template's file name, or the only name in "
+                ".hearth].",
+            ),
             click.option(
                 "--cloud", envvar="OS_CLOUD", metavar="NAME",
                 help="Name of a cloud in clouds.yaml  [default: $OS_CLOUD].",
