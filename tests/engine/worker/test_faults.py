@@ -325,3 +325,18 @@ def test_every_kind_of_create_whose_answer_is_lost_is_found_again(
         assert town.alive() == []
 
     told(story)
+
+
+@pytest.mark.parametrize(("times", "ends"), [(2, "DELETE_COMPLETE"), (3, "DELETE_FAILED")])
+def test_a_teardown_that_is_refused_now_and_then_is_repeated(times: int, ends: str):
+    async def story(town: Town) -> None:
+        row = await town.make(SMALL, {})
+        trusts = {"service": "identity", "path_regex": "/OS-TRUST/trusts", "times": times}
+        town.knob(trusts, {"status": 403})
+        gone = await town.unmake(row.id)
+        assert state(gone) == ends, gone.reason
+        if ends.endswith("FAILED"):
+            assert "Error deleting project" in gone.reason
+            assert state(await town.unmake(row.id)) == "DELETE_COMPLETE"
+
+    told(story)

@@ -16,6 +16,10 @@ log = logging.getLogger(__name__)
 
 TEARDOWNS_MAX = 5
 TEARDOWN_PAUSE_S = 1.0
+FORBIDDEN_MAX = 3
+"""The number of refusals (403) after which a teardown fails. A Keystone with several threads
+sometimes refuses a call because it confuses two requests that arrive at the same time.
+"""
 
 
 class LastSteps:
@@ -78,7 +82,8 @@ class LastSteps:
                 )
                 if fault.not_found or fault.status == 401:
                     break
-                again = fault.passing or isinstance(fault, NoAnswer)
+                odd = fault.status == 403 and attempt < FORBIDDEN_MAX
+                again = odd or fault.passing or isinstance(fault, NoAnswer)
                 is_current = traversal == owned.memory.stack.traversal
                 if not again or attempt == TEARDOWNS_MAX or not is_current:
                     if is_current:
