@@ -5,21 +5,20 @@ the user's own credential.
 """
 
 import asyncio
-import json
 import random
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
-from urllib.parse import urlencode
 
 import sqlalchemy as sa
 from sqlalchemy.exc import SQLAlchemyError
 
-from hearth.api.v1.app import application, routes
 from hearth.bus.local import Bus
 from hearth.cli.apply.api import Refused, refused
+from hearth.cli.apply.in_process import InProcess
+from hearth.cli.apply.local_cloud import LocalCloud
 from hearth.cli.apply.named_cloud import pool_of
 from hearth.cli.apply.state import StateFile
 from hearth.cli.apply.state_store import StateStore
@@ -90,26 +89,22 @@ class _Open(Policy):
 class LocalApi:
     """Answers requests in this process."""
 
-    def __init__(self, services: Services, caller: Caller, where: str, store: StateStore) -> None:
+    def __init__(self, api: InProcess, where: str, store: StateStore) -> None:
         self.where = where
+        self._api = api
         self._store = store
-        self._caller = caller
-        self._app = application(services, routes())
 
     async def call(
         self, method: str, path: str, body: Any = None, query: dict[str, str] | None = None
     ) -> Any:
         """Make a request; see `Api`."""
-        sent = b"" if body is None else json.dumps(body).encode()
-        status, headers, raw = await self._asked(method, path, urlencode(query or {}), sent)
-        text = raw.decode()
-        found = json.loads(text) if text and b"json" in headers.get(b"content-type", b"") else None
-        if status == 302:  # the lookup of a stack by its name
-            location = headers[b"location"].decode()
-            return await self.call(method, location.partition(f"/v1/{self._caller.project_id}")[2])
-        if status >= 300:
-            raise refused(status, found, text)
-        return found
+        answer = await self._api.ask(method, path, body, query)
+        if answer.status == 302:  # the lookup of a stack by its name
+            location = answer.headers["location"]
+            return await self.call(method, location.partition(self._api.project_path)[2])
+        if answer.status >= 300:
+            raise refused(answer.status, answer.body, answer.raw.decode())
+        return answer.body
 
     def demand_working(self) -> None:
         """Raise Refused if the state file cannot be written, for example because the disk is full.
@@ -119,30 +114,6 @@ class LocalApi:
         if (why := self._store.trouble()) is not None:
             hint = "no more calls are sent; run the same command again when the file can be written"
             raise Refused([f"{self.where} cannot be written: {why}", hint])
-
-    async def _asked(
-        self, method: str, path: str, query: str, sent: bytes
-    ) -> tuple[int, dict[bytes, bytes], bytes]:
-        path = f"/v1/{self._caller.project_id}{path}"
-        kind = (b"content-type", b"application/json")
-        scope = {
-            "type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "method": method,
-            "scheme": "http", "path": path, "raw_path": path.encode(),
-            "query_string": query.encode(), "root_path": "", "server": ("localhost", 80),
-            "headers": [(b"host", b"localhost"), kind],
-            "client": ("localhost", 0), "state": {"caller": self._caller},
-        }  # fmt: skip
-        said: list[Any] = []
-
-        async def receive() -> Any:
-            return {"type": "http.request", "body": sent, "more_body": False}
-
-        async def send(message: Any) -> None:
-            said.append(message)
-
-        await self._app(scope, receive, send)
-        body = b"".join(one.get("body", b"") for one in said[1:])
-        return said[0]["status"], dict(said[0]["headers"]), body
 
 
 @asynccontextmanager
@@ -166,13 +137,14 @@ async def local_api(
         state.lock()
     store = state.open_for_plan() if plan else state.open(create=create)
     pool = NoClouds(NO_CLOUD) if cloud is None else pool_of(cloud)
-    own: Cloud = pool.cloud(NamedCredential(cloud or ""))
+    own = LocalCloud(pool.cloud(NamedCredential(cloud or "")))
     try:
         caller = await _caller(store, state, own if cloud is not None and sign_in else None)
         services, engine = await _services(store, pool, own)
+        own.api = InProcess(services, caller)
         running = asyncio.create_task(_worked(engine, store)) if work else None
         try:
-            yield LocalApi(services, caller, str(state.path), store)
+            yield LocalApi(own.api, str(state.path), store)
         finally:
             if running is not None:
                 with suppress(SQLAlchemyError):  # of a state file that cannot be written any more
