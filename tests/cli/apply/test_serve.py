@@ -250,7 +250,7 @@ def test_an_alarm_changes_the_size_of_a_group(shell: Shell):
     shell.run("destroy", "-y")
 
 
-def test_the_user_of_a_suspended_resource_is_refused(tmp_path: Path):
+def test_the_user_of_a_suspended_resource_is_refused_and_the_endpoint_is_closed(tmp_path: Path):
     template = (
         f"{HEAD}  one: {{type: AWS::CloudFormation::WaitConditionHandle}}\n"
         "outputs:\n  url: {value: {get_resource: one}}\n"
@@ -269,6 +269,7 @@ def test_the_user_of_a_suspended_resource_is_refused(tmp_path: Path):
                     await asyncio.sleep(0.05)
                 url = outputs_of(stack.shown or {})["url"]
                 found.append(await asyncio.to_thread(put, url))
+        assert closed(url)
         return found
 
     assert asyncio.run(story()) == [200, 403, 200]
