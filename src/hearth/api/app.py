@@ -12,7 +12,7 @@ from starlette.routing import Mount, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from hearth.api.answer import JSONResponse
-from hearth.api.auth import Authenticated, Tokens
+from hearth.api.auth import Authenticated, TokenChecker
 from hearth.api.cfn import app as cfn
 from hearth.api.cfn.auth import Gate
 from hearth.api.front.rate import RateLimited, Rates
@@ -92,7 +92,7 @@ def _moved(scope: Scope, cut: int) -> Scope:
 
 
 def application(
-    services: Services, tokens: Tokens, gate: Gate, auth_url: str, rates: Rates | None = None
+    services: Services, tokens: TokenChecker, gate: Gate, auth_url: str, rates: Rates | None = None
 ) -> Starlette:
     """Return the ASGI application of the Orchestration API.
 

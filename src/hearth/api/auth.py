@@ -8,7 +8,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable
 from datetime import datetime
-from typing import Any
+from typing import Any, Protocol
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -46,8 +46,19 @@ class _Kept(Struct):
     check_at: float
 
 
+class TokenChecker(Protocol):
+    """Finds the caller to whom a token belongs."""
+
+    async def caller(self, token: str, service_token: str | None = None) -> Caller | None:
+        """Return the caller to whom the token belongs, or None if one of the tokens is not valid.
+
+        Raises CloudFault if a token cannot be checked.
+        """
+        ...
+
+
 class Tokens:
-    """Finds the caller to whom a token belongs. `service` is the cloud of the service user.
+    """Asks Keystone to whom a token belongs. `service` is the cloud of the service user.
 
     A result is cached for `kept_s` seconds, but not longer than the token is valid. The first
     request that uses a result older than ten seconds still gets the cached result, but starts a
@@ -217,7 +228,7 @@ class Authenticated:
     def __init__(
         self,
         app: ASGIApp,
-        tokens: Tokens,
+        tokens: TokenChecker,
         auth_url: str,
         is_open: Callable[[str], bool] = _is_open,
         *,

@@ -13,9 +13,10 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from hearth.bus.notification import Message, Notifications, log_message
 from hearth.cli.memory import keep_small
-from hearth.cli.served import applications, server
+from hearth.cli.process import calm_collector
+from hearth.cli.served import applications, server, started
 from hearth.cli.sockets import Sockets
-from hearth.cli.wiring import Running, calm_collector
+from hearth.cli.wiring import Running
 from hearth.cloud.pool import CloudPool
 from hearth.conductor.conductor import Conductor
 from hearth.engine.worker.engine import Engine
@@ -99,7 +100,7 @@ async def until_stopped(
         tasks.append(loop.create_task(running.conductor.run(), name="conductor"))
     for one, bound in _servers(running, sockets, role, work=work, stopping=stop.is_set):
         servers.append(one)
-        tasks.append(await _listening(one, bound))
+        tasks.append(await started(one, bound))
     calm_collector()
     small = loop.create_task(keep_small(), name="memory")
     ready()
@@ -160,14 +161,6 @@ def _servers(
         app = monitoring(running, role, work=work, stopping=stopping)
         found.append((server(app), sockets.monitoring))
     return found
-
-
-async def _listening(one: "Server", sockets: list[socket.socket]) -> asyncio.Task[Any]:
-    """Start an HTTP server, and return its task when it accepts connections."""
-    task: asyncio.Task[Any] = asyncio.get_running_loop().create_task(one.serve(sockets=sockets))
-    while not one.started and not task.done():  # noqa: ASYNC110 - it has no event
-        await asyncio.sleep(0.005)
-    return task
 
 
 def _on_hangup(reload: Reload) -> None:

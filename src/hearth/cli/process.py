@@ -15,6 +15,8 @@ from typing import Any, TextIO
 LINE = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 """The format of a log line."""
 
+COLLECT_AFTER = 40_000  # more objects created than deleted; about 4 MB
+
 
 class WrongSetting(Exception):
     """A setting is invalid. The message names the setting and what is wrong with it."""
@@ -23,6 +25,16 @@ class WrongSetting(Exception):
 def no_collections() -> None:
     """Disable garbage collection. Imports are faster without it, and they create little garbage."""
     gc.disable()
+
+
+def calm_collector() -> None:
+    """Exempt all existing objects from garbage collection, and make collections rare.
+
+    Otherwise collections take a third of the time with a stack of ten thousand resources.
+    """
+    gc.enable()
+    gc.freeze()
+    gc.set_threshold(COLLECT_AFTER, 50, 10)
 
 
 DESCRIPTORS_MAX = 65536

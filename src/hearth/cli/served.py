@@ -1,12 +1,13 @@
 """The ASGI applications of a process, and the HTTP servers that run them."""
 
+import asyncio
 import contextlib
 import resource
+import socket
 from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from hearth.cli.wiring import Running
 from hearth.store.engines import engines
 
 if TYPE_CHECKING:
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
 
     from hearth.cli.polled import Shortcut
+    from hearth.cli.wiring import Running
 
 KEEP_ALIVE_S = 75  # well over the 5 s polling interval of clients
 CONNECTIONS_MAX = 4096  # of one server
@@ -31,7 +33,7 @@ class Served(NamedTuple):
     shortcut: "Shortcut | None" = None
 
 
-def applications(running: Running) -> tuple[Served, Served, Served]:
+def applications(running: "Running") -> tuple[Served, Served, Served]:
     """Return the main application, the CloudFormation-style API and the cluster API.
 
     The last two are for ports of their own. The main application includes the cluster API below
@@ -57,10 +59,11 @@ def applications(running: Running) -> tuple[Served, Served, Served]:
         guest_role=settings.stack_user_role,
     )  # fmt: skip
     asked = settings.signers or (service,)
-    signers = [Identity(judges.cloud(one), one.auth_url) for one in asked]
+    role = settings.stack_user_role
+    signers = [Identity(judges.cloud(one), one.auth_url, role) for one in asked]
     services, front = running.services, running.front
     polls = Polls(partial(secret_of_guest, services), GUEST_FACTOR * judging.kept_s)
-    gate = Gate(signers, tokens, auth_url, settings.stack_user_role, polls)
+    gate = Gate(signers, tokens, auth_url, polls)
     rates = Rates(front)
     clusters = cluster_application(services, tokens, auth_url, rates)
     cfn = cfn_application(services, gate, rates)
@@ -129,3 +132,11 @@ def server(app: "ASGIApp", shortcut: "Shortcut | None" = None) -> "uvicorn.Serve
         http=made,
     )  # fmt: skip
     return Server(config)
+
+
+async def started(one: "uvicorn.Server", sockets: list[socket.socket]) -> asyncio.Task[Any]:
+    """Start an HTTP server, and return its task when it accepts connections."""
+    task: asyncio.Task[Any] = asyncio.get_running_loop().create_task(one.serve(sockets=sockets))
+    while not one.started and not task.done():  # noqa: ASYNC110 - it has no event
+        await asyncio.sleep(0.005)
+    return task

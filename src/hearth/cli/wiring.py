@@ -1,7 +1,6 @@
 """Creates all objects of a process and connects them."""
 
 import contextlib
-import gc
 import importlib.metadata
 import logging
 import random
@@ -56,8 +55,6 @@ from hearth.telemetry.span import SpanSink
 from hearth.template import Limits as TemplateLimits
 
 log = logging.getLogger(__name__)
-
-COLLECT_AFTER = 40_000  # more objects created than deleted; about 4 MB
 
 
 @dataclass
@@ -353,13 +350,3 @@ async def _domain_id(config: CloudConfig, user: PasswordCredential, name: str) -
     if not found:
         raise WrongSetting(f"stack_user_domain_name: Keystone has no domain {name}")
     return str(found[0]["id"])
-
-
-def calm_collector() -> None:
-    """Exempt all existing objects from garbage collection, and make collections rare.
-
-    Otherwise collections take a third of the time with a stack of ten thousand resources.
-    """
-    gc.enable()
-    gc.freeze()
-    gc.set_threshold(COLLECT_AFTER, 50, 10)

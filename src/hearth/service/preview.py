@@ -118,8 +118,7 @@ async def plan_update(
 
 async def _predicted(services: Services, caller: Caller, aim: Aim) -> StackPrediction:
     found = await predict_stack(services, services.cloud(caller), aim)
-    if not services.reachable:
-        demand_reachable(found)
+    demand_reachable(found, services.reach)
     return found
 
 

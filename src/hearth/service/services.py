@@ -3,6 +3,7 @@
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from enum import Enum
 
 from msgspec import Struct
 
@@ -60,6 +61,14 @@ class Limits(Struct, frozen=True):
     yaql_memory_bytes: int = 10000
 
 
+class Reach(Enum):
+    """Who can send requests to this process, other than the command that runs in it."""
+
+    ALL = "users of the cloud, and software in servers"
+    STACK_USERS = "software with a key pair or a token that Hearth itself issued"
+    NOBODY = "nobody"
+
+
 @dataclass
 class Services:
     """The objects that all use cases of a process share: the store, the compiler, the clouds, the
@@ -81,7 +90,7 @@ class Services:
         default_factory=lambda: Policy(rules=cluster_policy_rules.defaults())
     )
     observer: Observer = UNOBSERVED
-    reachable: bool = True  # whether anybody can send a request to this process
+    reach: Reach = Reach.ALL
     _seen: Cache[tuple[str, int, str], tuple[Revision, Program]] = field(
         default_factory=lambda: Cache(PROGRAMS_MAX)
     )

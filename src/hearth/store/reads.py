@@ -283,6 +283,16 @@ def records_named(tx: Tx, stack_id: str, name: str) -> list[Record]:
     return [record_of(tx, row) for row in tx.rows(_NAMED, {"stack_id": stack_id, "name": name})]
 
 
+def record_with_stack(tx: Tx, record_id: str) -> tuple[Record, StackRow] | None:
+    """Return a record and its stack, or None if there is no such record."""
+    row = tx.first(sa.select(resource).where(resource.c.id == record_id))
+    if row is None:
+        return None
+    its_stack = tx.first(_BY_ID, {"identity": row.stack_id})
+    assert its_stack is not None
+    return record_of(tx, row), stack_row(tx, its_stack)
+
+
 def name_of(tx: Tx, record_id: str) -> str | None:
     """Return the name of a record's resource, or None if there is no such record."""
     found: str | None = tx.value(sa.select(resource.c.name).where(resource.c.id == record_id))

@@ -6,8 +6,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from hearth.agent.agent import signature
-from hearth.api.cfn.polls import _params, poll_of
-from hearth.api.cfn.polls import _proves as proves
+from hearth.api.cfn.polls import _params, poll_of, proves
 
 SECRET = "s" * 32
 TEXTS = st.text(st.sampled_from("aZ09-_.~ :/+%&=é\0"), max_size=6)

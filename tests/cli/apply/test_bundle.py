@@ -94,3 +94,10 @@ def test_a_text_that_names_no_file_is_sent_as_if_it_had_been_loaded(
     quick = bundle(template, [], {})
     monkeypatch.setattr("hearth.cli.apply.bundle._alone", lambda path: None)
     assert quick == bundle(template, [], {})
+
+
+def test_what_is_no_yaml_is_refused_at_its_place(folder: Path):
+    Path("app/web.yaml").write_text("resources:\n  a: [get_file\nb: 1\n")
+    with pytest.raises(Refused) as refused:
+        bundle(Path("app/web.yaml"), [], {})
+    assert refused.value.lines[0].startswith("app/web.yaml:3:")

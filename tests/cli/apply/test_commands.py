@@ -204,6 +204,15 @@ def test_without_a_cloud_resources_without_calls_work(shell: Shell):
     assert "no cloud was chosen: use --cloud" in shell.run("apply", "net.yaml", "-y", status=1)
 
 
+def test_software_configurations_are_in_the_state_file(shell: Shell):
+    shell.write("c.yaml", "heat_template_version: 2021-04-16\nresources:\n"
+                "  c: {type: OS::Heat::SoftwareConfig, properties: {config: say}}\n"
+                "outputs:\n  text: {value: {get_attr: [c, config]}}\n")  # fmt: skip
+    shell.environment = {"OS_CLOUD": ""}
+    assert "text = say" in shell.run("apply", "c.yaml", "-y")
+    assert "DELETE_COMPLETE" in shell.run("destroy", "-y")
+
+
 def test_clouds_that_cannot_be_used_are_told(shell: Shell):
     shell.write("web.yaml", NET)
     said = shell.run("plan", "web.yaml", "--cloud", "nope", status=1)

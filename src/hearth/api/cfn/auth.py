@@ -1,4 +1,4 @@
-"""Authentication of requests: by a signature that Keystone checks, or by a token.
+"""Authentication of requests: by a signature, which Keystone usually checks, or by a token.
 
 Each signature is checked again, even if an equal request was checked before, because a signature
 can expire or be replayed. The signatures of servers that poll are checked here, see polls.py.
@@ -10,13 +10,13 @@ import logging
 import re
 import time
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Protocol
 from urllib.parse import unquote
 
 from msgspec import Struct
 from starlette.requests import Request
 
-from hearth.api.auth import Tokens, caller_from
+from hearth.api.auth import TokenChecker, caller_from
 from hearth.api.cfn.faults import CfnError
 from hearth.api.cfn.polls import AHEAD_MAX_S, Polls, moment_of
 from hearth.api.cfn.query import Asked
@@ -33,11 +33,47 @@ _CREDENTIAL = re.compile(r"Credential=([^/,\s]+)")
 _SIGNATURE = re.compile(r"\bSignature=([^,\s]+)")
 
 
+class SignatureChecker(Protocol):
+    """Finds the caller who signed a request."""
+
+    async def caller(self, credentials: Mapping[str, Any]) -> Caller:
+        """Return the caller whose signature is in `credentials`; see `credentials_of`.
+
+        Raises CfnError if the signature is not valid or cannot be checked.
+        """
+        ...
+
+
 class Identity(Struct, frozen=True):
-    """A Keystone that checks signatures; `cloud` uses the credential of a service user."""
+    """A Keystone that checks signatures; `cloud` uses the credential of a service user.
+
+    `guest_role` is the role of stack domain users.
+    """
 
     cloud: Cloud
     auth_url: str
+    guest_role: str = STACK_USER_ROLE
+
+    async def caller(self, credentials: Mapping[str, Any]) -> Caller:
+        """Ask Keystone for the caller; see `SignatureChecker`."""
+        try:
+            answer = await self.cloud.request(
+                "identity",
+                "POST",
+                "/v3/ec2tokens",
+                json={"ec2Credentials": credentials},
+                idempotent=True,
+                renew_after_s=PROVEN_S,
+            )
+        except CloudFault as fault:
+            raise _refusal(fault) from None
+        token = answer.headers.get("x-subject-token", "")
+        caller = None
+        if token:
+            caller = caller_from(answer.part("token"), token, self.auth_url, self.guest_role)
+        if caller is None or not caller.project_id:
+            raise CfnError("AccessDenied", "the access key does not belong to a project")
+        return caller
 
 
 class Signed(Struct, frozen=True):
@@ -58,23 +94,21 @@ class NoToken(Exception):
 class Gate:
     """Finds the caller of a request by its signature or its token.
 
-    `identities` are tried in order until one of them accepts the signature. `tokens` finds the
-    callers of requests with a token, and `auth_url` is the address of Keystone in responses with
-    status 401. `guest_role` is the role of stack domain users. `polls` checks the signatures of
-    servers that poll; if it is None, Keystone checks all signatures.
+    `signers` are tried in order until one of them accepts the signature. `tokens` finds the callers
+    of requests with a token, and `auth_url` is the address of Keystone in responses with status
+    401. `polls` checks the signatures of servers that poll; if it is None, `signers` check all
+    signatures.
     """
 
     def __init__(
         self,
-        identities: Sequence[Identity],
-        tokens: Tokens,
+        signers: Sequence[SignatureChecker],
+        tokens: TokenChecker,
         auth_url: str,
-        guest_role: str = STACK_USER_ROLE,
         polls: Polls | None = None,
     ) -> None:
         self.polls = polls
-        self._identities = tuple(identities)
-        self._guest_role = guest_role
+        self._signers = tuple(signers)
         self._tokens = tokens
         self.auth_url = auth_url
 
@@ -99,16 +133,16 @@ class Gate:
         credentials = credentials_of(request, asked, found)
         if self.polls is not None and (known := self.polls.caller(credentials)) is not None:
             return known
-        caller = await self._by_keystone(credentials)
+        caller = await self._by_signature(credentials)
         if self.polls is not None:
             await self.polls.accepted(caller, credentials)
         return caller
 
-    async def _by_keystone(self, credentials: Mapping[str, Any]) -> Caller:
+    async def _by_signature(self, credentials: Mapping[str, Any]) -> Caller:
         last = CfnError("AccessDenied")
-        for identity in self._identities:
+        for signer in self._signers:
             try:
-                return await _by_signature(identity, credentials, self._guest_role)
+                return await signer.caller(credentials)
             except CfnError as refused:
                 last = refused
         raise last
@@ -184,29 +218,6 @@ def credentials_of(request: Request, asked: Asked, found: Signed) -> dict[str, A
         "headers": headers,
         "body_hash": hashlib.sha256(asked.raw).hexdigest(),
     }
-
-
-async def _by_signature(
-    identity: Identity, credentials: Mapping[str, Any], guest_role: str
-) -> Caller:
-    try:
-        answer = await identity.cloud.request(
-            "identity",
-            "POST",
-            "/v3/ec2tokens",
-            json={"ec2Credentials": credentials},
-            idempotent=True,
-            renew_after_s=PROVEN_S,
-        )
-    except CloudFault as fault:
-        raise _refusal(fault) from None
-    token = answer.headers.get("x-subject-token", "")
-    caller = None
-    if token:
-        caller = caller_from(answer.part("token"), token, identity.auth_url, guest_role)
-    if caller is None or not caller.project_id:
-        raise CfnError("AccessDenied", "the access key does not belong to a project")
-    return caller
 
 
 def _refusal(fault: CloudFault) -> CfnError:

@@ -84,7 +84,7 @@ class Polls:
         if known.until < now:
             self._forget(credentials["access"])
             return None
-        return known.caller if _proves(known.secret, credentials, now) else None
+        return known.caller if proves(known.secret, credentials, now) else None
 
     async def accepted(self, caller: Caller, credentials: Mapping[str, Any]) -> None:
         """Remember that Keystone has accepted the signature in `credentials`, which is that of
@@ -198,7 +198,7 @@ def _asked(params: Mapping[str, str]) -> tuple[str | None, ...]:
     return tuple(map(params.get, ("Action", "StackName", "LogicalResourceId", "ContentType")))
 
 
-def _proves(secret: str, credentials: Mapping[str, Any], now: float) -> bool:
+def proves(secret: str, credentials: Mapping[str, Any], now: float) -> bool:
     """Return whether the signature was made with `secret` and is recent.
 
     Only signatures of version 2 with SHA-256 are accepted.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from hearth.cli.apply.options import Where, template_options, where_options
+from hearth.cli.apply.options import Where, serve_options, template_options, where_options
 
 if TYPE_CHECKING:
     from hearth.cli.apply.runs import Wanted
@@ -29,7 +29,10 @@ def _run(given: Given, main: Callable[[Where], Coroutine[Any, Any, int]]) -> NoR
     """Run a command with the place that its options name, and end with its status."""
     from hearth.cli.apply.runs import run
 
-    where = Where(**{key: given.pop(key) for key in WHERE})
+    serve, port = given.pop("serve", False), given.pop("serve_port", None)
+    where = Where(**{key: given.pop(key) for key in WHERE}, serve=port or (0 if serve else None))
+    if where.service and where.serve is not None:
+        raise click.UsageError("--service and --serve exclude each other")
     sys.exit(run(lambda: main(where), as_json=where.as_json))
 
 
@@ -88,6 +91,7 @@ def _values(parameters: Sequence[str], files: Sequence[str]) -> dict[str, str]:
 @click.argument("target", metavar="[TEMPLATE]", required=False, type=click.Path(path_type=Path))
 @template_options
 @where_options
+@serve_options
 @click.option("-o", "--out", type=click.Path(path_type=Path), help="Save the plan in this file.")
 @click.option("--destroy", is_flag=True, help="Plan the deletion of the stack NAME.")
 @policy_option
@@ -119,6 +123,7 @@ def plan(
 @click.argument("target", metavar="[TEMPLATE]", required=False, type=click.Path(path_type=Path))
 @template_options
 @where_options
+@serve_options
 @click.option("-y", "--yes", is_flag=True, help="Do not ask for confirmation.")
 @click.option("--rollback", is_flag=True, help="Roll back if a resource fails.")
 @click.option("--timeout", type=click.IntRange(1), metavar="MINUTES", help="Fail after this time.")
@@ -149,6 +154,7 @@ def apply(
 @click.command()
 @name_argument
 @where_options
+@serve_options
 @click.option("-y", "--yes", is_flag=True, help="Do not ask for confirmation.")
 @policy_option
 def destroy(name_given: str | None, policies: tuple[Path, ...], *, yes: bool, **given: Any) -> None:

@@ -1,30 +1,31 @@
 """The Orchestration API and an engine in this process, on a state file.
 
-The commands get a service without sockets, tokens or trusts: all calls to the cloud are made with
-the user's own credential.
+The commands get a service without tokens or trusts: all calls to the cloud are made with the user's
+own credential. Only `--serve` opens a socket, for the users of the stack.
 """
 
 import asyncio
-import json
 import random
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+import socket
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
-from urllib.parse import urlencode
 
 import sqlalchemy as sa
 from sqlalchemy.exc import SQLAlchemyError
 
-from hearth.api.v1.app import application, routes
 from hearth.bus.local import Bus
 from hearth.cli.apply.api import Refused, refused
+from hearth.cli.apply.in_process import InProcess
+from hearth.cli.apply.local_cloud import LocalCloud
 from hearth.cli.apply.named_cloud import pool_of
 from hearth.cli.apply.state import StateFile
 from hearth.cli.apply.state_store import StateStore
 from hearth.cli.ids import new_id
 from hearth.cli.installed import use_installed
+from hearth.cli.process import WrongSetting, listening
 from hearth.cloud.contract import Cloud, Clouds
 from hearth.cloud.credential import NamedCredential
 from hearth.cloud.fallback import NoClouds, UnauthorizedCloud
@@ -33,11 +34,13 @@ from hearth.engine.endpoints import Endpoints
 from hearth.engine.programs.programs import Programs
 from hearth.engine.worker.engine import Engine
 from hearth.engine.worker.ports import Tools
+from hearth.resources.base import Users
 from hearth.resources.heat.template_resource import TemplateResource
 from hearth.resources.registry import default_catalog
 from hearth.service.caller import Caller
+from hearth.service.local_users import LocalUsers
 from hearth.service.policy import Owner, Policy
-from hearth.service.services import Limits, Services
+from hearth.service.services import Limits, Reach, Services
 from hearth.service.stack_clouds import StackClouds
 from hearth.service.types_used import refused_types
 from hearth.store import claim
@@ -49,6 +52,7 @@ from hearth.store.tables import stack
 from hearth.template import Limits as TemplateLimits
 
 NO_CLOUD = "no cloud was chosen: use --cloud NAME, or set OS_CLOUD"
+HOST = "127.0.0.1"
 NOWHERE = "local"  # the project of a stack without a cloud
 ROLES = frozenset({"reader", "member", "admin"})  # of the user without a cloud
 TEXT_MAX = 100_000_000  # characters of a template
@@ -59,14 +63,19 @@ LIMITS = Limits(
 
 
 class _OwnClouds(StackClouds):
-    """The cloud of every stack is that of the user."""
+    """The cloud of every stack is that of the user, and its own users are in the state file."""
 
-    def __init__(self, pool: Clouds, own: Cloud) -> None:
+    def __init__(self, pool: Clouds, own: Cloud, store: Store, *, reachable: bool) -> None:
         super().__init__(pool)
         self._own = own
+        self._store = store
+        self._reachable = reachable
 
     def of(self, row: StackRow, credential: StackCredential | None) -> Cloud:
         return self._own
+
+    def users(self, row: StackRow, noted: Callable[[str], None]) -> Users:
+        return LocalUsers(self._store, row, noted, reachable=self._reachable)
 
 
 @dataclass
@@ -78,38 +87,37 @@ class _OwnServices(Services):
 
 
 class _Open(Policy):
-    """The cloud alone decides what the user may do; nobody else has access to a state file."""
+    """The cloud alone decides what the user may do. Users of the stack may do what they always may;
+    nobody else has access to a state file.
+    """
 
     def allows(self, rule: str, caller: Caller, owner: Owner | None = None) -> bool:
-        return True
+        return not caller.guest or super().allows(rule, caller, owner)
 
     def allows_type(self, name: str, caller: Caller) -> bool:
         return True
 
 
 class LocalApi:
-    """Answers requests in this process."""
+    """Answers requests in this process; `url` is the address at which others send requests."""
 
-    def __init__(self, services: Services, caller: Caller, where: str, store: StateStore) -> None:
+    def __init__(self, api: InProcess, where: str, store: StateStore, url: str | None) -> None:
         self.where = where
+        self.url = url
+        self._api = api
         self._store = store
-        self._caller = caller
-        self._app = application(services, routes())
 
     async def call(
         self, method: str, path: str, body: Any = None, query: dict[str, str] | None = None
     ) -> Any:
         """Make a request; see `Api`."""
-        sent = b"" if body is None else json.dumps(body).encode()
-        status, headers, raw = await self._asked(method, path, urlencode(query or {}), sent)
-        text = raw.decode()
-        found = json.loads(text) if text and b"json" in headers.get(b"content-type", b"") else None
-        if status == 302:  # the lookup of a stack by its name
-            location = headers[b"location"].decode()
-            return await self.call(method, location.partition(f"/v1/{self._caller.project_id}")[2])
-        if status >= 300:
-            raise refused(status, found, text)
-        return found
+        answer = await self._api.ask(method, path, body, query)
+        if answer.status == 302:  # the lookup of a stack by its name
+            location = answer.headers["location"]
+            return await self.call(method, location.partition(self._api.project_path)[2])
+        if answer.status >= 300:
+            raise refused(answer.status, answer.body, answer.raw.decode())
+        return answer.body
 
     def demand_working(self) -> None:
         """Raise Refused if the state file cannot be written, for example because the disk is full.
@@ -119,30 +127,6 @@ class LocalApi:
         if (why := self._store.trouble()) is not None:
             hint = "no more calls are sent; run the same command again when the file can be written"
             raise Refused([f"{self.where} cannot be written: {why}", hint])
-
-    async def _asked(
-        self, method: str, path: str, query: str, sent: bytes
-    ) -> tuple[int, dict[bytes, bytes], bytes]:
-        path = f"/v1/{self._caller.project_id}{path}"
-        kind = (b"content-type", b"application/json")
-        scope = {
-            "type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "method": method,
-            "scheme": "http", "path": path, "raw_path": path.encode(),
-            "query_string": query.encode(), "root_path": "", "server": ("localhost", 80),
-            "headers": [(b"host", b"localhost"), kind],
-            "client": ("localhost", 0), "state": {"caller": self._caller},
-        }  # fmt: skip
-        said: list[Any] = []
-
-        async def receive() -> Any:
-            return {"type": "http.request", "body": sent, "more_body": False}
-
-        async def send(message: Any) -> None:
-            said.append(message)
-
-        await self._app(scope, receive, send)
-        body = b"".join(one.get("body", b"") for one in said[1:])
-        return said[0]["status"], dict(said[0]["headers"]), body
 
 
 @asynccontextmanager
@@ -154,36 +138,64 @@ async def local_api(
     work: bool = False,
     create: bool = False,
     plan: bool = False,
+    serve: int | None = None,
 ) -> AsyncIterator[LocalApi]:
     """Open a state file, and answer requests until the end of the block.
 
     `cloud` is a name in clouds.yaml; without one, no call to a cloud is possible. `sign_in` is
     whether its user and project are checked first. If `work` is true, an engine carries out the
     requests, and the file is locked for other commands. `create` is whether a missing state file is
-    created; with `plan`, it is treated as empty. Raises Refused.
+    created; with `plan`, it is treated as empty. `serve` is the port at which users of the stack
+    can send requests (0: a free one); without `work`, it is not opened. Raises Refused.
     """
     if work:
         state.lock()
     store = state.open_for_plan() if plan else state.open(create=create)
     pool = NoClouds(NO_CLOUD) if cloud is None else pool_of(cloud)
-    own: Cloud = pool.cloud(NamedCredential(cloud or ""))
+    own = LocalCloud(pool.cloud(NamedCredential(cloud or "")))
     try:
         caller = await _caller(store, state, own if cloud is not None and sign_in else None)
-        services, engine = await _services(store, pool, own)
-        running = asyncio.create_task(_worked(engine, store)) if work else None
-        try:
-            yield LocalApi(services, caller, str(state.path), store)
-        finally:
-            if running is not None:
-                with suppress(SQLAlchemyError):  # of a state file that cannot be written any more
-                    await engine.stop()
-                running.cancel()
-                with suppress(asyncio.CancelledError, SQLAlchemyError):
-                    await running
+        bound = _bound(serve) if work and serve is not None else None
+        port = serve if bound is None else bound.getsockname()[1]
+        url = None if port is None else f"http://{HOST}:{port}"
+        services, engine = await _services(store, pool, own, url)
+        own.api = InProcess(services, caller)
+        async with _endpoint(services, bound), _working(engine, store) if work else nullcontext():
+            yield LocalApi(own.api, str(state.path), store, url)
     finally:
         await pool.aclose()
         store.close()
         state.release()
+
+
+def _bound(port: int) -> socket.socket:
+    try:
+        return listening(HOST, port, "--serve-port")
+    except WrongSetting as problem:
+        raise Refused([str(problem)]) from None
+
+
+def _endpoint(services: Services, bound: socket.socket | None) -> AbstractAsyncContextManager[None]:
+    """Serve requests of others at a listening socket, if there is one."""
+    if bound is None:
+        return nullcontext()
+    from hearth.cli.apply.endpoint import serving  # its imports take long
+
+    return serving(services, bound)
+
+
+@asynccontextmanager
+async def _working(engine: Engine, store: Store) -> AsyncIterator[None]:
+    """Run an engine until the end of the block."""
+    running = asyncio.create_task(_worked(engine, store))
+    try:
+        yield
+    finally:
+        with suppress(SQLAlchemyError):  # of a state file that cannot be written any more
+            await engine.stop()
+        running.cancel()
+        with suppress(asyncio.CancelledError, SQLAlchemyError):
+            await running
 
 
 async def _worked(engine: Engine, store: Store) -> None:
@@ -220,15 +232,30 @@ async def _caller(store: Store, state: StateFile, own: Cloud | None) -> Caller:
     return Caller(who.user_id, name, who.project_id, roles=frozenset(who.roles))
 
 
-async def _services(store: Store, pool: Clouds, own: Cloud) -> tuple[Services, Engine]:
+def _endpoints(url: str | None) -> Endpoints:
+    """Return the addresses of the APIs at `url`, if it is given."""
+    if url is None:
+        return Endpoints()
+    cfn = f"{url}/cfn/v1"
+    return Endpoints(
+        heat=f"{url}/v1/{{project}}", cfn=cfn, waitcondition=f"{cfn}/waitcondition",
+        metadata=f"{cfn}/",
+    )  # fmt: skip
+
+
+async def _services(
+    store: Store, pool: Clouds, own: Cloud, url: str | None
+) -> tuple[Services, Engine]:
+    """Return the services and the engine; `url` is the address of the endpoint, if any."""
     use_installed()
     limits = TemplateLimits(
         resources_max=-1, template_size_max=TEXT_MAX, stack_depth_max=LIMITS.nested_depth
     )
     programs = Programs(default_catalog(), template_type=TemplateResource, limits=limits)
-    clouds, clock, bus, policy = _OwnClouds(pool, own), DatabaseClock(), Bus(), _Open()
+    clouds = _OwnClouds(pool, own, store, reachable=url is not None)
+    clock, bus, policy = DatabaseClock(), Bus(), _Open()
     await clock.ask(store)
-    endpoints = Endpoints()
+    endpoints = _endpoints(url)
     engine = Engine(
         Tools(
             store, clouds, programs, clock, new_id, random.random, endpoints,
@@ -239,6 +266,6 @@ async def _services(store: Store, pool: Clouds, own: Cloud) -> tuple[Services, E
     services = _OwnServices(
         store=store, programs=programs, clouds=clouds, bus=bus, clock=clock, new_id=new_id,
         endpoints=endpoints, limits=LIMITS, policy=policy, own=own,
-        reachable=False,
+        reach=Reach.NOBODY if url is None else Reach.STACK_USERS,
     )  # fmt: skip
     return services, engine

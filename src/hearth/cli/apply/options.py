@@ -1,5 +1,6 @@
 """The options that the commands share, and where they find the stack."""
 
+import json
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -16,7 +17,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 class Where(Struct, frozen=True):
     """Where a stack is: in a state file with a cloud or, if `service` is true, in a service.
 
-    `cloud` is a name in clouds.yaml.
+    `cloud` is a name in clouds.yaml. `serve` is the port of the endpoint for signals and polls (0:
+    a free one), or None if there is none.
     """
 
     name: str | None
@@ -24,6 +26,7 @@ class Where(Struct, frozen=True):
     state: Path | None
     service: bool
     as_json: bool
+    serve: int | None = None
 
     @asynccontextmanager
     async def opened(
@@ -55,9 +58,19 @@ class Where(Struct, frozen=True):
         state = state_file(name, self.state)
         from hearth.cli.apply.local import local_api
 
-        opened = local_api(state, self.cloud, sign_in=sign_in, work=work, create=create, plan=plan)
-        async with opened as local:
+        async with local_api(
+            state, self.cloud, sign_in=sign_in, work=work, create=create, plan=plan,
+            serve=self.serve,
+        ) as local:  # fmt: skip
+            if work and local.url is not None:
+                self._say_served(local.url)
             yield local, state.name
+
+    def _say_served(self, url: str) -> None:
+        if self.as_json:
+            click.echo(json.dumps({"type": "endpoint", "url": url}))
+        else:
+            click.echo(f"serving signals and polls at {url}")
 
 
 def where_options(command: F) -> F:
@@ -85,6 +98,22 @@ def where_options(command: F) -> F:
                 "--json", "as_json", is_flag=True, help="Print JSON objects, one per line."
             ),
         )
+    ):  # fmt: skip
+        command = option(command)
+    return command
+
+
+def serve_options(command: F) -> F:
+    """Add the options for the endpoint at which servers and users send signals."""
+    for option in (
+        click.option(
+            "--serve-port", type=click.IntRange(1, 65535), metavar="PORT",
+            help="Port of --serve, which it implies  [default: a free port].",
+        ),
+        click.option(
+            "--serve", is_flag=True,
+            help="Accept signals and polls on this machine while the command runs.",
+        ),
     ):  # fmt: skip
         command = option(command)
     return command
