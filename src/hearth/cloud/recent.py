@@ -9,7 +9,7 @@ K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
 MOST = 2000
-KEPT_S = 300.0
+KEPT_S = 120.0
 """How long an object is kept after its last use, in seconds."""
 
 
