@@ -11,7 +11,7 @@ from pathlib import Path
 
 from hearth.bus.local import Bus
 from hearth.cli.ids import new_id
-from hearth.cli.wiring import calm_collector
+from hearth.cli.process import calm_collector
 from hearth.cloud.pool import CloudPool
 from hearth.engine.endpoints import Endpoints
 from hearth.engine.programs.programs import Programs

@@ -24,7 +24,7 @@ def nothing_is_stored(api: Caller):
     before = stacks(api)
     api.dev.mark()
     yield
-    assert stacks(api) == before
+    assert stacks(api) <= before  # those of others may end meanwhile
     assert api.dev.ledger() == []
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from hearth.cloud.transport import ATTEMPTS_MAX
+from hearth.cloud.transport import ATTEMPTS_MAX, LASTING_MAX
 from tests.daily import in_turn
 from tests.engine.worker.test_faults import SMALL, Town, state, told
 
@@ -168,7 +168,7 @@ def test_a_token_that_is_refused_for_ever_is_renewed_a_few_times() -> None:
             for call in town.running.cloud.store.ledger.calls
             if call.method == "POST" and call.path.endswith("/networks")
         ]
-        assert len(asked) == ATTEMPTS_MAX
+        assert len(asked) == LASTING_MAX
         town.running.cloud.knobs.clear()
         assert state(await town.unmake(row.id)) == "DELETE_COMPLETE"
         assert town.alive() == []
