@@ -1,4 +1,4 @@
-"""Plans of updates with `converge`, for every type: just what is planned is done.
+"""Plans of updates with `converge`, for every type: an update does exactly what its plan says.
 
     python -m tests.drift.converge [TYPE…]
 
@@ -131,7 +131,7 @@ class _Converging:
             self._judge(changed, entry, done)
         if bool(calls) != any(map(calls_for, plan["resources"])):
             self._wrong(changed, f"planned {_words(plan)}, called {calls}, {refused}")
-        if refused:  # what was planned was tried
+        if refused:  # the cloud refused a planned call
             self.found.refused.append(f"{self.start.name}: {changed}: {refused}")
         else:
             self._repaired(changed)

@@ -10,7 +10,7 @@ from hearth.cloud.reach import Reach, Tls
 
 
 class CloudConfig(Struct, frozen=True):
-    """The settings for access to the cloud, and for fetching from URLs."""
+    """The settings for access to the cloud."""
 
     region: str | None = None
     interface: str = "public"

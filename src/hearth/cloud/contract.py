@@ -17,7 +17,9 @@ Body = dict[str, Any]
 
 
 class Response(Discreet, frozen=True):
-    """A successful response (status 2xx) of a service. Header names are in lower case."""
+    """A response of a service, with status 2xx unless noted otherwise. Header names are in lower
+    case.
+    """
 
     hidden = frozenset({"raw"})
 

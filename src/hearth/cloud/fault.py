@@ -12,6 +12,7 @@ BROKEN_OFF = frozenset({500, 502, 503, 504})  # a write may have been carried ou
 OVER_LIMIT_TYPES = frozenset({"OverQuota", "overLimit", "OverQuotaClient"})
 BRIEF_LIMIT = 200  # for a service that a user names
 MESSAGE_LIMIT = 4096  # characters of a service's message that are kept
+CONNECT_FAILURE = "ConnectFailure"  # the type of a fault without a connection to the service
 
 
 class CloudFault(Exception):

@@ -35,7 +35,7 @@ from hearth.cloud.credential import (
     TokenCredential,
     TrustCredential,
 )
-from hearth.cloud.fault import BRIEF_LIMIT, CloudFault, NoAnswer
+from hearth.cloud.fault import BRIEF_LIMIT, CONNECT_FAILURE, CloudFault, NoAnswer
 from hearth.cloud.guard import Guard
 from hearth.cloud.guarded import guarded_session
 from hearth.cloud.reach import Reach, Tls
@@ -159,7 +159,7 @@ class KeystoneSession:
             case ka_errors.SSLError():
                 return CloudFault("identity", 0, "SSLError", words)
             case ka_errors.ConnectFailure():
-                return CloudFault("identity", 0, "ConnectFailure", words)
+                return CloudFault("identity", 0, CONNECT_FAILURE, words)
             case ka_errors.HttpError():
                 words = str(error.message).replace(f" (HTTP {error.http_status})", "")
                 brief = words if self._guard is None else words[:BRIEF_LIMIT]

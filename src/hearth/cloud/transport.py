@@ -21,7 +21,14 @@ from hearth.cloud.answers import (
 from hearth.cloud.bound import Bound
 from hearth.cloud.contract import Cloud, Response, Whoami
 from hearth.cloud.credential import ForeignCredential
-from hearth.cloud.fault import CloudFault, NoAnswer, Unreadable, fault_of, of_a_write
+from hearth.cloud.fault import (
+    CONNECT_FAILURE,
+    CloudFault,
+    NoAnswer,
+    Unreadable,
+    fault_of,
+    of_a_write,
+)
 from hearth.cloud.keystone import KeystoneSession
 from hearth.cloud.listing import ListingCloud
 from hearth.cloud.path import straight
@@ -36,7 +43,6 @@ Elsewhere = Callable[[str | None, ForeignCredential | None, Tls | None], Cloud]
 ATTEMPTS_MAX = 6  # of one call, if a repetition is safe; the pauses are 15 s together
 LASTING_MAX = 4  # attempts of a call that probably fails in the same way: 3.5 s
 RETRY_AFTER_MAX_S = 30.0
-CONNECT_FAILURE = "ConnectFailure"
 MICROVERSION_SERVICES = {"application-container": "container", "block-storage": "volume"}
 """The names of services in the microversion header, where they differ from the service type."""
 

@@ -31,7 +31,7 @@ class RequestId:
             await self._app(scope, receive, send)
             return
         mark = assigned(scope)
-        found = trace_of((header(scope, b"traceparent") or b"").decode("latin-1"))
+        found = trace_of(header(scope, b"traceparent"))
         trace = new_trace(self._observer.share) if found is None else found.child()
         state(scope)["traceparent"] = trace.header
         working_on(About(request_id=state(scope)["request_id"], trace=trace))
@@ -46,7 +46,7 @@ class RequestId:
 
 def assigned(scope: Scope) -> tuple[bytes, bytes]:
     """Assign a request id to a request, and return the header for its response."""
-    sent = (header(scope, NAME) or b"").decode("latin-1")
+    sent = header(scope, NAME)
     mine = f"req-{uuid.uuid4()}"
     state(scope)["request_id"] = mine
     state(scope)["global_request_id"] = sent if OURS.fullmatch(sent) else None

@@ -27,12 +27,12 @@ def peer(scope: Scope) -> str:
     return str(client[0]) if client else ""
 
 
-def header(scope: Scope, name: bytes) -> bytes | None:
-    """Return the first value of a header, whose `name` is in lower case; None if there is none."""
+def header(scope: Scope, name: bytes) -> str:
+    """Return the first value of a header, whose `name` is in lower case; "" if there is none."""
     for key, value in scope["headers"]:
         if key == name:
-            return bytes(value)
-    return None
+            return str(value, "latin-1")
+    return ""
 
 
 def origin(scope: Scope) -> str:
@@ -41,7 +41,7 @@ def origin(scope: Scope) -> str:
 
 
 @lru_cache(ORIGINS_MAX)
-def _origin(scheme: str, host: bytes | None, server: tuple[str, int | None] | None) -> str:
-    headers = [] if host is None else [(b"host", host)]
+def _origin(scheme: str, host: str, server: tuple[str, int | None] | None) -> str:
+    headers = [(b"host", host.encode("latin-1"))] if host else []
     url = URL(scope={"scheme": scheme, "server": server, "path": "/", "headers": headers})
     return f"{url.scheme}://{url.netloc}"

@@ -4,20 +4,10 @@ import json
 from typing import Any
 from urllib.parse import urlencode
 
-from msgspec import Struct
-
 from hearth.api.v1.app import application, routes
+from hearth.cloud.contract import Response
 from hearth.service.caller import Caller
 from hearth.service.services import Services
-
-
-class Answer(Struct, frozen=True):
-    """A response; `body` is parsed if it is JSON, and otherwise None."""
-
-    status: int
-    headers: dict[str, str]
-    raw: bytes
-    body: Any = None
 
 
 class InProcess:
@@ -30,8 +20,8 @@ class InProcess:
 
     async def ask(
         self, method: str, path: str, body: Any = None, query: dict[str, str] | None = None
-    ) -> Answer:
-        """Make a request, and return its answer, whatever its status."""
+    ) -> Response:
+        """Make a request, and return the response, whatever its status."""
         path = f"{self.project_path}{path}"
         kind = (b"content-type", b"application/json")
         scope = {
@@ -54,4 +44,4 @@ class InProcess:
         raw = b"".join(one.get("body", b"") for one in said[1:])
         headers = {key.decode(): value.decode() for key, value in said[0]["headers"]}
         is_json = raw and "json" in headers.get("content-type", "")
-        return Answer(said[0]["status"], headers, raw, json.loads(raw) if is_json else None)
+        return Response(said[0]["status"], headers, json.loads(raw) if is_json else None, raw)

@@ -33,7 +33,7 @@ class LocalCloud(ListingCloud):
         answer = await self.api.ask(method, path, json, dict(params))
         if answer.status >= 300:
             raise fault_of(service, answer.status, answer.headers, answer.body)
-        return Response(answer.status, answer.headers, answer.body, answer.raw)
+        return answer
 
     async def whoami(self) -> Whoami:
         """Return the user, project and roles of the credential; see `Cloud`."""

@@ -11,13 +11,12 @@ database is unavailable, all workers of the batch get it.
 import asyncio
 import time
 from collections import deque
-from collections.abc import Callable, Coroutine
-from typing import Any
+from collections.abc import Callable
 
 from msgspec import Struct
 
 from hearth.engine.worker.failure import is_temporary
-from hearth.engine.worker.ports import tell_nobody
+from hearth.engine.worker.ports import Spawn, tell_nobody
 from hearth.store.commit import Fate, Part, commit
 from hearth.store.database import Store
 from hearth.telemetry.observer import UNOBSERVED, Observer
@@ -44,7 +43,7 @@ class Committer:
         self,
         store: Store,
         new_id: Callable[[], str],
-        spawn: Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]],
+        spawn: Spawn,
         tell_others: Callable[[], None] = tell_nobody,
         observer: Observer = UNOBSERVED,
     ) -> None:

@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import Any
 
 from hearth.engine.worker.committer import Committer
-from hearth.engine.worker.failure import is_temporary
+from hearth.engine.worker.failure import is_temporary, notice_exhaustion
 from hearth.engine.worker.loader import Loader
 from hearth.engine.worker.ports import Tools
 from hearth.engine.worker.stack_worker import StackWorker
@@ -80,7 +80,7 @@ class Engine:
                 try:
                     await self._look(compare=looks % RECONCILE_LOOKS == 0)
                 except Exception as problem:
-                    is_temporary(problem)  # it may be a sign of exhausted memory
+                    notice_exhaustion(problem)
                     log.exception(
                         "the engine cannot read its work from the database; it tries again"
                     )

@@ -68,14 +68,18 @@ def is_temporary(problem: BaseException) -> bool:
     exceptions of their own. So for STRAINED_S seconds after the last sign of it, every unexpected
     exception is temporary.
     """
-    global _strained_until
-    if is_outage(problem):
-        return True
-    now = time.monotonic()
-    if any(_exhausted(one) for one in _with_causes(problem)):
-        _strained_until = now + STRAINED_S
+    notice_exhaustion(problem)
     expected = isinstance(problem, CloudFault | ResourceFailure | Rejected)
-    return now < _strained_until and not expected
+    return is_outage(problem) or (time.monotonic() < _strained_until and not expected)
+
+
+def notice_exhaustion(problem: BaseException) -> None:
+    """Remember when an exception is a sign that memory or threads are exhausted; see
+    `is_temporary`.
+    """
+    global _strained_until
+    if any(_exhausted(one) for one in _with_causes(problem)):
+        _strained_until = time.monotonic() + STRAINED_S
 
 
 def _exhausted(problem: BaseException) -> bool:

@@ -2,10 +2,11 @@
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Coroutine, Mapping, Sequence
-from typing import Any, Generic, TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from typing import Generic, TypeVar
 
 from hearth.engine.worker.failure import is_temporary
+from hearth.engine.worker.ports import Spawn
 from hearth.store.database import Store, Tx
 
 T = TypeVar("T")
@@ -22,7 +23,7 @@ class Loader(Generic[T]):
     def __init__(
         self,
         store: Store,
-        spawn: Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]],
+        spawn: Spawn,
         read: Callable[[Tx, Sequence[str]], Mapping[str, T]],
     ) -> None:
         self._store = store

@@ -2,6 +2,7 @@
 parts.
 """
 
+import asyncio
 from collections.abc import Awaitable, Callable, Collection, Coroutine, Sequence
 from typing import Any, Protocol
 
@@ -23,6 +24,9 @@ from hearth.telemetry.observer import UNOBSERVED, Observer
 LOOK_S = 1.0
 HEARTBEAT_S = 2.0
 ORPHAN_WATCH_S = 30.0  # how long after a lost response the object may appear
+
+Spawn = Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]]
+"""A function that runs a coroutine as a task."""
 
 
 def tell_nobody() -> None:
