@@ -224,7 +224,7 @@ def store(
 ) -> Iterator[Store]:
     """A store with empty tables made by the migrations, once for each kind of database."""
     from hearth.store.migrate import upgrade
-    from hearth.store.schema import metadata
+    from hearth.store.schema import all_tables
 
     if request.param == "sqlite":
         store = Store(f"sqlite:///{tmp_path}/hearth.db", sealer_from_secret("test secret"))
@@ -232,7 +232,7 @@ def store(
     else:
         store = Store(migrated(request.param), sealer_from_secret("test secret"))
         with store.sync_engine.begin() as connection:
-            for table in reversed(metadata.sorted_tables):
+            for table in reversed(all_tables().sorted_tables):
                 connection.execute(table.delete())
     yield store
     store.close()

@@ -4,14 +4,14 @@ import sqlalchemy as sa
 
 from hearth.store import reads
 from hearth.store.database import Store, Tx
-from hearth.store.schema import metadata
+from hearth.store.schema import all_tables
 
 KEYS = [(f"stack{n % 3}", f"name{n}") for n in range(40)]
 
 
 def filled(store: Store) -> None:
     """Three stacks, of which each has every name; the rows hold what their columns need."""
-    tables = metadata.tables
+    tables = all_tables().tables
     with store.sync_engine.begin() as link:
         for n in range(3):
             link.execute(tables["stack"].insert(), row(tables["stack"], id=f"stack{n}"))
@@ -31,7 +31,7 @@ def row(table: sa.Table, **known: str) -> dict[str, object]:
 
 
 def change(store: Store, table: str, **where: str) -> None:
-    found = metadata.tables[table]
+    found = all_tables().tables[table]
     reason = b"changed" if found.c.reason.type.python_type is bytes else "changed"
     with store.sync_engine.begin() as link:
         wanted = [found.c[name] == value for name, value in where.items()]

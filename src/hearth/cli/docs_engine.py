@@ -9,10 +9,10 @@ from hearth.engine.core.retry import CREATE_RETRIES_MAX
 from hearth.engine.core.rules import Request, idle, refusal
 from hearth.engine.worker.engine import SILENT_MAX_S
 from hearth.engine.worker.node.calls import PASSING_MAX, PASSING_PAUSE_S
-from hearth.engine.worker.ports import HEARTBEAT_S, LOOK_S, ORPHAN_WATCH_S
+from hearth.engine.worker.ports import LOOK_S, ORPHAN_WATCH_S
 from hearth.engine.worker.stack_worker import PARKED_S, TAKEOVERS_MAX
 from hearth.model.state import Action, Status
-from hearth.store.claim import LEASE_S
+from hearth.store.claim import HEARTBEAT_S, LEASE_S
 
 STACK_ACTIONS = [action for action in Action if action is not Action.INIT]
 BEGIN, END = "<!-- made by `hearth docs engine` -->", "<!-- end -->"

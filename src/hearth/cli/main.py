@@ -10,6 +10,7 @@ import click
 import hearth
 from hearth.cli.apply.commands import COMMANDS
 from hearth.cli.commands import Commands
+from hearth.cli.ending import Finished, end_at_once
 from hearth.cli.manage_commands import configs_option, manage
 
 
@@ -413,7 +414,10 @@ def reference(folder: Path) -> None:
 
 def main() -> None:
     """The entry point of the `hearth` command."""
-    cli()
+    try:
+        cli()
+    except Finished as end:
+        end_at_once(end)
 
 
 if __name__ == "__main__":

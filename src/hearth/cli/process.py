@@ -15,7 +15,13 @@ from typing import Any, TextIO
 LINE = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 """The format of a log line."""
 
-COLLECT_AFTER = 40_000  # more objects created than deleted; about 4 MB
+COLLECT_AFTER = (5_000, 20, 50)
+"""After how many more objects created than deleted the youngest ones are collected, and after how
+many collections the older ones.
+
+A stack that has ended is garbage of a few hundred objects in cycles. With a larger number, such
+garbage fills up the memory, and what is created in between keeps it from being returned.
+"""
 
 
 class WrongSetting(Exception):
@@ -28,13 +34,13 @@ def no_collections() -> None:
 
 
 def calm_collector() -> None:
-    """Exempt all existing objects from garbage collection, and make collections rare.
+    """Exempt all existing objects from garbage collection, and make collections of old objects rare.
 
     Otherwise collections take a third of the time with a stack of ten thousand resources.
     """
     gc.enable()
     gc.freeze()
-    gc.set_threshold(COLLECT_AFTER, 50, 10)
+    gc.set_threshold(*COLLECT_AFTER)
 
 
 DESCRIPTORS_MAX = 65536

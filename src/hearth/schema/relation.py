@@ -7,8 +7,7 @@ known yet is "open": the rules assume the value that satisfies them.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, fields
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 from msgspec import Struct
 
@@ -34,16 +33,29 @@ class Relation(Protocol):
 
 
 class _Named:
-    """A base class for dataclasses whose last field takes all remaining positional arguments."""
+    """A value whose last field takes all remaining positional arguments."""
+
+    _fields: ClassVar[tuple[str, ...]]
+
+    def __init_subclass__(cls) -> None:
+        cls._fields = tuple(cls.__annotations__)
 
     def __init__(self, *given: Any) -> None:
-        *single, rest = (one.name for one in fields(self))  # type: ignore[arg-type]
+        *single, rest = self._fields
         for name, value in zip(single, given, strict=False):
-            object.__setattr__(self, name, value)
-        object.__setattr__(self, rest, given[len(single) :])
+            setattr(self, name, value)
+        setattr(self, rest, given[len(single) :])
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and vars(other) == vars(self)
+
+    def __hash__(self) -> int:
+        return hash((type(self), *vars(self).values()))
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}{tuple(vars(self).values())}"
 
 
-@dataclass(frozen=True, init=False)
 class AtMostOne(_Named):
     """The rule that at most one of the named properties is given."""
 
@@ -56,7 +68,6 @@ class AtMostOne(_Named):
         return f"{_listed(self.names, 'and')} exclude each other"
 
 
-@dataclass(frozen=True, init=False)
 class AtLeastOne(_Named):
     """The rule that at least one of the named properties is given."""
 
@@ -69,7 +80,6 @@ class AtLeastOne(_Named):
         return f"one of {_listed(self.names, 'and')} is needed"
 
 
-@dataclass(frozen=True, init=False)
 class Needs(_Named):
     """The rule that all properties in `needed` are given if the property `name` is given."""
 
@@ -85,7 +95,6 @@ class Needs(_Named):
         return f"{self.name} needs {_listed(self.needed, 'and')}"
 
 
-@dataclass(frozen=True, init=False)
 class RequiredFor(_Named):
     """The rule that `name` is given if the property `other` has one of `values`."""
 
@@ -102,7 +111,6 @@ class RequiredFor(_Named):
         return f"{self.name} is required if {self.other} is {_listed(self.values, 'or')}"
 
 
-@dataclass(frozen=True, init=False)
 class OnlyFor(_Named):
     """The rule that `name` is given only if the property `other` has one of `values`."""
 
@@ -175,7 +183,6 @@ class Distinct(Struct, frozen=True):
         return f"{self.name}: two items must not have the same {self.key}"
 
 
-@dataclass(frozen=True, init=False)
 class Each(_Named):
     """Rules about the entries of a map, or about each map in a list.
 

@@ -8,11 +8,11 @@ from sqlalchemy.pool import PoolProxiedConnection
 
 from hearth.sim.loop import EPOCH_S
 from hearth.store.database import Store
-from hearth.store.schema import metadata
+from hearth.store.schema import all_tables
 from hearth.store.seal import sealer_from_secret
 
 SEALER = sealer_from_secret("simulation")
-_WIPE = [str(table.delete()) for table in reversed(metadata.sorted_tables)]
+_WIPE = [str(table.delete()) for table in reversed(all_tables().sorted_tables)]
 
 
 class SimStore(Store):

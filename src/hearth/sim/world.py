@@ -17,7 +17,7 @@ from hearth.engine.core.record import Record
 from hearth.engine.endpoints import Endpoints
 from hearth.engine.programs.programs import Programs
 from hearth.engine.worker.engine import Engine
-from hearth.engine.worker.ports import HEARTBEAT_S, LOOK_S, Plugin, Tools
+from hearth.engine.worker.ports import LOOK_S, Plugin, Tools
 from hearth.model.state import Action, Status
 from hearth.resources.base import Scaling
 from hearth.resources.heat.adjustment import Adjustment, AdjustmentType
@@ -30,6 +30,7 @@ from hearth.sim.clouds import Clouds, Mishap, Trusts
 from hearth.sim.database import database
 from hearth.sim.loop import VirtualClock, VirtualLoop
 from hearth.store import accept, health, hooks, reads, snapshots
+from hearth.store.claim import HEARTBEAT_S
 from hearth.store.clock import DatabaseClock
 from hearth.store.credentials import StackCredential
 from hearth.store.database import Store, Tx, Unanswered

@@ -6,7 +6,6 @@ All times that are compared come from the database's clock.
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import sqlalchemy as sa
@@ -40,6 +39,7 @@ from hearth.store.tables import (
 from hearth.store.texts import get_revisions, get_template
 
 LEASE_S = 15.0
+HEARTBEAT_S = 2.0
 RESIGNED, DIED = 0.0, 1.0  # instead of the time of a heartbeat
 
 
@@ -135,8 +135,7 @@ _WRITTEN_TO = sa.and_(  # starts from the inbox: few stacks have messages, but m
 _STALE = sa.and_(engine.c.beat_at < NOW - LEASE_S, engine.c.id != _ME)
 
 
-@dataclass(frozen=True, slots=True)
-class Findings:
+class Findings(Struct, frozen=True):
     """The work that an engine finds in the database.
 
     `claimable` is true if there may be stacks to claim. `inbox` is true if stacks of this engine

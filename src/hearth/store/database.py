@@ -32,7 +32,7 @@ from sqlalchemy.pool import PoolProxiedConnection, StaticPool
 from hearth.store.idle import bound, watch
 from hearth.store.prepared import NOW, Listed, Prepared, Text
 from hearth.store.retention import Retention
-from hearth.store.schema import metadata
+from hearth.store.schema import all_tables
 from hearth.store.seal import Sealer
 from hearth.store.silence import limit_silence, postgresql_defaults
 from hearth.store.tables import receipt
@@ -446,7 +446,7 @@ class Store:
         Other databases are created by migrations.
         """
         with self._engine.begin() as connection:
-            metadata.create_all(connection)
+            all_tables().create_all(connection)
 
     @property
     def sync_engine(self) -> sa.Engine:

@@ -14,7 +14,7 @@ import sqlalchemy as sa
 from sqlalchemy.exc import IntegrityError
 
 from hearth.store.database import Store, Tx
-from hearth.store.schema import metadata
+from hearth.store.schema import all_tables
 from hearth.store.seal import Sealer, Unsealable, key_id_of, pepper_of
 from hearth.store.tables import SEALED, SEALED_TEXT, key_of, keyring
 
@@ -100,7 +100,7 @@ def sealed_columns() -> Iterator[tuple[sa.Table, sa.Column[Any]]]:
     """Yield every column that contains encrypted values; that of the key for fingerprints comes
     last.
     """
-    for table in sorted(metadata.sorted_tables, key=lambda table: table is keyring):
+    for table in sorted(all_tables().sorted_tables, key=lambda table: table is keyring):
         for column in table.columns:
             if column.type is SEALED or column.type is SEALED_TEXT:
                 yield table, column

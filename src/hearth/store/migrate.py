@@ -16,7 +16,7 @@ import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError
 
 from hearth.store.database import Store
-from hearth.store.schema import metadata
+from hearth.store.schema import all_tables
 from hearth.store.tables import compatible
 
 log = logging.getLogger(__name__)
@@ -152,7 +152,7 @@ def _made_anew(store: Store) -> bool:
         if sa.inspect(connection).get_table_names():
             connection.exec_driver_sql("ROLLBACK")
             return False
-        metadata.create_all(connection)
+        all_tables().create_all(connection)
         connection.exec_driver_sql(
             "CREATE TABLE alembic_version (version_num VARCHAR(32) NOT NULL, "
             "CONSTRAINT alembic_version_pkc PRIMARY KEY (version_num))"

@@ -6,11 +6,11 @@ request, such as a list with filters, has no cached text; SQLAlchemy runs it.
 
 from collections import namedtuple
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any
 
 import sqlalchemy as sa
+from msgspec import Struct
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.functions import FunctionElement
 
@@ -40,8 +40,7 @@ def _mysql_now(_now: _Now, _compiler: Any, **_: Any) -> str:
 NOW: sa.ColumnElement[float] = _Now()
 
 
-@dataclass(frozen=True, slots=True)
-class Text:
+class Text(Struct, frozen=True):
     """The SQL text of a statement for one database driver.
 
     `values` returns the parameters in the form that the driver expects; `row` makes a named tuple

@@ -1,6 +1,12 @@
-"""All tables: importing this module registers the tables of every part of Hearth."""
+"""All tables of every part of Hearth."""
 
-from hearth.store import cluster_key_table, cluster_tables
+from sqlalchemy import MetaData
+
 from hearth.store.tables import metadata
 
-__all__ = ["cluster_key_table", "cluster_tables", "metadata"]
+
+def all_tables() -> MetaData:
+    """Return the tables, including those of the cluster service, which few commands import."""
+    from hearth.store import cluster_key_table, cluster_tables  # noqa: F401
+
+    return metadata

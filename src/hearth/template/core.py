@@ -91,8 +91,11 @@ def _by_entry(expr: Expr, source: Expr, scope: Scope | None) -> Expr:
     return MapOf(entries)
 
 
+_ENCODER = json.JSONEncoder(sort_keys=True, default=str)
+
+
 def fingerprint_of(parts: Sequence[Any]) -> str:
     """Return a hash of JSON data and expressions that is the same in every process."""
     data = [frozen(part) if isinstance(part, Expr) else part for part in parts]
-    text = json.dumps(data, sort_keys=True, default=str)
+    text = _ENCODER.encode(data)
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=20).hexdigest()

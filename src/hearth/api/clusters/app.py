@@ -88,7 +88,7 @@ def application(
             Route(VERSION, version_one),
             Route(f"{VERSION}{nodes.PATH}/{{cluster}}/{{signature}}", nodes.credential),
             Route(VERSION + NO_DETAIL, _nothing, methods=["POST"]),
-            *by_path(ROUTES, VERSION, _answer, "cluster"),
+            by_path(ROUTES, VERSION, _answer, "cluster"),
         ],
         middleware=[
             Middleware(Paths),

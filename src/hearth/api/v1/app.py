@@ -12,7 +12,7 @@ from starlette.routing import BaseRoute, Route
 
 from hearth.api import fault
 from hearth.api.endpoint import Endpoint
-from hearth.api.routing import by_path
+from hearth.api.routing import by_path, dispatch
 from hearth.api.v1 import stacks
 from hearth.api.v1.context import admit
 from hearth.api.v1.routes import ROUTES
@@ -21,16 +21,15 @@ from hearth.model.problem import Rejected
 from hearth.service.services import Services
 
 ANY_METHOD = ["GET", "POST", "PUT", "PATCH", "DELETE"]
-ARN = "/{tenant_id}/stacks/arn:{arn:path}"
+ARN = "/v1/{tenant_id}/stacks/arn:{arn:path}"
 
 
-def routes() -> list[Route]:
+def routes() -> list[BaseRoute]:
     """Return the routes below /v1. Each request needs its caller in `request.state.caller`."""
     arn = Endpoint("stack_lookup", "GET", ARN, "stacks:lookup", stacks.lookup_arn, status=302)
-    return [
-        *by_path([replace(arn, method=method) for method in ANY_METHOD], "/v1", _answer),
-        *by_path(ROUTES, "/v1", _answer),
-    ]
+    by_method = {method: [replace(arn, method=method)] for method in ANY_METHOD}
+    handle = dispatch(by_method, _answer, "orchestration", ARN)
+    return [Route(ARN, handle, methods=[*ANY_METHOD, "OPTIONS"]), by_path(ROUTES, "/v1", _answer)]
 
 
 def application(

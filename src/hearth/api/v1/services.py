@@ -8,9 +8,9 @@ from starlette.responses import Response
 import hearth
 from hearth.api.answer import JSONResponse
 from hearth.api.v1.context import services_of
-from hearth.engine.worker.ports import HEARTBEAT_S
 from hearth.model.problem import Rejected
 from hearth.service.problems import HTTPServiceUnavailable
+from hearth.store.claim import HEARTBEAT_S
 from hearth.store.engines import EngineRow, engines
 
 

@@ -1,6 +1,5 @@
 """The commands for stacks, from plan to diff."""
 
-import sys
 from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -8,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from hearth.cli.apply.options import Where, serve_options, template_options, where_options
+from hearth.cli.ending import Finished
 
 if TYPE_CHECKING:
     from hearth.cli.apply.runs import Wanted
@@ -33,7 +33,7 @@ def _run(given: Given, main: Callable[[Where], Coroutine[Any, Any, int]]) -> NoR
     where = Where(**{key: given.pop(key) for key in WHERE}, serve=port or (0 if serve else None))
     if where.service and where.serve is not None:
         raise click.UsageError("--service and --serve exclude each other")
-    sys.exit(run(lambda: main(where), as_json=where.as_json))
+    raise Finished(run(lambda: main(where), as_json=where.as_json))
 
 
 def _wanted(target: Path | None, given: Given, policies: tuple[Path, ...]) -> "Wanted":

@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 from sqlalchemy.exc import SQLAlchemyError
@@ -32,8 +32,6 @@ from hearth.cloud.fallback import NoClouds, UnauthorizedCloud
 from hearth.cloud.fault import CloudFault
 from hearth.engine.endpoints import Endpoints
 from hearth.engine.programs.programs import Programs
-from hearth.engine.worker.engine import Engine
-from hearth.engine.worker.ports import Tools
 from hearth.resources.base import Users
 from hearth.resources.heat.template_resource import TemplateResource
 from hearth.resources.registry import default_catalog
@@ -43,13 +41,15 @@ from hearth.service.policy import Owner, Policy
 from hearth.service.services import Limits, Reach, Services
 from hearth.service.stack_clouds import StackClouds
 from hearth.service.types_used import refused_types
-from hearth.store import claim
 from hearth.store.clock import DatabaseClock
 from hearth.store.credentials import StackCredential
 from hearth.store.database import Store
 from hearth.store.rows import StackRow
 from hearth.store.tables import stack
 from hearth.template import Limits as TemplateLimits
+
+if TYPE_CHECKING:
+    from hearth.engine.worker.engine import Engine
 
 NO_CLOUD = "no cloud was chosen: use --cloud NAME, or set OS_CLOUD"
 HOST = "127.0.0.1"
@@ -158,9 +158,9 @@ async def local_api(
         bound = _bound(serve) if work and serve is not None else None
         port = serve if bound is None else bound.getsockname()[1]
         url = None if port is None else f"http://{HOST}:{port}"
-        services, engine = await _services(store, pool, own, url)
+        services = await _services(store, pool, own, url)
         own.api = InProcess(services, caller)
-        async with _endpoint(services, bound), _working(engine, store) if work else nullcontext():
+        async with _endpoint(services, bound), _working(services) if work else nullcontext():
             yield LocalApi(own.api, str(state.path), store, url)
     finally:
         await pool.aclose()
@@ -185,9 +185,10 @@ def _endpoint(services: Services, bound: socket.socket | None) -> AbstractAsyncC
 
 
 @asynccontextmanager
-async def _working(engine: Engine, store: Store) -> AsyncIterator[None]:
+async def _working(services: _OwnServices) -> AsyncIterator[None]:
     """Run an engine until the end of the block."""
-    running = asyncio.create_task(_worked(engine, store))
+    engine = _engine(services)
+    running = asyncio.create_task(_worked(engine, services.store))
     try:
         yield
     finally:
@@ -198,7 +199,24 @@ async def _working(engine: Engine, store: Store) -> AsyncIterator[None]:
             await running
 
 
-async def _worked(engine: Engine, store: Store) -> None:
+def _engine(services: _OwnServices) -> "Engine":
+    from hearth.engine.worker.engine import Engine  # a plan does not need it
+    from hearth.engine.worker.ports import Tools
+
+    engine = Engine(
+        Tools(
+            services.store, services.clouds, services.programs, services.clock, new_id,
+            random.random, services.endpoints,
+            refused_types=partial(refused_types, services.policy),
+        )
+    )  # fmt: skip
+    services.bus.listen(engine.wake)
+    return engine
+
+
+async def _worked(engine: "Engine", store: Store) -> None:
+    from hearth.store import claim
+
     await store.run(claim.expire_all)  # an earlier command has ended: the lock is free
     await engine.run()
 
@@ -243,29 +261,17 @@ def _endpoints(url: str | None) -> Endpoints:
     )  # fmt: skip
 
 
-async def _services(
-    store: Store, pool: Clouds, own: Cloud, url: str | None
-) -> tuple[Services, Engine]:
-    """Return the services and the engine; `url` is the address of the endpoint, if any."""
+async def _services(store: Store, pool: Clouds, own: Cloud, url: str | None) -> _OwnServices:
+    """Return the services; `url` is the address of the endpoint, if any."""
     use_installed()
     limits = TemplateLimits(
         resources_max=-1, template_size_max=TEXT_MAX, stack_depth_max=LIMITS.nested_depth
     )
-    programs = Programs(default_catalog(), template_type=TemplateResource, limits=limits)
-    clouds = _OwnClouds(pool, own, store, reachable=url is not None)
-    clock, bus, policy = DatabaseClock(), Bus(), _Open()
+    clock = DatabaseClock()
     await clock.ask(store)
-    endpoints = _endpoints(url)
-    engine = Engine(
-        Tools(
-            store, clouds, programs, clock, new_id, random.random, endpoints,
-            refused_types=partial(refused_types, policy),
-        )
+    return _OwnServices(
+        store=store, clock=clock, bus=Bus(), policy=_Open(), new_id=new_id, limits=LIMITS, own=own,
+        programs=Programs(default_catalog(), template_type=TemplateResource, limits=limits),
+        clouds=_OwnClouds(pool, own, store, reachable=url is not None),
+        endpoints=_endpoints(url), reach=Reach.NOBODY if url is None else Reach.STACK_USERS,
     )  # fmt: skip
-    bus.listen(engine.wake)
-    services = _OwnServices(
-        store=store, programs=programs, clouds=clouds, bus=bus, clock=clock, new_id=new_id,
-        endpoints=endpoints, limits=LIMITS, policy=policy, own=own,
-        reach=Reach.NOBODY if url is None else Reach.STACK_USERS,
-    )  # fmt: skip
-    return services, engine

@@ -3,9 +3,11 @@
 import json
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from hearth.cli.apply.api import Refused
 from hearth.cli.apply.stack import Body, Stack
@@ -15,8 +17,7 @@ KIND = "hearth-plan"
 READ_MAX = 256 * 1024 * 1024  # bytes
 
 
-@dataclass(frozen=True)
-class SavedPlan:
+class SavedPlan(Struct, frozen=True):
     """A plan with its request, for the stack `name` with the id `stack_id` (None: a new stack) in
     the state file or the cloud `where`.
     """
@@ -38,7 +39,7 @@ class SavedPlan:
 
         Raises OSError.
         """
-        text = json.dumps({"kind": KIND, "format": FORMAT, **vars(self)}, indent=1)
+        text = json.dumps({"kind": KIND, "format": FORMAT, **asdict(self)}, indent=1)
         fresh = path.with_name(f"{path.name}.new")
         handle = os.open(fresh, os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o600)
         with os.fdopen(handle, "w") as file:

@@ -1,9 +1,10 @@
 """The stack of a command: its requests to the API."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote
+
+from msgspec import Struct
 
 from hearth.cli.apply.api import Api, Refused
 from hearth.cli.board import link
@@ -16,15 +17,14 @@ Body = dict[str, Any]
 Path = tuple[str, ...]  # the names that lead from the root stack to a resource
 
 
-@dataclass
-class Stack:
+class Stack(Struct):
     """The stack with a name. `shown` is the stack as the API last showed it, or None if there is
     no stack of that name.
     """
 
     api: Api
     name: str
-    shown: Shown | None = field(default=None, repr=False)
+    shown: Shown | None = None
 
     @property
     def path(self) -> str:

@@ -15,6 +15,7 @@ from hearth.engine.core.retry import CREATE_RETRIES_MAX
 from hearth.engine.endpoints import Endpoints
 from hearth.engine.programs.programs import Programs
 from hearth.resources.base import Users
+from hearth.store.claim import HEARTBEAT_S
 from hearth.store.credentials import StackCredential
 from hearth.store.database import Store
 from hearth.store.rows import StackRow
@@ -22,7 +23,6 @@ from hearth.store.snapshots import Snapshot
 from hearth.telemetry.observer import UNOBSERVED, Observer
 
 LOOK_S = 1.0
-HEARTBEAT_S = 2.0
 ORPHAN_WATCH_S = 30.0  # how long after a lost response the object may appear
 
 Spawn = Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]]

@@ -2,12 +2,12 @@
 
 from alembic import context
 
-from hearth.store.schema import metadata
+from hearth.store.schema import all_tables
 
 connection = context.config.attributes["connection"]
 context.configure(
     connection=connection,
-    target_metadata=metadata,
+    target_metadata=all_tables(),
     render_as_batch=connection.dialect.name == "sqlite",
     compare_type=True,
 )
