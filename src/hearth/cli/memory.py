@@ -1,9 +1,9 @@
 """Returns unused memory to the operating system.
 
 Python frees objects without references at once, but reference cycles only in garbage collections,
-and those of old objects are rare here (`process.calm_collector`). The C library keeps freed memory in a heap for each
-thread, so Hearth has all threads share one. After the process has grown, it collects cycles and
-trims the heaps.
+and those of old objects are rare here (`process.calm_collector`). The C library keeps freed memory
+in a heap for each thread, so Hearth has all threads share one. After the process has grown, it
+collects cycles and trims the heaps.
 """
 
 import asyncio

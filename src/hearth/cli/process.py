@@ -34,7 +34,7 @@ def no_collections() -> None:
 
 
 def calm_collector() -> None:
-    """Exempt all existing objects from garbage collection, and make collections of old objects rare.
+    """Exempt all existing objects from garbage collection, and collect old ones rarely.
 
     Otherwise collections take a third of the time with a stack of ten thousand resources.
     """
