@@ -27,6 +27,7 @@ from benchmarks.reading import reading
 from benchmarks.rest import trivial
 from benchmarks.scaling import scaling
 from benchmarks.shapes import shapes
+from benchmarks.showing import showing
 from benchmarks.starting import starting
 
 CASES: dict[str, Case] = {
@@ -41,6 +42,7 @@ CASES: dict[str, Case] = {
     "databases": databases,
     "rest": trivial,
     "read": reading,
+    "show": showing,
     "poll": polling,
     "pick-up": picking,
     "scaling": scaling,
