@@ -102,13 +102,13 @@ def application(
     """
     rates = rates or Rates(Front())
     all_routes = [
+        *v1.routes(),  # first, because nearly all requests are for them
         Route("/", version_document),
         Route("/versions", version_document),
         Route("/v1", version_one),
         Route("/v1/", version_one),
         Route("/openapi.json", openapi_document),
         Mount("/cfn", cfn.application(services, gate, rates)),
-        *v1.routes(),
         Route("/v{number:float}", version_other),
         Route("/v{number:float}/{rest:path}", version_other),
     ]

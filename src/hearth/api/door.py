@@ -19,8 +19,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from hearth.api.auth import Tokens
 from hearth.api.cfn.polls import Polls, poll_of
 from hearth.api.front.rate import Rates
-from hearth.api.front.scope import below
+from hearth.api.front.scope import below, state
 from hearth.api.front.shortcut import KnownAnswer
+from hearth.api.known_shows import KnownShows
 from hearth.cloud.fault import CloudFault
 from hearth.service.caller import Caller
 from hearth.service.services import Services
@@ -103,7 +104,7 @@ class _Answer(Struct):
 
 
 class Door:
-    """Finds the cached responses to polls.
+    """Finds the cached responses to polls; `shows` finds those to shows of stacks.
 
     A poll is authenticated either by a token or by a signature. As middleware, this class caches
     the responses to polls with a token. `polls` caches the responses to signed polls and finds
@@ -119,6 +120,7 @@ class Door:
         self._polls = polls
         self._tokens = tokens
         self._rates = rates
+        self.shows = KnownShows(services, tokens, rates)
         self._gathered = Gathered(services.store)
         self._answers: OrderedDict[bytes, _Answer] = OrderedDict()
         self._bytes = 0
@@ -128,6 +130,8 @@ class Door:
         caller = None if poll is None else await self._guest(poll.token)
         if poll is None or caller is None:
             await self._app(scope, receive, send)
+            if (lasting := state(scope).get("lasting")) is not None:
+                self.shows.keep(scope, lasting)
             return
         seen = await self._gathered.fingerprint(poll.key)  # before the response is computed
         answer = _Copy(send)

@@ -64,20 +64,22 @@ class PathTable(BaseRoute):
             self._by_length.setdefault(len(segments), []).append(one)
 
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
-        """Find the first path that has the method of the request, or else the first path."""
+        """Find the first path that has the method of the request, or else the first path, whose
+        handler responds with 405.
+        """
         if scope["type"] != "http":
             return Match.NONE, {}
         segments = below(scope).split("/")
-        kind, found = Match.NONE, None
+        found = None
         for one in self._by_length.get(len(segments), ()):
             if one.matches(segments):
                 if scope["method"] in one.methods:
-                    kind, found = Match.FULL, one
+                    found = one
                     break
-                kind, found = Match.PARTIAL, found or one
+                found = found or one
         if found is None:
             return Match.NONE, {}
-        return kind, {
+        return Match.FULL, {
             "endpoint": found.app,
             "path_params": {name: segments[i] for i, name in found.names},
         }

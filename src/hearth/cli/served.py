@@ -48,7 +48,7 @@ def applications(running: "Running") -> tuple[Served, Served, Served]:
     from hearth.api.door import Door
     from hearth.api.front.chain import fronted
     from hearth.api.front.rate import Rates
-    from hearth.api.front.shortcut import Shortcut
+    from hearth.api.front.shortcut import Answering, Shortcut
     from hearth.service.describe_resource import secret_of_guest
 
     settings, judges = running.settings, running.judges
@@ -74,7 +74,10 @@ def applications(running: "Running") -> tuple[Served, Served, Served]:
 
     one, two = (Door(app, services, polls, tokens, rates) for app in (main, cfn))
     return (
-        Served(fronted(one, front, database), Shortcut(one.find, front)),
+        Served(
+            Answering(fronted(one, front, database), Shortcut(one.shows.find, front), front),
+            Shortcut(one.find, front),
+        ),
         Served(fronted(two, front, database), Shortcut(two.find, front)),
         Served(fronted(clusters, front, database)),
     )

@@ -27,7 +27,7 @@ from hearth.service.services import Services
 from hearth.service.world import StoredWorld
 from hearth.store import reads
 from hearth.store.database import Tx
-from hearth.store.rows import Revision, StackRow
+from hearth.store.rows import Revision, StackRow, record_of
 from hearth.template import Output, Program, World
 from hearth.template.budget import spending
 from hearth.template.parameters import MASK
@@ -48,18 +48,28 @@ class OutputValue(Struct, frozen=True):
 
 
 class ReadAhead(Struct):
-    """Reads the records of a stack in the transaction that finds it, if its outputs need them.
+    """Reads the records of a stack in the transaction that finds it, if they are needed for its
+    outputs, and these are `wanted`.
 
-    That is known if its program is in the cache. `records` is None if they were not read.
+    Both are known only if the program of the stack is in the cache. `records` is None if they were
+    not read. `fingerprint` is the one of the rows if they alone determine what is shown of the
+    stack, otherwise None.
     """
 
     services: Services
+    wanted: bool = True
     records: list[Record] | None = None
+    fingerprint: int | None = None
 
     def __call__(self, tx: Tx, row: StackRow) -> None:
         program = self.services.cached_program(row)
-        needed = program is not None and program.outputs and row.deleted_at is None
-        self.records = reads.records(tx, row.id) if needed else None
+        if program is None or row.deleted_at is not None:
+            return
+        needed = self.wanted and program.outputs
+        rows = reads.rows_of_records(tx, row.id) if needed else []
+        self.fingerprint = reads.fingerprint(row, rows)
+        if needed:
+            self.records = [record_of(tx, one) for one in rows]
 
 
 async def outputs(
@@ -67,29 +77,36 @@ async def outputs(
     caller: Caller,
     row: StackRow,
     only: str | None = None,
-    ahead: list[Record] | None = None,
+    ahead: ReadAhead | None = None,
 ) -> list[OutputValue]:
     """Return all outputs of a stack, or only the output named `only`.
 
-    `ahead` are the records of the stack if the caller has read them. The list is empty if there is
-    no such output. Raises Rejected if the template of the stack does not compile.
+    `ahead` has the records of the stack if the caller has read them; its fingerprint is removed if
+    the outputs depend on more. The list is empty if there is no such output. Raises Rejected if the
+    template of the stack does not compile.
     """
     revision, program = await services.program(row)
     wanted = [o for name, o in program.outputs.items() if only in (None, name)]
     if not wanted:
         return []
-    found = ahead
+    found = None if ahead is None else ahead.records
     if found is None:
         found = await services.store.read(lambda tx: reads.records(tx, row.id))
     records = reads.in_charge(found)
-    fresh = await _fresh(services, caller, row, program, records.values())
+    live = _live(services, program, records.values())
+    fresh = await _fresh(services, caller, row, live)
     kinds = services.programs.types_of(records)
     nested = [name for name, kind in kinds.items() if isinstance(kind, NestedType)]
     broken = await _broken(services, caller, row, program, records, nested)
-    there = await _zones(services.cloud(caller)) if asked_for(revision.template) else None
+    in_zones = asked_for(revision.template)
+    there = await _zones(services.cloud(caller)) if in_zones else None
     world = StoredWorld(records, fresh, revision.facade, kinds, broken, whole=True, zones=there)
     sees = may_see_hidden(services, caller)
-    return await services.compute.evaluated(lambda: _values(wanted, world, sees), row.project_id)
+    values = await services.compute.evaluated(lambda: _values(wanted, world, sees), row.project_id)
+    failed = any(one.error is not None for one in values)  # perhaps only because it took too long
+    if ahead is not None and (live or nested or in_zones or failed):
+        ahead.fingerprint = None
+    return values
 
 
 async def recorded_outputs(
@@ -169,10 +186,10 @@ async def _broken(
     return found
 
 
-async def _fresh(
-    services: Services, caller: Caller, row: StackRow, program: Program, records: Iterable[Record]
-) -> dict[tuple[str, str], Any]:
-    """Return the current values of attributes that are never cached, by (resource, attribute)."""
+def _live(
+    services: Services, program: Program, records: Iterable[Record]
+) -> dict[tuple[str, str], Record]:
+    """Return which attributes are read from the cloud, by (resource, attribute)."""
     asked: dict[tuple[str, str], Record] = {}
     for record in records:
         rtype = services.programs.type_of(record)
@@ -185,6 +202,13 @@ async def _fresh(
             declared = rtype.attributes.get(read[0])
             if reported or (declared is not None and not declared.cached):
                 asked[record.name, read[0]] = record
+    return asked
+
+
+async def _fresh(
+    services: Services, caller: Caller, row: StackRow, asked: Mapping[tuple[str, str], Record]
+) -> dict[tuple[str, str], Any]:
+    """Return the current values of attributes that are never cached, by (resource, attribute)."""
     if not asked:
         return {}
     calls = [_one(services, caller, row, record, name) for (_, name), record in asked.items()]

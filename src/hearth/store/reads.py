@@ -4,7 +4,7 @@ Only functions with a parameter `project_id` limit what they find to a project. 
 another function must have checked that the requester may access the stack.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -243,7 +243,20 @@ _RECORDS = Prepared(
 
 def records(tx: Tx, stack_id: str) -> list[Record]:
     """Return all records of a stack, oldest first."""
-    return [record_of(tx, row) for row in tx.rows(_RECORDS, {"stack_id": stack_id})]
+    return [record_of(tx, row) for row in rows_of_records(tx, stack_id)]
+
+
+def rows_of_records(tx: Tx, stack_id: str) -> list[Any]:
+    """Return the rows of all records of a stack, oldest first."""
+    return tx.rows(_RECORDS, {"stack_id": stack_id})
+
+
+def fingerprint(row: StackRow, records: Sequence[Any]) -> int:
+    """Return a number that changes whenever the row of a stack or a row of its records changes.
+
+    Numbers from different processes cannot be compared.
+    """
+    return hash((row, *records))
 
 
 _RECORDS_OF = Listed(
@@ -266,6 +279,21 @@ def records_of(tx: Tx, ids: Sequence[str]) -> dict[str, list[Record]]:
 def record_rows(tx: Tx, ids: Sequence[str]) -> list[Any]:
     """Return the rows of all records of the given stacks, oldest first."""
     return tx.listed(_RECORDS_OF, ids)
+
+
+_STACKS_OR_DELETED = Listed(lambda ids: sa.select(stack).where(stack.c.id.in_(ids)))
+
+
+def fingerprints_of_stacks(tx: Tx, ids: Collection[str], with_records: bool) -> dict[str, int]:
+    """Return the fingerprint of each of these stacks that exists, by its id.
+
+    Without `with_records` it is that of the row alone.
+    """
+    records: dict[str, list[Any]] = {stack_id: [] for stack_id in ids}
+    for row in record_rows(tx, list(ids)) if with_records else ():
+        records[row.stack_id].append(row)
+    rows = tx.listed(_STACKS_OR_DELETED, list(ids))
+    return {row.id: fingerprint(stack_row(tx, row), records[row.id]) for row in rows}
 
 
 _NAMED = Prepared(

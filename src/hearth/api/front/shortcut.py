@@ -5,33 +5,72 @@ cause most of the cost of such a request. The necessary parts of the middleware 
 the request id, the headers of proxies, and the line in the access log.
 """
 
+import logging
 import time
 from collections.abc import Awaitable, Callable
 
 from msgspec import Struct
 from starlette.datastructures import Headers
-from starlette.types import Scope
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from hearth.api.front import access_log, request_id
 from hearth.api.front.proxies import as_sent
 from hearth.api.front.scope import state
 from hearth.api.front.settings import Front
 
+log = logging.getLogger(__name__)
+
 Header = tuple[bytes, bytes]
 POLL = "poll", "known answer"  # the route in metrics
 
 
 class KnownAnswer(Struct, frozen=True):
-    """A cached response with status 200: its body and its content type."""
+    """A cached response with status 200: its body, its content type, and its route in metrics."""
 
     body: bytes
     kind: bytes
+    route: tuple[str, str] = POLL
 
 
 Find = Callable[[Scope], Awaitable[KnownAnswer | None] | None]
 """A function that looks for the cached response to a request. It returns None at once if the
 request cannot have one; otherwise it returns an awaitable for the response or None.
 """
+
+
+class Answering:
+    """Middleware that sends the cached responses that a shortcut finds.
+
+    With traces, every request passes the application, which makes the spans.
+    """
+
+    def __init__(self, app: ASGIApp, shortcut: "Shortcut", front: Front) -> None:
+        self._app = app
+        self._shortcut = shortcut
+        self._traced = front.observer.spans is not None
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if not self._traced and scope["type"] == "http" and scope["method"] == "GET":
+            finding = self._shortcut(scope)
+            found = None if finding is None else await _found(finding)
+            if found is not None:
+                headers, body = found
+                start = {"type": "http.response.start", "status": 200, "headers": headers}
+                await send(start)
+                await send({"type": "http.response.body", "body": body})
+                return
+        await self._app(scope, receive, send)
+
+
+async def _found(
+    finding: Awaitable[tuple[list[Header], bytes] | None],
+) -> tuple[list[Header], bytes] | None:
+    """Return what an awaitable finds, or None after an error; then the application responds."""
+    try:
+        return await finding
+    except Exception:
+        log.exception("a cached response could not be read")
+        return None
 
 
 class Shortcut:
@@ -74,6 +113,6 @@ class Shortcut:
         ]
         if cross_origin:
             headers.append((b"vary", b"Origin"))
-        state(scope)["route"] = POLL
+        state(scope)["route"] = answer.route
         access_log.write(scope, 200, len(answer.body), began, self._front.observer)
         return headers, answer.body

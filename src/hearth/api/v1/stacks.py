@@ -10,6 +10,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from hearth.api.answer import JSONResponse
+from hearth.api.known_shows import Lasting
 from hearth.api.v1 import parse, queries, view
 from hearth.api.v1.context import caller_of, demand, services_of, stack_of
 from hearth.model.problem import EntityNotFound, NotFound, Rejected, StackValidationFailed
@@ -159,8 +160,8 @@ async def show(request: Request) -> Response:
     """Show a stack with its state, parameters and outputs. A deleted stack is found by its id."""
     services = services_of(request)
     resolved = parse.flag(request, queries.RESOLVE_OUTPUTS, default=True)
-    ahead = ReadAhead(services)
-    row = await stack_of(request, deleted=True, also=ahead if resolved else None)
+    ahead = ReadAhead(services, wanted=resolved)
+    row = await stack_of(request, deleted=True, also=ahead)
     values = None
     try:
         _, program = await services.program(row)
@@ -169,8 +170,12 @@ async def show(request: Request) -> Response:
     if resolved and row.deleted_at is None:
         values = []
         if program is not None:
-            values = await outputs(services, caller_of(request), row, ahead=ahead.records)
-    return JSONResponse({"stack": view.stack(request, row, program, values)})
+            values = await outputs(services, caller_of(request), row, ahead=ahead)
+    answer = JSONResponse({"stack": view.stack(request, row, program, values)})
+    if ahead.fingerprint is not None:
+        with_resources = ahead.records is not None
+        request.state.lasting = Lasting(bytes(answer.body), ahead.fingerprint, with_resources)
+    return answer
 
 
 async def update(request: Request) -> Response:

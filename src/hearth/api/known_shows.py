@@ -1,0 +1,208 @@
+"""The responses to shows of stacks, kept for those who show a stack again and again.
+
+Clients that wait for a stack show it every few seconds, and dashboards show it all the time. A kept
+response is valid as long as the rows from which it was made are the same, so such a request needs
+only a check of the caller and one database read.
+"""
+
+import asyncio
+import re
+import time
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable
+from functools import partial
+from itertools import chain
+
+from msgspec import Struct
+from msgspec.structs import replace
+from sqlalchemy.exc import SQLAlchemyError
+from starlette.types import Scope
+
+from hearth.api.auth import TokenChecker
+from hearth.api.front.rate import Rates
+from hearth.api.front.scope import below, state
+from hearth.api.front.shortcut import KnownAnswer
+from hearth.cloud.fault import CloudFault
+from hearth.service.caller import Caller
+from hearth.service.redact import may_see_hidden
+from hearth.service.services import Services
+from hearth.store import reads
+from hearth.store.database import Store, Tx
+
+RULE = "stacks:show"
+PATH = re.compile(r"/v1/([^/\0]+)/stacks/[^/\0]+/([^/\0]+)")
+ROUTE = "orchestration", "/v1/{tenant_id}/stacks/{stack_name}/{stack_id}"
+KEPT_S = 60.0  # since its last use
+KEPT_MAX = 2_000
+BYTES_MAX = 8 * 1024 * 1024
+
+Ident = tuple[object, ...]
+"""All parts of a request that the response depends on."""
+
+
+class Lasting(Struct, frozen=True):
+    """A response that depends only on the rows of a stack, on its caller and on the request.
+
+    `fingerprint` is that of the rows, with or without those of the resources.
+    """
+
+    body: bytes
+    fingerprint: int
+    with_resources: bool
+
+
+class _Kept(Struct):
+    lasting: Lasting
+    caller: Caller
+    sees_hidden: bool
+    used_at: float
+
+
+class KnownShows:
+    """Keeps responses to shows, and finds them again.
+
+    `tokens` finds the callers, and `rates` limits how many requests they send. `clock` returns a
+    time in seconds.
+    """
+
+    def __init__(
+        self,
+        services: Services,
+        tokens: TokenChecker,
+        rates: Rates,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._services = services
+        self._tokens = tokens
+        self._rates = rates
+        self._clock = clock
+        self._fingerprints = _Fingerprints(services.store)
+        self._kept: OrderedDict[Ident, _Kept] = OrderedDict()  # the last used ones are last
+        self._bytes = 0
+
+    def find(self, scope: Scope) -> Awaitable[KnownAnswer | None] | None:
+        """Look for the kept response to a request.
+
+        Return None if there is certainly none. Otherwise return an awaitable, whose result is None
+        if the response is out of date or the caller may no longer have it.
+        """
+        if not self._kept or scope["type"] != "http" or scope["method"] != "GET":
+            return None
+        asked = _asked(scope)
+        if asked is None or (kept := self._kept.get(asked[0])) is None:
+            return None
+        return self._checked(*asked, kept)
+
+    def keep(self, scope: Scope, lasting: Lasting) -> None:
+        """Keep the response to a request, which `find` then finds."""
+        caller: Caller = state(scope)["caller"]
+        asked = _asked(scope)
+        if asked is None or caller.guest or caller.access_rules is not None:
+            return
+        if caller.project_id != asked[2][1]:
+            return  # an administrator, whose rights in other projects are checked elsewhere
+        ident = asked[0]
+        self._drop(ident)
+        whose = replace(caller, request_id="", traceparent="")
+        sees = may_see_hidden(self._services, caller)
+        self._kept[ident] = _Kept(lasting, whose, sees, self._clock())
+        self._bytes += len(lasting.body)
+        while self._kept:
+            oldest, kept = next(iter(self._kept.items()))
+            old = kept.used_at < self._clock() - KEPT_S
+            if not old and len(self._kept) <= KEPT_MAX and self._bytes <= BYTES_MAX:
+                return
+            self._drop(oldest)
+
+    async def _checked(
+        self, ident: Ident, token: str, path: re.Match[str], kept: _Kept
+    ) -> KnownAnswer | None:
+        try:
+            caller = await self._tokens.caller(token)
+            if caller != kept.caller:
+                return None
+            now = await self._fingerprints.of(path[2], kept.lasting.with_resources)
+        except (CloudFault, SQLAlchemyError):
+            return None
+        allowed = self._services.policy.allows(RULE, caller)
+        if now != kept.lasting.fingerprint or not allowed:
+            return None
+        if may_see_hidden(self._services, caller) != kept.sees_hidden:
+            return None
+        if self._rates.wait_s(caller):
+            return None
+        if ident in self._kept:
+            kept.used_at = self._clock()
+            self._kept.move_to_end(ident)
+        return KnownAnswer(kept.lasting.body, b"application/json", ROUTE)
+
+    def _drop(self, ident: Ident) -> None:
+        if (old := self._kept.pop(ident, None)) is not None:
+            self._bytes -= len(old.lasting.body)
+
+
+class _Fingerprints:
+    """Reads the fingerprints of stacks. All requests that arrive during a read share the next."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._waiting: dict[tuple[str, bool], list[asyncio.Future[int | None]]] = {}
+        self._reading: asyncio.Task[None] | None = None
+
+    async def of(self, stack_id: str, with_resources: bool) -> int | None:
+        """Return the fingerprint that a stack has now; None if there is no such stack.
+
+        Raises SQLAlchemyError.
+        """
+        found: asyncio.Future[int | None] = asyncio.get_running_loop().create_future()
+        self._waiting.setdefault((stack_id, with_resources), []).append(found)
+        if self._reading is None:
+            self._reading = asyncio.create_task(self._read())
+        return await found
+
+    async def _read(self) -> None:
+        while self._waiting:
+            batch, self._waiting = self._waiting, {}
+            wide = {stack_id for stack_id, with_resources in batch if with_resources}
+            narrow = {stack_id for stack_id, with_resources in batch if not with_resources}
+            try:
+                found = await self._store.read(partial(_of_both, wide=wide, narrow=narrow))
+            except Exception as problem:
+                for one in chain.from_iterable(batch.values()):
+                    if not one.done():
+                        one.set_exception(problem)
+                continue
+            for key, waiting in batch.items():
+                for one in waiting:
+                    if not one.done():  # its client has disconnected
+                        one.set_result(found.get(key))
+        self._reading = None
+
+
+def _of_both(tx: Tx, wide: set[str], narrow: set[str]) -> dict[tuple[str, bool], int]:
+    found = {}
+    for ids, with_resources in ((wide, True), (narrow, False)):
+        if ids:
+            for one, value in reads.fingerprints_of_stacks(tx, ids, with_resources).items():
+                found[one, with_resources] = value
+    return found
+
+
+def _asked(scope: Scope) -> tuple[Ident, str, re.Match[str]] | None:
+    """Return what identifies a show, its token and its path; None for any other request."""
+    path = PATH.fullmatch(below(scope))
+    if path is None:
+        return None
+    token = host = b""
+    for name, value in scope["headers"]:
+        if name == b"x-auth-token":
+            token = value
+        elif name == b"host":
+            host = value
+        elif name == b"x-service-token":
+            return None
+    if not token:
+        return None
+    root, query = scope.get("root_path", ""), scope["query_string"]
+    ident = (scope["path"], query, token, host, scope["scheme"], root)
+    return ident, token.decode("latin-1"), path

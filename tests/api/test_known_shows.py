@@ -1,0 +1,370 @@
+"""A kept show is the same as a fresh one, whatever has happened to the stack and to its caller."""
+
+import asyncio
+import contextlib
+import json
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+from benchmarks.inside import CALLER, Inside, inside
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from msgspec.structs import replace
+from sqlalchemy.exc import OperationalError
+
+from hearth.api import known_shows
+from hearth.api.door import Door
+from hearth.api.front.settings import Front
+from hearth.api.front.shortcut import Answering, Shortcut
+from hearth.api.v1.app import application, routes
+from hearth.cloud.fault import CloudFault
+from hearth.service import outputs as service
+from hearth.service.caller import STACK_USER_ROLE, AccessRule, Caller
+from hearth.store import tables
+
+MEMBER = replace(CALLER, roles=frozenset({"member", "reader"}), token="t")
+TEMPLATE = """
+heat_template_version: 2018-08-31
+parameters:
+  word: {type: string, default: one}
+  secret: {type: string, default: hush, hidden: true}
+resources:
+  value: {type: OS::Heat::Value, properties: {value: {get_param: word}}}
+  text: {type: OS::Heat::RandomString}
+outputs:
+  said: {value: {get_attr: [value, value]}}
+  text: {value: {get_attr: [text, value]}}
+  hidden: {value: {get_param: secret}}
+"""
+PLAIN = "heat_template_version: 2018-08-31\nresources: {a: {type: OS::Heat::None}}\n"
+FAILING = """
+heat_template_version: 2018-08-31
+resources: {a: {type: OS::Heat::Value, properties: {value: [1]}}}
+outputs: {bad: {value: {str_split: [",", {get_attr: [a, value]}]}}}
+"""
+PARENT = """
+heat_template_version: 2018-08-31
+resources:
+  group:
+    type: OS::Heat::ResourceGroup
+    properties: {count: 1, resource_def: {type: OS::Heat::Value, properties: {value: 1}}}
+outputs: {values: {value: {get_attr: [group, value]}}}
+"""
+
+
+class Tokens:
+    """All tokens belong to one caller, as long as Keystone answers."""
+
+    def __init__(self) -> None:
+        self.owner: Caller | None = MEMBER
+        self.answers = True
+
+    async def caller(self, token: str, service_token: str | None = None) -> Caller | None:
+        if not self.answers:
+            raise CloudFault("identity", 503, "x", "y")
+        return None if self.owner is None else replace(self.owner, token=token)
+
+
+class Rates:
+    """A limit that a test lets a caller reach."""
+
+    def __init__(self) -> None:
+        self.left_s = 0.0
+
+    def wait_s(self, caller: Caller) -> float:
+        return self.left_s
+
+
+class Api:
+    """The Orchestration API of one process; `routed` counts what reaches the routes."""
+
+    def __init__(self, running: Inside) -> None:
+        self.running, self.services = running, running.services
+        self.tokens, self.rates, self.now, self.routed = Tokens(), Rates(), 0.0, 0
+        app = application(self.services, routes())
+
+        async def authenticated(scope: Any, receive: Any, send: Any) -> None:
+            self.routed += 1
+            assert self.tokens.owner is not None
+            token = dict(scope["headers"])[b"x-auth-token"].decode()
+            caller = replace(self.tokens.owner, token=token, request_id="r", traceparent="x")
+            scope["state"]["caller"] = caller
+            await app(scope, receive, send)
+
+        polls: Any = None
+        rates: Any = self.rates
+        tokens: Any = self.tokens
+        door = Door(authenticated, self.services, polls, tokens, rates)
+        self.shows = door.shows
+        self.shows._clock = lambda: self.now
+        self._fresh = authenticated
+        self._app = Answering(door, Shortcut(self.shows.find, Front()), Front())
+
+    async def ask(
+        self, path: str, *, method: str = "GET", body: Any = None, query: str = "",
+        token: str = "t", fresh: bool = False, more: Any = (), scheme: str = "http",
+    ) -> tuple[int, Any]:  # fmt: skip
+        sent = json.dumps(body).encode() if body is not None else b""
+        headers = {b"host": b"here", b"x-auth-token": token.encode(), **dict(more)}
+        path = f"/v1/project{path}"
+        scope = {
+            "type": "http", "method": method, "path": path, "raw_path": path.encode(),
+            "query_string": query.encode(), "root_path": "", "headers": [*headers.items()],
+            "state": {}, "scheme": scheme, "server": ("here", 80), "client": ("127.0.0.1", 1),
+            "http_version": "1.1",
+        }  # fmt: skip
+        said: list[Any] = []
+
+        async def receive() -> Any:
+            return {"type": "http.request", "body": sent, "more_body": False}
+
+        async def send(message: Any) -> None:
+            said.append(message)
+
+        await (self._fresh if fresh else self._app)(scope, receive, send)
+        raw = b"".join(one.get("body", b"") for one in said[1:])
+        return said[0]["status"], json.loads(raw) if raw else None
+
+    async def made(self, template: str, name: str = "web") -> str:
+        """A complete stack, already shown once; its path."""
+        row, _ = await self.running.create(name, template)
+        path = f"/stacks/{name}/{row.id}"
+        assert (await self.ask(path))[0] == 200
+        return path
+
+    async def is_kept(self, path: str, **how: Any) -> bool:
+        """Whether the second of two equal requests does not reach the routes."""
+        await self.ask(path, **how)
+        before = self.routed
+        await self.ask(path, **how)
+        return self.routed == before
+
+
+def told(folder: Path, story: Callable[[Api], Awaitable[None]]) -> None:
+    async def run() -> None:
+        async with inside(folder / "hearth.db") as running:
+            await story(Api(running))
+
+    asyncio.run(run())
+
+
+STEPS: dict[str, tuple[str, str, Any]] = {
+    "another value": ("PATCH", "", {"existing": True, "parameters": {"word": "two"}}),
+    "a first value": ("PATCH", "", {"existing": True, "parameters": {"word": "one"}}),
+    "tags": ("PATCH", "", {"existing": True, "tags": "a,b"}),
+    "another template": ("PUT", "", {"template": PLAIN}),
+    "the template": ("PUT", "", {"template": TEMPLATE}),
+    "a nested one": ("PUT", "", {"template": PARENT}),
+    "a failing one": ("PUT", "", {"template": FAILING}),
+    "suspend": ("POST", "/actions", {"suspend": None}),
+    "resume": ("POST", "/actions", {"resume": None}),
+    "check": ("POST", "/actions", {"check": None}),
+    "unhealthy": ("PATCH", "/resources/value", {"mark_unhealthy": True}),
+    "snapshot": ("POST", "/snapshots", {}),
+    "delete": ("DELETE", "", None),
+}  # fmt: skip
+
+
+@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.lists(st.sampled_from(sorted(STEPS)), min_size=1, max_size=5))
+def test_a_kept_show_is_a_fresh_show(
+    tmp_path_factory: pytest.TempPathFactory, steps: list[str]
+) -> None:
+    async def story(api: Api) -> None:
+        path = await api.made(TEMPLATE)
+        shows = [{"path": path}, {"path": path, "query": "resolve_outputs=False"}]
+        for name in steps:
+            method, below, body = STEPS[name]
+            for how in shows:
+                await api.ask(**how)
+            await api.ask(path + below, method=method, body=body)
+            for _ in range(1000):
+                for how in shows:  # from the first moment
+                    kept, fresh = await api.ask(**how), await api.ask(**how, fresh=True)
+                    if kept != fresh:  # something happened in between
+                        assert kept != await api.ask(**how)
+                if "IN_PROGRESS" not in str(fresh):
+                    break
+                await asyncio.sleep(0.005)
+            for how in shows:
+                fresh = await api.ask(**how, fresh=True)
+                assert await api.ask(**how) == await api.ask(**how) == fresh
+
+    told(tmp_path_factory.mktemp("known"), story)
+
+
+@pytest.mark.parametrize(
+    ("template", "kept"), [(TEMPLATE, True), (PLAIN, True), (FAILING, False), (PARENT, False)]
+)
+def test_what_is_kept(tmp_path: Path, template: str, kept: bool) -> None:
+    """Not what depends on more than the rows of the stack, or may have taken too long."""
+
+    async def story(api: Api) -> None:
+        path = await api.made(template)
+        assert await api.is_kept(path) is kept
+        assert await api.is_kept(path, query="resolve_outputs=False") is True
+        assert not await api.is_kept(path, method="HEAD")
+        assert not await api.is_kept(path, more={b"x-service-token": b"s"})
+        assert not await api.is_kept(f"{path}/outputs")
+
+    told(tmp_path, story)
+
+
+CHANGES: dict[str, Callable[[Api], None]] = {
+    "another role": lambda api: owned(api, roles=frozenset({"reader"})),
+    "another name": lambda api: owned(api, user_name="other"),
+    "an access rule": lambda api: owned(api, access_rules=(AccessRule("a", "GET", "/"),)),
+    "a user of a stack": lambda api: owned(api, roles=frozenset({STACK_USER_ROLE})),
+    "not allowed": lambda api: forbidden(api, "stacks:show"),
+    "hidden values": lambda api: forbidden(api, "stacks:show_hidden_values"),
+    "too often": lambda api: setattr(api.rates, "left_s", 1.0),
+    "no Keystone": lambda api: setattr(api.tokens, "answers", False),
+    "no database": lambda api: broken(api),
+}
+
+
+def owned(api: Api, **values: Any) -> None:
+    assert api.tokens.owner is not None
+    api.tokens.owner = replace(api.tokens.owner, **values)
+
+
+def forbidden(api: Api, rule: str) -> None:
+    """The rule now has the opposite result."""
+    policy, before = api.services.policy, api.services.policy.allows
+    policy.allows = lambda name, *rest: (name == rule) is not before(name, *rest)  # type: ignore
+
+
+def broken(api: Api) -> None:
+    async def read(fn: Any) -> Any:
+        raise OperationalError("select", {}, Exception("no database"))
+
+    api.shows._fingerprints._store = type("Broken", (), {"read": staticmethod(read)})()
+
+
+@pytest.mark.parametrize("change", sorted(CHANGES))
+def test_the_routes_decide_about_everything_else(tmp_path: Path, change: str) -> None:
+    async def story(api: Api) -> None:
+        path = await api.made(TEMPLATE)
+        assert await api.is_kept(path)
+        CHANGES[change](api)
+        before = api.routed
+        await api.ask(path)
+        assert api.routed == before + 1
+
+    told(tmp_path, story)
+
+
+@pytest.mark.parametrize(
+    "how",
+    [{"token": "u"}, {"scheme": "https"}, {"more": {b"host": b"there"}}, {"query": "x=1"}],
+    ids=["token", "scheme", "host", "query"],
+)
+def test_another_request_has_another_response(tmp_path: Path, how: Any) -> None:
+    async def story(api: Api) -> None:
+        path = await api.made(TEMPLATE)
+        assert await api.is_kept(path)
+        before = api.routed
+        assert await api.ask(path, **how) == await api.ask(path, fresh=True, **how)
+        assert api.routed == before + 2
+
+    told(tmp_path, story)
+
+
+COLUMNS = [
+    (table, column.name)
+    for table in (tables.stack, tables.resource)
+    for column in table.columns
+    if not column.primary_key and column.name not in ("stack_id", "root_id")
+]
+
+
+def test_every_column_counts(tmp_path: Path) -> None:
+    """A change of any column makes the kept response invalid."""
+
+    async def story(api: Api) -> None:
+        path = await api.made(TEMPLATE)
+        engine = api.services.store.sync_engine
+        unread = []
+        for table, name in COLUMNS:
+            assert await api.is_kept(path)
+            column = table.c[next(c.key for c in table.columns if c.name == name)]
+            with engine.begin() as tx:
+                row = tx.execute(sa.select(table.c.id, column)).first()
+                assert row is not None
+                before = row[1]
+                fresh: Any = {bool: not before, int: 7, float: 7.5, bytes: b"other"}.get(
+                    column.type.python_type, "OTHER"
+                )
+                fresh = "converge" if name == "told" else fresh  # it is a set of words
+                where = table.c.id == row[0]
+                tx.execute(table.update().where(where).values({column.key: fresh}))
+            routed = api.routed
+            with contextlib.suppress(Exception):  # the routes cannot read the row any more
+                await api.ask(path)
+            if api.routed == routed:
+                unread.append(f"{table.name}.{name}")
+            with engine.begin() as tx:
+                tx.execute(table.update().where(where).values({column.key: before}))
+        assert not unread
+
+    told(tmp_path, story)
+
+
+def test_unused_responses_are_dropped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def story(api: Api) -> None:
+        first, second = await api.made(PLAIN, "a"), await api.made(PLAIN, "b")
+        assert await api.is_kept(first)
+        assert await api.is_kept(second)
+        size = api.shows._bytes
+        api.now = 50.0
+        await api.ask(first)
+        api.now = 70.0
+        third = await api.made(PLAIN, "c")
+        assert await api.is_kept(third)  # which drops the second, not used for 70 s
+        assert len(api.shows._kept) == 2
+        assert api.shows._bytes <= size
+        monkeypatch.setattr(known_shows, "KEPT_MAX", 1)
+        assert await api.is_kept(second)
+        assert len(api.shows._kept) == 1
+        monkeypatch.setattr(known_shows, "BYTES_MAX", 10)
+        assert not await api.is_kept(first)
+        assert not api.shows._kept
+        assert api.shows._bytes == 0
+
+    told(tmp_path, story)
+
+
+def test_requests_at_once_share_a_read(tmp_path: Path) -> None:
+    async def story(api: Api) -> None:
+        paths = [await api.made(PLAIN, "a"), await api.made(TEMPLATE, "b")]
+        for path in paths:
+            assert await api.is_kept(path)
+        fresh = [await api.ask(path, fresh=True) for path in paths]
+        before, routed = api.services.store.statements, api.routed
+        found = await asyncio.gather(*[api.ask(paths[n % 2]) for n in range(40)])
+        assert found == [fresh[n % 2] for n in range(40)]
+        assert api.routed == routed
+        assert api.services.store.statements - before <= 12
+
+    told(tmp_path, story)
+
+
+@pytest.mark.parametrize("what", ["_live", "asked_for"])
+def test_what_the_cloud_says_is_not_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, what: str
+) -> None:
+    async def nothing(*_: Any) -> Any:
+        return {}
+
+    async def story(api: Api) -> None:
+        path = await api.made(TEMPLATE)
+        assert await api.is_kept(path, token="u")
+        monkeypatch.setattr(service, what, lambda *_: {("value", "value"): None})
+        monkeypatch.setattr(service, "_fresh", nothing)
+        monkeypatch.setattr(service, "_zones", nothing)
+        assert not await api.is_kept(path, token="v")
+
+    told(tmp_path, story)
