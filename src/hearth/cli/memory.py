@@ -2,8 +2,8 @@
 
 Python frees objects without references at once, but reference cycles only in garbage collections,
 and those of old objects are rare here (`process.calm_collector`). The C library keeps freed memory
-in a heap for each thread, so Hearth has all threads share one. After the process has grown, it
-collects cycles and trims the heaps.
+in a heap for each thread, so Hearth has all threads share one. Now and then, and after the process
+has grown, it collects cycles and trims the heaps.
 """
 
 import asyncio
@@ -23,6 +23,13 @@ collection. A collection takes time in proportion to the size.
 GROWN_AT_REST_BYTES = 1024 * 1024
 REST_SHARE = 0.2  # of a core; with less, the process has hardly any work
 
+COLLECT_EVERY_S = 30.0
+"""The time between two collections. Garbage that stays longer keeps its surroundings from being
+returned: what was created beside it has been deleted meanwhile.
+"""
+COLLECT_SHARE = 1 / 1000
+"""The part of the time that regular collections may take."""
+
 HEAPS_MAX = 1
 M_ARENA_MAX = -8
 
@@ -36,18 +43,23 @@ def few_heaps() -> None:
 
 
 async def keep_small() -> None:
-    """Collect garbage and trim the heaps whenever the process has grown, until cancelled.
+    """Collect garbage and trim the heaps regularly, and whenever the process has grown, until
+    cancelled.
 
     While the process has hardly any work, a small growth is enough.
     """
     floor, spent_s = resident_bytes(), time.process_time()
+    due = time.monotonic() + COLLECT_EVERY_S
     while True:
         await asyncio.sleep(LOOK_S)
         now, before_s, spent_s = resident_bytes(), spent_s, time.process_time()
         rests = spent_s - before_s < LOOK_S * REST_SHARE
-        if now > (floor + GROWN_AT_REST_BYTES if rests else floor * (1 + GROWN_PART)):
+        begun = time.monotonic()
+        grown = now > (floor + GROWN_AT_REST_BYTES if rests else floor * (1 + GROWN_PART))
+        if grown or begun >= due:
             give_back()
-            floor = resident_bytes()
+            floor, ended = resident_bytes(), time.monotonic()
+            due = ended + max(COLLECT_EVERY_S, (ended - begun) / COLLECT_SHARE)
         floor = min(floor, now)
 
 

@@ -1,0 +1,86 @@
+"""Unused memory is returned after growth and from time to time, and this takes little time."""
+
+import asyncio
+from itertools import pairwise
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from hearth.cli import memory
+
+MIB = 1024 * 1024
+
+
+class Machine:
+    """A process whose size and work follow a story; a collection takes `collection_s`."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.now, self.busy, self.size, self.collection_s = 0.0, 0.0, 100 * MIB, 0.002
+        self.spent = 0.0
+        self.collected: list[float] = []
+        clocks = SimpleNamespace(monotonic=lambda: self.now, process_time=lambda: self.spent)
+        monkeypatch.setattr(memory, "time", clocks)
+        monkeypatch.setattr(memory, "resident_bytes", lambda: self.size)
+        monkeypatch.setattr(memory, "give_back", self._give_back)
+        monkeypatch.setattr(memory.asyncio, "sleep", self._sleep)
+        self.grow: Any = lambda machine: None
+
+    async def _sleep(self, seconds: float) -> None:
+        if self.now > 600:
+            raise asyncio.CancelledError
+        self.now += seconds
+        self.spent += seconds * self.busy
+        self.grow(self)
+
+    def _give_back(self) -> None:
+        self.collected.append(self.now)
+        self.now += self.collection_s
+        self.spent += self.collection_s
+
+    def run(self) -> list[float]:
+        with pytest.raises(asyncio.CancelledError):
+            memory.keep_small().send(None)
+        return self.collected
+
+
+@pytest.fixture
+def machine(monkeypatch: pytest.MonkeyPatch) -> Machine:
+    return Machine(monkeypatch)
+
+
+def test_a_process_at_rest_collects_regularly(machine: Machine) -> None:
+    found = machine.run()
+    assert 15 <= len(found) <= 20
+    pauses = [b - a for a, b in pairwise(found)]
+    assert all(30 <= pause <= 33 for pause in pauses)
+
+
+def test_regular_collections_of_a_large_process_are_rarer(machine: Machine) -> None:
+    machine.collection_s = 0.2
+    assert len(machine.run()) == 3  # each 200 s
+
+
+@pytest.mark.parametrize(
+    ("busy", "grown", "at_once"), [(0, 2, True), (0.9, 2, False), (0.9, 7, True)]
+)
+def test_growth_is_answered_by_a_collection(
+    machine: Machine, busy: float, grown: int, at_once: bool
+) -> None:
+    machine.busy = busy
+
+    def grow(process: Machine) -> None:
+        if process.now == 10:
+            process.size += grown * MIB
+
+    machine.grow = grow
+    assert (machine.run()[0] == 10) is at_once
+
+
+def test_memory_is_returned() -> None:
+    before = memory.resident_bytes()
+    held = [bytes(1000) for _ in range(100_000)]
+    assert memory.resident_bytes() > before + 50 * MIB
+    del held
+    memory.give_back()
+    assert memory.resident_bytes() < before + 50 * MIB
