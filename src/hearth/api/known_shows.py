@@ -196,9 +196,9 @@ def _asked(scope: Scope) -> tuple[Ident, str, re.Match[str]] | None:
     token = host = b""
     for name, value in scope["headers"]:
         if name == b"x-auth-token":
-            token = value
+            token = token or value  # of several headers, the first counts
         elif name == b"host":
-            host = value
+            host = host or value
         elif name == b"x-service-token":
             return None
     if not token:
