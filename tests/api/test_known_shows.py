@@ -17,6 +17,7 @@ from sqlalchemy.exc import OperationalError
 
 from hearth.api import known_shows
 from hearth.api.door import Door
+from hearth.api.front.access_log import AccessLog
 from hearth.api.front.settings import Front
 from hearth.api.front.shortcut import Answering, Shortcut
 from hearth.api.v1.app import application, routes
@@ -24,6 +25,7 @@ from hearth.cloud.fault import CloudFault
 from hearth.service import outputs as service
 from hearth.service.caller import STACK_USER_ROLE, AccessRule, Caller
 from hearth.store import tables
+from hearth.telemetry.observer import Observer
 
 MEMBER = replace(CALLER, roles=frozenset({"member", "reader"}), token="t")
 TEMPLATE = """
@@ -78,6 +80,16 @@ class Rates:
         return self.left_s
 
 
+class Reports(Observer):
+    """What the metrics get to know of requests."""
+
+    def __init__(self) -> None:
+        self.requests: list[tuple[str, str, str, int]] = []
+
+    def request_ended(self, api: str, route: str, method: str, status: int, seconds: float) -> None:
+        self.requests.append((api, route, method, status))
+
+
 class Api:
     """The Orchestration API of one process; `routed` counts what reaches the routes."""
 
@@ -101,7 +113,13 @@ class Api:
         self.shows = door.shows
         self.shows._clock = lambda: self.now
         self._fresh = authenticated
-        self._app = Answering(door, Shortcut(self.shows.find, Front()), Front())
+        self.front = Front(observer=Reports())
+        self._door = AccessLog(door, self.front.observer)
+        self.connect()
+
+    def connect(self) -> None:
+        """Put the shortcut before the rest, with the observer as it is now."""
+        self._app = Answering(self._door, Shortcut(self.shows.find, self.front), self.front)
 
     async def ask(
         self, path: str, *, method: str = "GET", body: Any = None, query: str = "",
@@ -366,5 +384,32 @@ def test_what_the_cloud_says_is_not_kept(
         monkeypatch.setattr(service, "_fresh", nothing)
         monkeypatch.setattr(service, "_zones", nothing)
         assert not await api.is_kept(path, token="v")
+
+    told(tmp_path, story)
+
+
+def test_metrics_have_the_same_route(tmp_path: Path) -> None:
+    async def story(api: Api) -> None:
+        path = await api.made(PLAIN)
+        assert await api.is_kept(path)
+        assert isinstance(api.front.observer, Reports)
+        found = api.front.observer.requests
+        assert len(found) == 3
+        assert set(found) == {
+            ("orchestration", "/v1/{tenant_id}/stacks/{stack_name}/{stack_id}", "GET", 200)
+        }
+
+    told(tmp_path, story)
+
+
+def test_with_traces_every_request_takes_the_long_way(tmp_path: Path) -> None:
+    async def story(api: Api) -> None:
+        path = await api.made(PLAIN)
+        assert await api.is_kept(path)
+        sink: Any = []
+        api.front.observer.spans = sink
+        api.connect()
+        api.front.observer.spans = None  # nobody reads them here
+        assert not await api.is_kept(path)
 
     told(tmp_path, story)
