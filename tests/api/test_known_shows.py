@@ -413,3 +413,16 @@ def test_with_traces_every_request_takes_the_long_way(tmp_path: Path) -> None:
         assert not await api.is_kept(path)
 
     told(tmp_path, story)
+
+
+def test_the_log_names_the_project(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    async def story(api: Api) -> None:
+        path = await api.made(PLAIN)
+        assert await api.is_kept(path)
+        caplog.clear()
+        with caplog.at_level("INFO", "hearth.access"):
+            await api.ask(path)
+        [line] = [one.getMessage() for one in caplog.records]
+        assert line.endswith(" project project")
+
+    told(tmp_path, story)

@@ -91,7 +91,7 @@ class KnownShows:
         asked = _asked(scope)
         if asked is None or (kept := self._kept.get(asked[0])) is None:
             return None
-        return self._checked(*asked, kept)
+        return self._checked(scope, *asked, kept)
 
     def keep(self, scope: Scope, lasting: Lasting) -> None:
         """Keep the response to a request, which `find` then finds."""
@@ -115,7 +115,7 @@ class KnownShows:
             self._drop(oldest)
 
     async def _checked(
-        self, ident: Ident, token: str, path: re.Match[str], kept: _Kept
+        self, scope: Scope, ident: Ident, token: str, path: re.Match[str], kept: _Kept
     ) -> KnownAnswer | None:
         try:
             caller = await self._tokens.caller(token)
@@ -134,6 +134,7 @@ class KnownShows:
         if ident in self._kept:
             kept.used_at = self._clock()
             self._kept.move_to_end(ident)
+        state(scope)["caller"] = caller  # for the log
         return KnownAnswer(kept.lasting.body, b"application/json", ROUTE)
 
     def _drop(self, ident: Ident) -> None:
