@@ -193,6 +193,10 @@ def test_a_load_balancer_is_made_with_all_its_parts(fresh: Served) -> None:
         {**TREE, "colour": "red"},
         {**TREE, "default_pool": {**POOL, "members": [{"address": "10.0.0.5"}]}},
         {**TREE, "default_pool": {**POOL, "healthmonitor": {"type": "HTTP"}}},
+        {
+            **TREE,
+            "default_pool": {**POOL, "healthmonitor": {**MONITOR, "type": "TCP", "url_path": "/"}},
+        },
     ],
 )
 def test_a_part_that_is_wrong_makes_nothing(fresh: Served, listener: Any) -> None:

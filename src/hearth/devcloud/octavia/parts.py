@@ -292,21 +292,26 @@ class Members(Part):
         return {"vnic_type": "normal"}
 
 
+_OF_HTTP = {"http_method": "GET", "url_path": "/", "expected_codes": "200"}
+
+
 class Monitors(Part):
     """The handlers of health monitors. A pool can have one."""
 
     references = ("pool_id",)
+
+    def check(self, call: Call, values: Body) -> None:
+        kind = values["type"]
+        for key in _OF_HTTP:
+            if kind not in ("HTTP", "HTTPS") and values[key]:
+                raise bad(f"{key} is not a valid option for health monitors of type {kind}")
 
     def place(self, call: Call, values: Body) -> Body:
         pool = self.find(call, tree.POOLS, values["pool_id"])
         if call.cloud.store.where(tree.MONITORS.table, pool_id=pool.id):
             raise Refusal(409, message="This pool already has a health monitor")
         if values["type"] in ("HTTP", "HTTPS"):
-            for key, usual in (
-                ("http_method", "GET"),
-                ("url_path", "/"),
-                ("expected_codes", "200"),
-            ):
+            for key, usual in _OF_HTTP.items():
                 values[key] = values[key] or usual
         return {"balancer": pool.hidden["balancer"], "parent": pool.id}
 
