@@ -9,7 +9,14 @@ from typing import Any
 from hearth.devcloud.collection import Collection, Invalid
 from hearth.devcloud.http import Body, Call
 from hearth.devcloud.octavia import quotas, tree
-from hearth.devcloud.octavia.parts import Listeners, Members, Monitors, Pools
+from hearth.devcloud.octavia.parts import (
+    Listeners,
+    Members,
+    Monitors,
+    Pools,
+    demand_options,
+    usual_options,
+)
 from hearth.devcloud.octavia.refusals import bad
 from hearth.devcloud.store import Thing
 
@@ -71,7 +78,9 @@ def grow(call: Call, balancer: Thing, plan: list[Planned]) -> None:
 
 
 def _monitor(value: Any) -> Body:
-    return _checked(tree.MONITORS, {**_body(value, "healthmonitor"), "pool_id": ""})
+    given = _checked(tree.MONITORS, {**_body(value, "healthmonitor"), "pool_id": ""})
+    demand_options(given)
+    return {**given, **usual_options(given)}
 
 
 def _body(value: Any, what: str) -> Body:

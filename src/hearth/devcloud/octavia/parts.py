@@ -295,24 +295,34 @@ class Members(Part):
 _OF_HTTP = {"http_method": "GET", "url_path": "/", "expected_codes": "200"}
 
 
+def demand_options(monitor: Body) -> None:
+    """Raise Refusal 400 if a health monitor has options that its type does not have."""
+    kind = monitor["type"]
+    for key in _OF_HTTP:
+        if kind not in ("HTTP", "HTTPS") and monitor[key]:
+            raise bad(f"{key} is not a valid option for health monitors of type {kind}")
+
+
+def usual_options(monitor: Body) -> Body:
+    """Return the options of HTTP for a health monitor, with their defaults."""
+    if monitor["type"] not in ("HTTP", "HTTPS"):
+        return {}
+    return {key: monitor[key] or usual for key, usual in _OF_HTTP.items()}
+
+
 class Monitors(Part):
     """The handlers of health monitors. A pool can have one."""
 
     references = ("pool_id",)
 
     def check(self, call: Call, values: Body) -> None:
-        kind = values["type"]
-        for key in _OF_HTTP:
-            if kind not in ("HTTP", "HTTPS") and values[key]:
-                raise bad(f"{key} is not a valid option for health monitors of type {kind}")
+        demand_options(values)
 
     def place(self, call: Call, values: Body) -> Body:
         pool = self.find(call, tree.POOLS, values["pool_id"])
         if call.cloud.store.where(tree.MONITORS.table, pool_id=pool.id):
             raise Refusal(409, message="This pool already has a health monitor")
-        if values["type"] in ("HTTP", "HTTPS"):
-            for key, usual in _OF_HTTP.items():
-                values[key] = values[key] or usual
+        values.update(usual_options(values))
         return {"balancer": pool.hidden["balancer"], "parent": pool.id}
 
     def links(self, call: Call, thing: Thing) -> Body:
