@@ -9,10 +9,14 @@ from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
+from hypothesis import settings
 
 from hearth.store.database import Store
 from hearth.store.seal import sealer_from_secret
 from tests.daily import DAY, not_due
+
+settings.register_profile("hearth", deadline=None)  # a busy machine is no failure
+settings.load_profile("hearth")
 
 SERVERS = {
     "postgresql": os.environ.get(
