@@ -14,8 +14,8 @@ from hearth.model.state import Action
 
 log = logging.getLogger(__name__)
 
-TEARDOWNS_MAX = 5
-TEARDOWN_PAUSE_S = 1.0
+TEARDOWNS_MAX = 8
+TEARDOWN_PAUSE_S, TEARDOWN_PAUSE_MAX_S = 1.0, 5.0  # 25 s in all: longer than two short outages
 FORBIDDEN_MAX = 3
 """The number of refusals (403) after which a teardown fails. A Keystone with several threads
 sometimes refuses a call because it confuses two requests that arrive at the same time.
@@ -90,7 +90,12 @@ class LastSteps:
                         self._ending.fail(f"Error deleting project: {fault.message}")
                         owned.host.wake()
                     return
-                await asyncio.sleep(fault.retry_after or TEARDOWN_PAUSE_S * attempt)
+                await asyncio.sleep(fault.retry_after or _pause_s(attempt))
         if self._is_wanted(traversal):
             self._ending.complete()
             owned.host.wake()
+
+
+def _pause_s(attempt: int) -> float:
+    """Return the seconds between a teardown that failed and the next one."""
+    return min(TEARDOWN_PAUSE_S * attempt, TEARDOWN_PAUSE_MAX_S)
