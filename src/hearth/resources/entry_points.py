@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
 
+FILE = "entry_points.txt"
+
+
 def entry_points(group: str) -> Sequence[EntryPoint]:
     """Return the entry points of a group.
 
@@ -39,6 +42,6 @@ def _lists(folder: str) -> bytes | None:
     texts = []
     for name in found:
         if name.endswith((".dist-info", ".egg-info", "EGG-INFO")):
-            with suppress(OSError), open(f"{folder or '.'}/{name}/entry_points.txt", "rb") as file:
+            with suppress(OSError), open(os.path.join(folder, name, FILE), "rb") as file:
                 texts.append(file.read())
     return b"\n".join(texts)

@@ -53,7 +53,8 @@ class _Named:
         return hash((type(self), *vars(self).values()))
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}{tuple(vars(self).values())}"
+        given = ", ".join(f"{name}={value!r}" for name, value in vars(self).items())
+        return f"{type(self).__name__}({given})"
 
 
 class AtMostOne(_Named):
