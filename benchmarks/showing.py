@@ -31,7 +31,7 @@ parameters: {word: {type: string, default: hello}}
 resources: {one: {type: OS::Heat::Value, properties: {value: {get_param: word}}}}
 outputs: {said: {description: What was said., value: {get_attr: [one, value]}}}
 """
-TOLD = re.compile(r"(\d+) requests in")
+COUNTED = re.compile(r"(\d+) requests in")
 
 
 def showing(quick: bool) -> Iterator[Figure]:
@@ -83,7 +83,7 @@ def _load(url: str, token: str, seconds: int) -> int:
     ]
     said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     assert "Non-2xx" not in said, said
-    found = TOLD.search(said)
+    found = COUNTED.search(said)
     assert found is not None, said
     return int(found[1])
 

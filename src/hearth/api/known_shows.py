@@ -9,7 +9,7 @@ import asyncio
 import re
 import time
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from functools import partial
 from itertools import chain
 
@@ -162,28 +162,33 @@ class _Fingerprints:
         return await found
 
     async def _read(self) -> None:
-        while self._waiting:
-            batch, self._waiting = self._waiting, {}
-            wide = {stack_id for stack_id, with_resources in batch if with_resources}
-            narrow = {stack_id for stack_id, with_resources in batch if not with_resources}
-            try:
-                found = await self._store.read(partial(_of_both, wide=wide, narrow=narrow))
-            except Exception as problem:
-                for one in chain.from_iterable(batch.values()):
-                    if not one.done():
-                        one.set_exception(problem)
-                continue
-            for key, waiting in batch.items():
-                for one in waiting:
-                    if not one.done():  # its client has disconnected
-                        one.set_result(found.get(key))
-        self._reading = None
+        try:
+            while self._waiting:
+                batch, self._waiting = self._waiting, {}
+                await self._answer(batch)
+        finally:  # a request must never wait for a read that has ended
+            self._reading = None
+
+    async def _answer(
+        self, batch: Mapping[tuple[str, bool], Sequence[asyncio.Future[int | None]]]
+    ) -> None:
+        try:
+            found = await self._store.read(partial(_fingerprints, keys=batch))
+        except Exception as problem:
+            for one in chain.from_iterable(batch.values()):
+                if not one.done():
+                    one.set_exception(problem)
+            return
+        for key, waiting in batch.items():
+            for one in waiting:
+                if not one.done():  # its client has disconnected
+                    one.set_result(found.get(key))
 
 
-def _of_both(tx: Tx, wide: set[str], narrow: set[str]) -> dict[tuple[str, bool], int]:
+def _fingerprints(tx: Tx, keys: Collection[tuple[str, bool]]) -> dict[tuple[str, bool], int]:
     found = {}
-    for ids, with_resources in ((wide, True), (narrow, False)):
-        if ids:
+    for with_resources in (True, False):
+        if ids := [stack_id for stack_id, wide in keys if wide is with_resources]:
             for one, value in reads.fingerprints_of_stacks(tx, ids, with_resources).items():
                 found[one, with_resources] = value
     return found
