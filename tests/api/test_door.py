@@ -184,5 +184,7 @@ def test_answers_are_limited_in_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
 
     asyncio.run(story())
     assert place.passed == 6
-    place.body = b"x" * 41
-    assert [passed for _, passed in told(place, changing())] == [7, 8]
+    place.body = b"x" * 41  # larger than the cache: kept until the next one
+    assert [passed for _, passed in told(place, changing())] == [7, 7]
+    asyncio.run(place.poll(name="another"))
+    assert [passed for _, passed in told(place)] == [9]

@@ -5,7 +5,6 @@ import hashlib
 import logging
 import re
 import time
-from collections import OrderedDict
 from collections.abc import Callable
 from datetime import datetime
 from typing import Any, Protocol
@@ -20,6 +19,7 @@ from hearth.api.answer import JSONResponse
 from hearth.api.front.scope import below
 from hearth.cloud.contract import Cloud
 from hearth.cloud.fault import CloudFault
+from hearth.model.cache import Cache
 from hearth.service.caller import RESTRICTED, STACK_USER_ROLE, TRUST, UNRESTRICTED, Caller
 from hearth.telemetry.about import about, working_on
 
@@ -88,7 +88,7 @@ class Tokens:
         self._service_roles = service_roles
         self._any_service = any_service
         self._guest_role = guest_role
-        self._kept: OrderedDict[bytes, _Kept] = OrderedDict()
+        self._kept = Cache[bytes, _Kept](KEPT_MAX)
         self._asking: dict[bytes, asyncio.Task[_Kept]] = {}
 
     async def caller(self, token: str, service_token: str | None = None) -> Caller | None:
@@ -139,10 +139,8 @@ class Tokens:
                 until = check_at = now + GUEST_FACTOR * self._kept_s
             if not expired:
                 until = min(until, _moment(facts["expires_at"]))
-        self._kept[key] = kept = _Kept(caller, until, check_at)
-        self._kept.move_to_end(key)
-        if len(self._kept) > KEPT_MAX:
-            self._kept.popitem(last=False)
+        kept = _Kept(caller, until, check_at)
+        self._kept.keep(key, kept)
         return kept
 
     async def _validated(self, token: str, *, expired: bool) -> dict[str, Any] | None:

@@ -5,15 +5,11 @@ With a cached response, such a request needs only a check of the caller and one 
 polls that arrive within some milliseconds share this read. All other requests go to the routes.
 """
 
-import asyncio
 import hashlib
-import logging
 import re
-from collections import OrderedDict
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Collection
 
 from msgspec import Struct
-from sqlalchemy.exc import SQLAlchemyError
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from hearth.api.auth import Tokens
@@ -21,14 +17,14 @@ from hearth.api.cfn.polls import Polls, poll_of
 from hearth.api.front.rate import Rates
 from hearth.api.front.scope import below, state
 from hearth.api.front.shortcut import KnownAnswer
+from hearth.api.gathered import Gathered
 from hearth.api.known_shows import KnownShows
 from hearth.cloud.fault import CloudFault
+from hearth.model.cache import Cache
 from hearth.service.caller import Caller
 from hearth.service.services import Services
 from hearth.store import reads
-from hearth.store.database import Store
-
-log = logging.getLogger(__name__)
+from hearth.store.database import Tx
 
 GATHER_S = 0.1  # servers poll every 30 s, so this delay does not matter
 ANSWERS_MAX = 20_000
@@ -40,43 +36,6 @@ METADATA_RULE = "resource:metadata"
 
 Key = tuple[str, str]
 """The key of a resource: the id of its stack and its name."""
-
-
-class Gathered:
-    """Reads the fingerprints of many resources in one database query.
-
-    A fingerprint is a number that changes whenever a database row about the resource changes.
-    """
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
-        self._waiting: dict[Key, list[asyncio.Future[int | None]]] = {}
-
-    async def fingerprint(self, key: Key) -> int | None:
-        """Wait for the next query and return the fingerprint of the resource `key`.
-
-        Return None if the database cannot be read.
-        """
-        loop = asyncio.get_running_loop()
-        if not self._waiting:
-            loop.call_later(GATHER_S, lambda: loop.create_task(self._read()))
-        found: asyncio.Future[int | None] = loop.create_future()
-        self._waiting.setdefault(key, []).append(found)
-        return await found
-
-    async def _read(self) -> None:
-        batch, self._waiting = self._waiting, {}
-        found: Sequence[int | None]
-        try:
-            found = await self._store.read(lambda tx: reads.fingerprints(tx, list(batch)))
-        except SQLAlchemyError as problem:
-            words = "cannot read from the database whether polled metadata has changed: %s"
-            log.warning(words, str(problem).partition("\n")[0])
-            found = [None] * len(batch)
-        for waiting, value in zip(batch.values(), found, strict=True):
-            for one in waiting:
-                if not one.done():  # its client has disconnected
-                    one.set_result(value)
 
 
 class _Poll(Struct, frozen=True):
@@ -121,9 +80,8 @@ class Door:
         self._tokens = tokens
         self._rates = rates
         self.shows = KnownShows(services, tokens, rates)
-        self._gathered = Gathered(services.store)
-        self._answers: OrderedDict[bytes, _Answer] = OrderedDict()
-        self._bytes = 0
+        self._gathered = Gathered(services.store, _fingerprints, GATHER_S)
+        self._answers = Cache[bytes, _Answer](ANSWERS_MAX, ANSWERS_BYTES_MAX)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         poll = _poll(scope)
@@ -137,7 +95,8 @@ class Door:
         answer = _Copy(send)
         await self._app(scope, receive, answer)
         if answer.status == 200 and seen is not None:
-            self._keep(poll.ident, _Answer(caller, poll.key, seen, answer.body))
+            known = _Answer(caller, poll.key, seen, answer.body)
+            self._answers.keep(poll.ident, known, len(answer.body))
 
     def find(self, scope: Scope) -> Awaitable[KnownAnswer | None] | None:
         """Look for the cached response to a request.
@@ -149,7 +108,9 @@ class Door:
         if below(scope) in CFN_PATHS:
             return self._signed(scope) if scope["query_string"] else None
         poll = _poll(scope)
-        return None if poll is None or poll.ident not in self._answers else self._by_token(poll)
+        if poll is None or self._answers.get(poll.ident) is None:
+            return None
+        return self._by_token(poll)
 
     async def _signed(self, scope: Scope) -> KnownAnswer | None:
         """Return the cached response to a signed poll; None if there is none, or if it is out of
@@ -201,18 +162,6 @@ class Door:
         """
         return self._services.policy.allows(rule, caller) and not self._rates.wait_s(caller)
 
-    def _keep(self, ident: bytes, answer: _Answer) -> None:
-        """Store a response in the cache, and drop the oldest ones if the cache is too large."""
-        if (old := self._answers.pop(ident, None)) is not None:
-            self._bytes -= len(old.body)
-        if len(answer.body) > ANSWERS_BYTES_MAX:
-            return
-        self._answers[ident] = answer
-        self._bytes += len(answer.body)
-        while len(self._answers) > ANSWERS_MAX or self._bytes > ANSWERS_BYTES_MAX:
-            _, oldest = self._answers.popitem(last=False)
-            self._bytes -= len(oldest.body)
-
 
 class _Copy:
     """Passes a response on to the client and keeps its status and its body."""
@@ -228,6 +177,11 @@ class _Copy:
         elif message["type"] == "http.response.body":
             self.body += message.get("body", b"")
         await self._send(message)
+
+
+def _fingerprints(tx: Tx, keys: Collection[Key]) -> dict[Key, int]:
+    """Return the fingerprints of resources."""
+    return dict(zip(keys, reads.fingerprints(tx, list(keys)), strict=True))
 
 
 def _poll(scope: Scope) -> _Poll | None:

@@ -5,29 +5,26 @@ response is valid as long as the rows from which it was made are the same, so su
 only a check of the caller and one database read.
 """
 
-import asyncio
 import re
 import time
-from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
-from functools import partial
-from itertools import chain
+from collections.abc import Awaitable, Callable, Collection
 
 from msgspec import Struct
 from msgspec.structs import replace
-from sqlalchemy.exc import SQLAlchemyError
 from starlette.types import Scope
 
 from hearth.api.auth import TokenChecker
 from hearth.api.front.rate import Rates
 from hearth.api.front.scope import below, state
 from hearth.api.front.shortcut import KnownAnswer
+from hearth.api.gathered import Gathered
 from hearth.cloud.fault import CloudFault
+from hearth.model.cache import Cache
 from hearth.service.caller import Caller
 from hearth.service.redact import may_see_hidden
 from hearth.service.services import Services
 from hearth.store import reads
-from hearth.store.database import Store, Tx
+from hearth.store.database import Tx
 
 RULE = "stacks:show"
 PATH = re.compile(r"/v1/([^/\0]+)/stacks/[^/\0]+/([^/\0]+)")
@@ -76,9 +73,8 @@ class KnownShows:
         self._tokens = tokens
         self._rates = rates
         self._clock = clock
-        self._fingerprints = _Fingerprints(services.store)
-        self._kept: OrderedDict[Ident, _Kept] = OrderedDict()  # the last used ones are last
-        self._bytes = 0
+        self._gathered = Gathered(services.store, _fingerprints)
+        self._kept = Cache[Ident, _Kept](KEPT_MAX, BYTES_MAX)
 
     def find(self, scope: Scope) -> Awaitable[KnownAnswer | None] | None:
         """Look for the kept response to a request.
@@ -102,17 +98,12 @@ class KnownShows:
         if caller.project_id != asked[2][1]:
             return  # an administrator, whose rights in other projects are checked elsewhere
         ident = asked[0]
-        self._drop(ident)
         whose = replace(caller, request_id="", traceparent="")
         sees = may_see_hidden(self._services, caller)
-        self._kept[ident] = _Kept(lasting, whose, sees, self._clock())
-        self._bytes += len(lasting.body)
-        while self._kept:
-            oldest, kept = next(iter(self._kept.items()))
-            old = kept.used_at < self._clock() - KEPT_S
-            if not old and len(self._kept) <= KEPT_MAX and self._bytes <= BYTES_MAX:
-                return
-            self._drop(oldest)
+        now = self._clock()
+        while (oldest := self._kept.oldest()) is not None and oldest.used_at < now - KEPT_S:
+            self._kept.drop_oldest()
+        self._kept.keep(ident, _Kept(lasting, whose, sees, now), len(lasting.body))
 
     async def _checked(
         self, scope: Scope, ident: Ident, token: str, path: re.Match[str], kept: _Kept
@@ -121,8 +112,8 @@ class KnownShows:
             caller = await self._tokens.caller(token)
             if caller != kept.caller:
                 return None
-            now = await self._fingerprints.of(path[2], kept.lasting.with_resources)
-        except (CloudFault, SQLAlchemyError):
+            now = await self._gathered.fingerprint((path[2], kept.lasting.with_resources))
+        except CloudFault:
             return None
         allowed = self._services.policy.allows(RULE, caller)
         if now != kept.lasting.fingerprint or not allowed:
@@ -131,61 +122,13 @@ class KnownShows:
             return None
         if self._rates.wait_s(caller):
             return None
-        if ident in self._kept:
-            kept.used_at = self._clock()
-            self._kept.move_to_end(ident)
+        kept.used_at = self._clock()
         state(scope)["caller"] = caller  # for the log
         return KnownAnswer(kept.lasting.body, b"application/json", ROUTE)
 
-    def _drop(self, ident: Ident) -> None:
-        if (old := self._kept.pop(ident, None)) is not None:
-            self._bytes -= len(old.lasting.body)
-
-
-class _Fingerprints:
-    """Reads the fingerprints of stacks. All requests that arrive during a read share the next."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
-        self._waiting: dict[tuple[str, bool], list[asyncio.Future[int | None]]] = {}
-        self._reading: asyncio.Task[None] | None = None
-
-    async def of(self, stack_id: str, with_resources: bool) -> int | None:
-        """Return the fingerprint that a stack has now; None if there is no such stack.
-
-        Raises SQLAlchemyError.
-        """
-        found: asyncio.Future[int | None] = asyncio.get_running_loop().create_future()
-        self._waiting.setdefault((stack_id, with_resources), []).append(found)
-        if self._reading is None:
-            self._reading = asyncio.create_task(self._read())
-        return await found
-
-    async def _read(self) -> None:
-        try:
-            while self._waiting:
-                batch, self._waiting = self._waiting, {}
-                await self._answer(batch)
-        finally:  # a request must never wait for a read that has ended
-            self._reading = None
-
-    async def _answer(
-        self, batch: Mapping[tuple[str, bool], Sequence[asyncio.Future[int | None]]]
-    ) -> None:
-        try:
-            found = await self._store.read(partial(_fingerprints, keys=batch))
-        except Exception as problem:
-            for one in chain.from_iterable(batch.values()):
-                if not one.done():
-                    one.set_exception(problem)
-            return
-        for key, waiting in batch.items():
-            for one in waiting:
-                if not one.done():  # its client has disconnected
-                    one.set_result(found.get(key))
-
 
 def _fingerprints(tx: Tx, keys: Collection[tuple[str, bool]]) -> dict[tuple[str, bool], int]:
+    """Return the fingerprints of stacks, with or without those of their resources."""
     found = {}
     for with_resources in (True, False):
         if ids := [stack_id for stack_id, wide in keys if wide is with_resources]:

@@ -5,7 +5,6 @@ request, and a poll without a known answer, is handed to an ordinary HTTP connec
 """
 
 import asyncio
-import logging
 import re
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -18,13 +17,11 @@ from hearth.api.front.shortcut import Header
 from hearth.cli import connection
 from hearth.cli.connection import Connection, Doorman
 
-log = logging.getLogger(__name__)
-
 Shortcut = Callable[[dict[str, Any]], Awaitable[tuple[list[Header], bytes] | None] | None]
 """A function that looks for the cached response (headers, body) to a request.
 
 It returns None at once if the request cannot have a cached response; otherwise it returns an
-awaitable, whose result may be None, too.
+awaitable, whose result may be None, too. The awaitable raises no errors.
 """
 
 POLL = re.compile(rb"GET /[!-~]*(/metadata |[?&]Action=DescribeStackResource[ &])")
@@ -143,11 +140,7 @@ class PolledConnection(asyncio.Protocol):
         self, finding: Awaitable[tuple[list[Header], bytes] | None], data: bytes
     ) -> None:
         """Send the cached answer; if there is none, hand the connection over."""
-        try:
-            found = await finding
-        except Exception:
-            log.exception("the cached answer to a poll could not be read")
-            found = None
+        found = await finding
         self._finding, after, self._after = None, self._after, b""
         if self._transport.is_closing():
             return

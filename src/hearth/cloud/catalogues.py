@@ -5,10 +5,11 @@ A parsed catalogue takes some 45 kB, and a process may know thousands of tokens.
 
 import hashlib
 import threading
-from collections import OrderedDict
 from typing import Any
 
 import msgspec
+
+from hearth.model.cache import Cache
 
 KEPT_MAX = 256
 
@@ -19,7 +20,7 @@ class Catalogues:
     """
 
     def __init__(self) -> None:
-        self._known: OrderedDict[bytes, Any] = OrderedDict()
+        self._known = Cache[bytes, Any](KEPT_MAX)
         self._lock = threading.Lock()
 
     def share(self, info: Any) -> None:
@@ -31,7 +32,7 @@ class Catalogues:
             return
         key = hashlib.sha256(msgspec.json.encode(token["catalog"])).digest()
         with self._lock:
-            token["catalog"] = self._known.setdefault(key, token["catalog"])
-            self._known.move_to_end(key)
-            if len(self._known) > KEPT_MAX:
-                self._known.popitem(last=False)
+            if (known := self._known.get(key)) is not None:
+                token["catalog"] = known
+            else:
+                self._known.keep(key, token["catalog"])

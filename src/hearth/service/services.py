@@ -1,6 +1,5 @@
 """The objects that all use cases of a process share."""
 
-from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
@@ -14,9 +13,9 @@ from hearth.cloud.credential import TokenCredential
 from hearth.clusters.config import ClusterConfig
 from hearth.engine.clock import Clock
 from hearth.engine.endpoints import Endpoints
-from hearth.engine.programs.cache import Cache
 from hearth.engine.programs.compute.compute import Compute
-from hearth.engine.programs.programs import Programs
+from hearth.engine.programs.programs import CHARACTERS_MAX, Programs
+from hearth.model.cache import Cache
 from hearth.model.problem import Rejected
 from hearth.service.caller import Caller
 from hearth.service.clusters import policy_rules as cluster_policy_rules
@@ -92,7 +91,10 @@ class Services:
     observer: Observer = UNOBSERVED
     reach: Reach = Reach.ALL
     _seen: Cache[tuple[str, int, str], tuple[Revision, Program]] = field(
-        default_factory=lambda: Cache(PROGRAMS_MAX)
+        default_factory=lambda: Cache(PROGRAMS_MAX, CHARACTERS_MAX)
+    )
+    _described: Cache[tuple[str, int], Mapping[str, str]] = field(
+        default_factory=lambda: Cache(DESCRIBED_MAX)
     )
 
     @property
@@ -104,8 +106,6 @@ class Services:
         """Return the cloud, used with the caller's token."""
         credential = TokenCredential(caller.auth_url, caller.token, caller.project_id)
         return self.clouds.pool.cloud(credential)
-
-    _described: OrderedDict[tuple[str, int], Mapping[str, str]] = field(default_factory=OrderedDict)
 
     async def program(self, row: StackRow) -> tuple[Revision, Program]:
         """Return the target revision of a stack, and its program. Raises Rejected if it does not
@@ -140,7 +140,5 @@ class Services:
                 return ""  # a type or file that it uses no longer exists
             defined = program.resources.items()
             known = {one: d.description for one, d in defined if d.description}
-            self._described[key] = known
-            if len(self._described) > DESCRIBED_MAX:
-                self._described.popitem(last=False)
+            self._described.keep(key, known)
         return known.get(name, "")

@@ -2,7 +2,6 @@
 
 import math
 import time
-from collections import OrderedDict
 from collections.abc import Callable
 
 from msgspec import Struct
@@ -12,6 +11,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from hearth.api import fault
 from hearth.api.front.scope import state
 from hearth.api.front.settings import Front, Rate
+from hearth.model.cache import Cache
 from hearth.service.caller import Caller
 
 PROJECTS_MAX = 10_000  # the least recently used are dropped, and begin with a full bucket
@@ -32,7 +32,7 @@ class Rates:
     def __init__(self, front: Front, clock: Callable[[], float] = time.monotonic) -> None:
         self._front = front
         self._clock = clock
-        self._buckets: OrderedDict[str, _Bucket] = OrderedDict()
+        self._buckets = Cache[str, _Bucket](PROJECTS_MAX)
 
     def wait_s(self, caller: Caller) -> float:
         """Take a token from the bucket of the caller's project.
@@ -52,10 +52,8 @@ class Rates:
         now = self._clock()
         bucket = self._buckets.get(whose)
         if bucket is None:
-            bucket = self._buckets[whose] = _Bucket(float(rate.burst), now)
-            if len(self._buckets) > PROJECTS_MAX:
-                self._buckets.popitem(last=False)
-        self._buckets.move_to_end(whose)
+            bucket = _Bucket(float(rate.burst), now)
+            self._buckets.keep(whose, bucket)
         return _taken(bucket, rate, now)
 
 

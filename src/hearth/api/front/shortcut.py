@@ -52,7 +52,7 @@ class Answering:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if not self._traced and scope["type"] == "http" and scope["method"] == "GET":
             finding = self._shortcut(scope)
-            found = None if finding is None else await _found(finding)
+            found = None if finding is None else await finding
             if found is not None:
                 headers, body = found
                 start = {"type": "http.response.start", "status": 200, "headers": headers}
@@ -60,17 +60,6 @@ class Answering:
                 await send({"type": "http.response.body", "body": body})
                 return
         await self._app(scope, receive, send)
-
-
-async def _found(
-    finding: Awaitable[tuple[list[Header], bytes] | None],
-) -> tuple[list[Header], bytes] | None:
-    """Return what an awaitable finds, or None after an error; then the application responds."""
-    try:
-        return await finding
-    except Exception:
-        log.exception("a cached response could not be read")
-        return None
 
 
 class Shortcut:
@@ -86,8 +75,8 @@ class Shortcut:
     def __call__(self, scope: Scope) -> Awaitable[tuple[list[Header], bytes] | None] | None:
         """Return an awaitable for the headers and the body of the response to a GET request.
 
-        If there is no cached response, the awaitable has the result None, or this returns None at
-        once. Then the application must respond.
+        If there is no cached response, or if it cannot be read, the awaitable has the result None,
+        or this returns None at once. Then the application must respond.
         """
         cross_origin = bool(self._front.settings.cors.origins)
         if cross_origin and "origin" in Headers(scope=scope):
@@ -103,7 +92,11 @@ class Shortcut:
         began: float,
         cross_origin: bool,
     ) -> tuple[list[Header], bytes] | None:
-        answer = await finding
+        try:
+            answer = await finding
+        except Exception:
+            log.exception("a cached response could not be read")
+            return None
         if answer is None:
             return None
         headers = [

@@ -14,8 +14,8 @@ from msgspec import structs
 from hearth.engine.core.decide import differing
 from hearth.engine.core.predict import Traits
 from hearth.engine.core.record import Record
-from hearth.engine.programs.cache import Cache
 from hearth.engine.programs.compute.compute import Compute
+from hearth.model.cache import Cache
 from hearth.model.span import Span
 from hearth.model.unknown import unknown_in
 from hearth.resources.base import Change, Child, ResourceContext, ResourceType
@@ -44,6 +44,10 @@ from hearth.template.values import Stack
 MODULES_MAX = 200
 PROGRAMS_MAX = 50
 CONTENTS_MAX = 20  # few, because the keys contain the texts
+CHARACTERS_MAX = 1_000_000
+"""The maximum total length of the source texts of all cached items, in characters. A module needs
+several hundred bytes of memory per character.
+"""
 Sources = tuple[str, Mapping[str, str], Environment, TypeCatalog, Limits]
 _Content = tuple[str, frozenset[tuple[str, str]], str]
 
@@ -154,9 +158,9 @@ class Programs:
         self.limits = limits or Limits()
         self._template_type = template_type
         self.compute = compute or Compute()
-        self._contents = Cache[_Content, tuple[Environment, Module]](CONTENTS_MAX)
-        self._modules = Cache[str, Module](MODULES_MAX)
-        self._programs = Cache[bytes, tuple[Module, Program]](PROGRAMS_MAX)
+        self._contents = Cache[_Content, tuple[Environment, Module]](CONTENTS_MAX, CHARACTERS_MAX)
+        self._modules = Cache[str, Module](MODULES_MAX, CHARACTERS_MAX)
+        self._programs = Cache[bytes, tuple[Module, Program]](PROGRAMS_MAX, CHARACTERS_MAX)
 
     async def of(self, stack: StackRow, revision: Revision) -> Program:
         """Return the program of a stack's revision. Raises Rejected.

@@ -1,0 +1,68 @@
+"""Reads, for many requests at once, whether the database rows behind cached responses changed."""
+
+import asyncio
+import logging
+from collections.abc import Callable, Collection, Hashable, Mapping
+from typing import Generic, TypeVar
+
+from sqlalchemy.exc import SQLAlchemyError
+
+from hearth.store.database import Store, Tx
+
+log = logging.getLogger(__name__)
+
+K = TypeVar("K", bound=Hashable)
+
+
+class Gathered(Generic[K]):
+    """Reads the fingerprints that many requests need in one database query.
+
+    A fingerprint is a number that changes whenever one of the database rows behind a response
+    changes. `read` returns the fingerprints of the given keys; it leaves out those without rows.
+    All requests that arrive within `gather_s` seconds, or during a read, share the next read.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        read: Callable[[Tx, Collection[K]], Mapping[K, int]],
+        gather_s: float = 0.0,
+    ) -> None:
+        self._store = store
+        self._read = read
+        self._gather_s = gather_s
+        self._waiting: dict[K, list[asyncio.Future[int | None]]] = {}
+        self._reading: asyncio.Task[None] | None = None
+
+    async def fingerprint(self, key: K) -> int | None:
+        """Wait for the next query and return the fingerprint of `key`.
+
+        Return None if there are no rows, or if the database cannot be read.
+        """
+        found: asyncio.Future[int | None] = asyncio.get_running_loop().create_future()
+        self._waiting.setdefault(key, []).append(found)
+        if self._reading is None:
+            self._reading = asyncio.create_task(self._read_all())
+        return await found
+
+    async def _read_all(self) -> None:
+        try:
+            while self._waiting:
+                await asyncio.sleep(self._gather_s)
+                batch, self._waiting = self._waiting, {}
+                found = await self._found(batch)
+                for key, waiting in batch.items():
+                    for one in waiting:
+                        if not one.done():  # its client has disconnected
+                            one.set_result(found.get(key))
+        finally:  # a request must never wait for a read that has ended
+            self._reading = None
+
+    async def _found(self, keys: Collection[K]) -> Mapping[K, int]:
+        try:
+            return await self._store.read(lambda tx: self._read(tx, keys))
+        except Exception as problem:
+            words = "cannot read from the database whether cached responses are out of date: %s"
+            expected = isinstance(problem, SQLAlchemyError)
+            log.warning(words, str(problem).partition("\n")[0], exc_info=not expected)
+            return {}
