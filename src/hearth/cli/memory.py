@@ -9,6 +9,7 @@ has grown, it collects cycles and trims the heaps.
 import asyncio
 import contextlib
 import ctypes
+import functools
 import gc
 import resource
 import time
@@ -36,10 +37,16 @@ M_ARENA_MAX = -8
 _statm = Path("/proc/self/statm")
 
 
+@functools.cache
+def _c_library() -> ctypes.CDLL:
+    """Return the C library of this process. Raises OSError."""
+    return ctypes.CDLL(None)
+
+
 def few_heaps() -> None:
     """Let the threads of this process share one heap, if the C library supports that."""
     with contextlib.suppress(OSError, AttributeError):
-        ctypes.CDLL(None).mallopt(M_ARENA_MAX, HEAPS_MAX)
+        _c_library().mallopt(M_ARENA_MAX, HEAPS_MAX)
 
 
 async def keep_small() -> None:
@@ -67,7 +74,7 @@ def give_back() -> None:
     """Collect garbage and return unused memory of the heaps to the operating system."""
     gc.collect()
     with contextlib.suppress(OSError, AttributeError):
-        ctypes.CDLL(None).malloc_trim(0)
+        _c_library().malloc_trim(0)
 
 
 def resident_bytes() -> int:

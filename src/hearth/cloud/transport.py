@@ -170,6 +170,13 @@ class HttpCloud(ListingCloud):
             await asyncio.sleep(min(pause_s, RETRY_AFTER_MAX_S))
         raise AssertionError("unreachable: the last attempt has neither returned nor raised")
 
+    def _refused(
+        self, service: str, method: str, status: int, headers: Mapping[str, str], body: Any
+    ) -> CloudFault:
+        """Return the fault of a call that a service refused."""
+        fault = fault_of(service, status, headers, body, brief=self._foreign)
+        return fault if method in READING else of_a_write(fault)
+
     def _ended(
         self, trace: Trace | None, service: str, method: str, url: URL, status: int, taken_s: float
     ) -> None:
@@ -238,8 +245,8 @@ class HttpCloud(ListingCloud):
             outer.raise_()
             inner.raise_()
         if answer.status >= 300:
-            refusal = fault_of(service, answer.status, got, body, brief=self._foreign)
-            raise refusal if method in READING else of_a_write(refusal)
+            # a variable would make a reference cycle: fault, traceback, frame
+            raise self._refused(service, method, answer.status, got, body)
         if isinstance(body, str) and service not in TEXT_SERVICES and _claims_more(got):
             words = "" if self._foreign else f": {' '.join(body.split())[:WORDS_MAX]}"
             raise NoAnswer(service, f"{method} {url.path}: the answer is not valid JSON{words}")

@@ -14,7 +14,7 @@ from hearth.engine.worker.failure import TIMED_OUT, is_temporary
 from hearth.engine.worker.inbox import Inbox
 from hearth.engine.worker.known.access import Access
 from hearth.engine.worker.known.commits import Commits, answer
-from hearth.engine.worker.known.memory import Memory
+from hearth.engine.worker.known.memory import Memory, unmasked
 from hearth.engine.worker.known.owned import OwnedStack
 from hearth.engine.worker.life_log import LifeLog, subject
 from hearth.engine.worker.loader import Loader
@@ -93,8 +93,8 @@ class StackWorker:
         self._replan = False
         tools = engine.tools
         self._memory = Memory(stack_id, tools.new_id, tools.clock)
-        self._access = Access(tools, self._memory, self.wake)
-        self._commits = Commits(self.wake)
+        self._access = Access(tools, self._memory, self._wake.set)
+        self._commits = Commits(self._wake.set)
         self._life_log = LifeLog(tools.observer, tools.programs.catalog.find)
         self._owned = OwnedStack(
             tools, self._memory, self._access, self._commits, self, self._tasks
@@ -197,6 +197,19 @@ class StackWorker:
                 log.exception("stack %s fails: internal error of the engine", self.stack_id)
                 self._kill_tasks()
                 await self._fail_whole(problem)
+        finally:
+            self._close()
+
+    def _close(self) -> None:
+        """Break the reference cycles between the parts of the worker, so that their memory is free
+        at once. Tasks that still run need their parts.
+        """
+        if not self._own and all(task.ended for task in self._tasks.values()):
+            self._tasks.clear()
+            self._memory.mask = unmasked
+            del self._owned
+            with suppress(AttributeError):  # it was never loaded
+                del self._operation
 
     async def _loop(self) -> None:
         memory = self._memory

@@ -22,6 +22,11 @@ from hearth.store.rows import Event, StackRow
 USUAL_REASON = "state changed"
 
 
+def unmasked(reason: str) -> str:
+    """Return a reason as it is, before there is anything to mask."""
+    return reason
+
+
 class Memory:
     """The rows of one stack, and both change sets.
 
@@ -41,7 +46,7 @@ class Memory:
         self.orphans: list[Orphan] = []
         self.always = Changes()
         self.if_current = Changes()
-        self.mask: Callable[[str], str] = lambda reason: reason
+        self.mask: Callable[[str], str] = unmasked
         self.all_hidden = False
         self._new_id = new_id
         self._clock = clock

@@ -16,11 +16,11 @@ from hearth.engine.worker.known.context import attributes_of, context_of
 from hearth.engine.worker.known.memory import USUAL_REASON
 from hearth.engine.worker.known.owned import OwnedStack
 from hearth.engine.worker.node.calls import CloudCalls
+from hearth.engine.worker.node.intent import Intent
 from hearth.engine.worker.node.outcome import Done, Outcome
 from hearth.model.state import Action, Status
 from hearth.resources.base import ResourceContext, ResourceType, Step
 from hearth.resources.capabilities import NestedType
-from hearth.store.commit import Fate
 from hearth.store.messages import ChildEnded
 from hearth.store.rows import AttemptRow
 
@@ -70,17 +70,15 @@ class Attempt:
         rekey: Callable[[str, str], None],
     ) -> None:
         self.owned = owned
-        self.record_id = record.id
+        self.intent = Intent(owned, record.id)
         self.kind = kind
         self.traversal = traversal
         self.child = ChildLink(traversal)
         self.row: AttemptRow | None = None  # the row that an earlier owner committed
         self.began_at = owned.tools.clock.now()
-        self.calls = CloudCalls(owned, lambda: self.record, self.until_committed)
+        self.calls = CloudCalls(owned, self.intent)
         self.doing = Action.DELETE if kind is NodeKind.CLEANUP else Action.UPDATE
         self.attempted: Desired | None = None  # the state that an update tried to reach
-        self._begun = False  # its row is in a change set
-        self.committed = False  # its row is committed
         self.left_over: str | None = None  # why objects of a snapshot make the stack's delete fail
         self._rekey = rekey
 
@@ -88,16 +86,21 @@ class Attempt:
         """Continue from the stored row of an attempt that an earlier owner did not complete."""
         self.row = row
         self.began_at = row.started_at
-        self._begun = self.committed = True
+        self.intent.begun = self.intent.committed = True
 
     @property
     def record(self) -> Record:
         """Return the current version of the record."""
-        return self.owned.memory.records[self.record_id]
+        return self.intent.record
+
+    @property
+    def record_id(self) -> str:
+        """Return the id of the record."""
+        return self.intent.record_id
 
     def move_to(self, new: Record) -> None:
         """Continue with the new record that replaces the record of this attempt."""
-        old, self.record_id = self.record_id, new.id
+        old, self.intent.record_id = self.record_id, new.id
         self._rekey(old, new.id)
 
     def is_over(self) -> bool:
@@ -154,8 +157,8 @@ class Attempt:
         false, no event is added. Raises Superseded.
         """
         memory = self.owned.memory
-        first = not self.committed
-        self._begun = True
+        first = not self.intent.committed
+        self.intent.begun = True
         if self.kind is NodeKind.CLEANUP or action is not Action.DELETE:
             self.doing = action
         record = self.record
@@ -191,20 +194,7 @@ class Attempt:
             ctx.metadata = desired.metadata
         if isinstance(rtype, NestedType):  # the request to the nested stack is committed with it
             return
-        await self.until_committed()
-
-    async def until_committed(self) -> None:
-        """Wait until all changes so far are committed.
-
-        Raises Superseded if the commit with the intent was refused because a newer operation has
-        begun.
-        """
-        starts = self._begun and not self.committed
-        fate = await self.owned.commits.written(start=starts)
-        if fate is Fate.DONE:
-            self.committed = self._begun
-        elif starts:
-            raise Superseded
+        await self.intent.until_committed()
 
     def row_of(
         self, action: Action, phase: str, step: str, number: int, desired: Desired
@@ -245,14 +235,14 @@ class Attempt:
                 continue
             if i > at:
                 self._note(action, "intent", step, number, desired)
-                await self.until_committed()
+                await self.intent.until_committed()
             found = None
             if resumed == "intent":
                 found = await self.calls.looked_for(rtype, step, ctx)
                 # a call of an earlier engine may still be in transit, or may have been sent twice
                 self.calls.orphaned(rtype, ctx, "the engine that sent the call died")
-                if found is None:
-                    await self.until_committed()  # so that the next owner knows of both calls
+                if found is None:  # the next owner must know of both calls
+                    await self.intent.until_committed()
             if found is None:
                 lost = resumed == "intent" and action is Action.CREATE and step.find is None
                 if first is not None and i == 0 and not lost:
@@ -351,7 +341,7 @@ class Attempt:
     def end_row(self) -> None:
         """Delete the row of the attempt, and mark the messages from its nested stack as read."""
         memory = self.owned.memory
-        if not self.committed:  # it ends before its intent is committed
+        if not self.intent.committed:  # it ends before its intent is committed
             nodes = memory.if_current.nodes
             nodes[:] = [row for row in nodes if row.resource_id != self.record_id]
         memory.always.ended.append(self.record_id)
@@ -363,7 +353,7 @@ class Attempt:
         """Forget the completed action, so that the node can begin another action with its own
         intent.
         """
-        self.row, self._begun, self.committed = None, False, False
+        self.row, self.intent.begun, self.intent.committed = None, False, False
 
 
 def held(desired: Desired, attributes: Mapping[str, Any], reference: str | None) -> Held:

@@ -7,15 +7,15 @@ before it repeats the call.
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
 from hearth.cloud.fault import CloudFault, NoAnswer
-from hearth.engine.core.record import Record
 from hearth.engine.worker.failure import Stopped, failure_from
 from hearth.engine.worker.known.owned import OwnedStack
 from hearth.engine.worker.node import orphans
+from hearth.engine.worker.node.intent import Intent
 from hearth.model.state import Action, Status
 from hearth.resources.base import Failed, Later, Made, Ready, ResourceContext, ResourceType, Step
 from hearth.store.claim import Orphan
@@ -39,19 +39,12 @@ UNKNOWN = (
 class CloudCalls:
     """Sends the calls of one node.
 
-    `record` returns the current version of the node's record. `until_committed` waits until all
-    changes so far are committed.
+    `intent` has the node's record.
     """
 
-    def __init__(
-        self,
-        owned: OwnedStack,
-        record: Callable[[], Record],
-        until_committed: Callable[[], Awaitable[None]],
-    ) -> None:
+    def __init__(self, owned: OwnedStack, intent: Intent) -> None:
         self._owned = owned
-        self._record = record
-        self._until_committed = until_committed
+        self._intent = intent
         self.rests_until: float | None = None  # None: it is working
         self._stopped: str | None = None
         self._look = asyncio.Event()
@@ -101,7 +94,7 @@ class CloudCalls:
                 return await self._sent(rtype, step, ctx)
             except NoAnswer as fault:
                 self.orphaned(rtype, ctx, fault.message)
-                await self._until_committed()
+                await self._intent.until_committed()
                 found = await self.looked_for(rtype, step, ctx)
                 if found is not None:
                     return found
@@ -177,7 +170,7 @@ class CloudCalls:
         """Store the result of a call in memory and in the context, for the next commit."""
         if made is None:
             return
-        memory, record = self._owned.memory, self._record()
+        memory, record = self._owned.memory, self._intent.record
         if made.physical_id is not None and made.physical_id != record.physical_id:
             ctx.physical_id = made.physical_id
             memory.put(record.having(physical_id=made.physical_id))
@@ -258,7 +251,7 @@ class CloudCalls:
         if not rtype.has_key(ctx.properties):  # a search is not possible
             if ctx.physical_id is None:
                 self._owned.memory.event(
-                    self._record(), Status.IN_PROGRESS, UNKNOWN.format(why=why)
+                    self._intent.record, Status.IN_PROGRESS, UNKNOWN.format(why=why)
                 )
             return
         self.watch_for(rtype.recorded_as, ctx.properties, why)
@@ -268,7 +261,7 @@ class CloudCalls:
 
         `why` says why the response to its create call is missing.
         """
-        owned, record = self._owned, self._record()
+        owned, record = self._owned, self._intent.record
         facts = {"name": record.name, "properties": dict(properties), "why": why}
         clock = owned.tools.clock
         owned.memory.note_orphan(
@@ -282,7 +275,7 @@ class CloudCalls:
 
         Do nothing if no response was lost. This is for a record without a physical id.
         """
-        if not orphans.of(self._owned, self._record().id):
+        if not orphans.of(self._owned, self._intent.record.id):
             return
         for unanswered in range(PASSING_MAX + 1):
             try:
@@ -294,7 +287,7 @@ class CloudCalls:
                 await self.pause(fault.retry_after or PASSING_PAUSE_S)
         for found in turned_up:
             ctx.physical_id = found
-            self._owned.memory.put(self._record().having(physical_id=found))
+            self._owned.memory.put(self._intent.record.having(physical_id=found))
             return
 
     async def sweep(
@@ -307,7 +300,7 @@ class CloudCalls:
         appear, and delete all of them. Then CloudFault is raised if that fails permanently.
         """
         wait_s = self._owned.tools.orphan_watch_s if for_good else rtype.visibility_delay_s
-        for orphan in orphans.of(self._owned, self._record().id):
+        for orphan in orphans.of(self._owned, self._intent.record.id):
             rest = orphans.rest_s(self._owned, orphan, wait_s)
             if rest > 0:
                 await (self.pause(rest) if for_good else asyncio.sleep(rest))

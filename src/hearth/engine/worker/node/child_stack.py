@@ -61,14 +61,14 @@ class ChildStack:
         if begin is not None:
             there = action is Action.CREATE or await self._look(rtype, ctx, action)
             refused = await self._prepare(rtype, ctx, action) if there else None
-            first = not self._attempt.committed
+            first = not self._attempt.intent.committed
             # read before the intent changes the record
             self._retains = await self._leaves_objects()
             await begin()
             if refused is not None:
                 raise refused
             asked = self._ask(rtype, ctx, action, there=there, first=first)
-            await self._attempt.until_committed()
+            await self._attempt.intent.until_committed()
             if not asked:
                 return
         elif action is Action.DELETE and not await is_there(self._attempt):
@@ -132,7 +132,7 @@ class ChildStack:
                 self._owned.memory.always.read.append(self._link.message)
                 self._link.message = None
             self._heard = asyncio.get_running_loop().create_future()
-            await self._attempt.until_committed()
+            await self._attempt.intent.until_committed()
             ended = await self._wait()
 
     async def _prepare(

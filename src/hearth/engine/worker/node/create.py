@@ -40,12 +40,19 @@ async def create(
                 first = partial(give_way, attempt)
                 await attempt.run_steps(rtype, ctx, Action.CREATE, desired, number, first=first)
         except (CloudFault, ResourceFailure) as problem:
-            failure = failure_of(problem)
-            if not failure.retry or number >= attempt.owned.tools.retries or attempt.is_over():
+            if not may_try_again(attempt, problem, number):
                 raise
+            number = await removed(attempt, rtype, desired, number, failure_of(problem))
         else:
             return await attempt.succeed(rtype, ctx, desired, Action.CREATE)
-        number = await removed(attempt, rtype, desired, number, failure)
+
+
+def may_try_again(attempt: Attempt, problem: CloudFault | ResourceFailure, number: int) -> bool:
+    """Return whether another attempt of a create may follow the attempt `number`, counted from
+    0.
+    """
+    left = number < attempt.owned.tools.retries and not attempt.is_over()
+    return left and failure_of(problem).retry
 
 
 async def removed(
@@ -61,10 +68,9 @@ async def removed(
         try:
             await _again(attempt, rtype, desired, number, failure)
         except (CloudFault, ResourceFailure) as problem:
-            again = failure_of(problem)
-            if not again.retry or number >= attempt.owned.tools.retries or attempt.is_over():
+            if not may_try_again(attempt, problem, number):
                 raise failure from problem
-            failure = again
+            failure = failure_of(problem)
             continue
         if attempt.is_over():  # a newer operation needs no further attempt
             raise failure

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Callable
+from functools import partial
 
 from msgspec.structs import replace
 
@@ -15,6 +16,7 @@ from hearth.engine.worker.failure import (
     Stopped,
     Superseded,
     failure_of,
+    forget_frames,
     is_temporary,
 )  # fmt: skip
 from hearth.engine.worker.known.owned import OwnedStack
@@ -51,7 +53,7 @@ class NodeTask:
         tasks: "dict[str, NodeTask]",
         report: "Callable[[NodeTask, Outcome | None], None]",
     ) -> None:
-        self.attempt = Attempt(owned, record, kind, traversal, self._rekey)
+        self.attempt = Attempt(owned, record, kind, traversal, partial(_rekey, tasks))
         self.key = key
         self.holds: list[Key] = []
         self._owned = owned
@@ -75,6 +77,11 @@ class NodeTask:
         working.
         """
         return self.attempt.calls.rests_until
+
+    @property
+    def ended(self) -> bool:
+        """Return whether the task has ended, with an outcome or after `kill`."""
+        return self._task is not None and self._task.done()
 
     def launch(self, row: AttemptRow | None = None) -> None:
         """Start the task, or continue from the `row` of an earlier owner."""
@@ -114,10 +121,6 @@ class NodeTask:
         if self.attempt.child.waits is not None and self.kind is not NodeKind.CLEANUP:
             self.attempt.child.waits.cancel()
 
-    def _rekey(self, old: str, new: str) -> None:
-        del self._tasks[old]
-        self._tasks[new] = self
-
     async def _observed(self) -> None:
         """Run the task; its log lines name the resource, and the trace gets a span for it."""
         attempt, tools, here = self.attempt, self._owned.tools, about()
@@ -128,6 +131,7 @@ class NodeTask:
         try:
             await self._run()
         finally:
+            attempt.child.waits = None  # it refers to the attempt: a reference cycle
             last = self._owned.memory.records.get(attempt.record_id)  # it may be deleted
             tools.observer.span(
                 f"{record.type} {self.kind}", trace, began, tools.clock.wall(),
@@ -154,6 +158,7 @@ class NodeTask:
                 log.exception("resource %s: internal error of the engine", self.record_id)
             reason = attempt.fail(failure_of(problem))
             outcome = None if reason is None else Failed(reason)
+            forget_frames(problem)
         if attempt.left_over is not None:
             outcome = Failed(attempt.left_over, whole=True)
         try:
@@ -191,3 +196,8 @@ class NodeTask:
         if attempt.row is not None:
             return await go_on(attempt, attempt.row)
         return await update(attempt)
+
+
+def _rekey(tasks: dict[str, NodeTask], old: str, new: str) -> None:
+    """Note that the task of the record `old` works on the record `new` from now on."""
+    tasks[new] = tasks.pop(old)

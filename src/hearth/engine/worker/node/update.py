@@ -20,7 +20,14 @@ from hearth.engine.worker.known.memory import USUAL_REASON
 from hearth.engine.worker.node import adopt, immediate, walk
 from hearth.engine.worker.node.attempt import Attempt
 from hearth.engine.worker.node.child_stack import ChildStack, is_there, nested_failed
-from hearth.engine.worker.node.create import create, give_way, others_of, removed, take_back
+from hearth.engine.worker.node.create import (
+    create,
+    give_way,
+    may_try_again,
+    others_of,
+    removed,
+    take_back,
+)
 from hearth.engine.worker.node.outcome import Done, Failed, Outcome
 from hearth.model.state import Action, Status
 from hearth.resources.base import Change, ResourceType
@@ -261,13 +268,12 @@ async def go_on(attempt: Attempt, row: AttemptRow) -> Outcome | None:
             first = partial(give_way, attempt) if action is Action.CREATE else None
             await attempt.run_steps(rtype, ctx, action, desired, row.attempt, first=first)
     except (CloudFault, ResourceFailure) as problem:
-        failure = failure_of(problem)
         # such a delete belongs to the retry of a create
         makes = action in (Action.CREATE, Action.DELETE)
-        if not makes or not failure.retry or row.attempt >= attempt.owned.tools.retries:
+        if not makes or not may_try_again(attempt, problem, row.attempt):
             raise
         attempt.row = None
-        number = await removed(attempt, rtype, desired, row.attempt, failure)
+        number = await removed(attempt, rtype, desired, row.attempt, failure_of(problem))
         return await create(attempt, rtype, desired, number)
     attempt.row = None
     if action is Action.DELETE:  # the pause between two attempts of a create

@@ -1,6 +1,7 @@
 """The current operation of a stack: its parts, and its interface for the stack's worker."""
 
 from collections.abc import Callable
+from functools import partial
 
 from hearth.engine.core.graph import Key, NodeKind
 from hearth.engine.core.record import Record
@@ -37,12 +38,10 @@ class Operation:
         )
         self.hooks = Hooks(owned.memory, self.aim)
         self.ending = Ending(owned, self.hooks, self.plugins)
-        self.traversal = Traversal(owned, self.ending, self.hooks, tasks, self._launch)
+        self._new_task = partial(NodeTask, owned, tasks=tasks, report=report)
+        launch = partial(_launch, self._new_task, owned)
+        self.traversal = Traversal(owned, self.ending, self.hooks, tasks, launch)
         self.tasks = tasks
-        self._report = report
-
-    def _launch(self, record: Record, kind: NodeKind, key: Key) -> None:
-        self._task(record, kind, key, self.owned.memory.stack.traversal).launch()
 
     def resume(self, row: AttemptRow) -> None:
         """Continue a node whose attempt an earlier owner has begun, from the row of the attempt."""
@@ -50,12 +49,7 @@ class Operation:
         if record is None:
             self.owned.memory.always.ended.append(row.resource_id)
             return
-        self._task(record, NodeKind(row.kind), None, row.traversal).launch(row)
-
-    def _task(self, record: Record, kind: NodeKind, key: Key | None, traversal: str) -> NodeTask:
-        return NodeTask(
-            self.owned, record, kind, key, traversal, tasks=self.tasks, report=self._report
-        )
+        self._new_task(record, NodeKind(row.kind), None, row.traversal).launch(row)
 
     def stop_for_delete(self) -> None:
         """Stop all tasks except those that delete a resource."""
@@ -87,3 +81,10 @@ class Operation:
         """
         task = self.tasks.get(ended.record or "")
         return task is not None and task.child_ended(message_id, ended)
+
+
+def _launch(
+    new_task: Callable[..., NodeTask], owned: OwnedStack, record: Record, kind: NodeKind, key: Key
+) -> None:
+    """Start a task for a node of the current operation."""
+    new_task(record, kind, key, owned.memory.stack.traversal).launch()
