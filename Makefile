@@ -114,7 +114,7 @@ MEMBER ?= demo
 real-cloud: install
 	@status=0; \
 	$(BIN)/python -m tests.types.run --real $(CLOUD) --json tests/types/result-real.json || status=1; \
-	$(BIN)/python -m tests.drift.run --real $(CLOUD) || status=1; \
+	$(BIN)/python -m tests.drift.run --real $(CLOUD) --json tests/drift/result-real.json || status=1; \
 	$(BIN)/python -m tests.cli.apply.real $(MEMBER) --json tests/cli/apply/result-real.json || status=1; \
 	exit $$status
 

@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 
 from hearth.bus.local import Bus
-from hearth.cli.ids import new_id
+from hearth.telemetry.ids import new_id
 from hearth.cli.process import calm_collector
 from hearth.cloud.pool import CloudPool
 from hearth.engine.endpoints import Endpoints

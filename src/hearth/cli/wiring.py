@@ -18,7 +18,6 @@ from hearth.api.front.settings import Front
 from hearth.bus.local import Bus
 from hearth.bus.relay import Relay
 from hearth.cli.global_environment import global_environment
-from hearth.cli.ids import new_id
 from hearth.cli.installed import use_installed
 from hearth.cli.policies import Policies, policies
 from hearth.cli.process import WrongSetting, lock
@@ -50,6 +49,7 @@ from hearth.store.database import Store
 from hearth.store.keyring import WrongKey, unlock
 from hearth.store.migrate import TooNew, upgrade
 from hearth.store.seal import keys_in, sealer_of
+from hearth.telemetry.ids import new_id
 from hearth.telemetry.observer import UNOBSERVED, Observer
 from hearth.telemetry.span import SpanSink
 from hearth.template import Limits as TemplateLimits

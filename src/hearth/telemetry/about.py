@@ -4,11 +4,12 @@ An asyncio task inherits this information from the task that creates it.
 """
 
 import re
-import secrets
 from contextvars import ContextVar
 
 from msgspec import Struct
 from msgspec.structs import asdict, replace
+
+from hearth.telemetry.ids import random_digits
 
 _HEADER = re.compile(r"00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})")
 _NO_TRACE, _NO_SPAN = "0" * 32, "0" * 16
@@ -33,14 +34,18 @@ class Trace(Struct, frozen=True):
 
     def child(self) -> "Trace":
         """Return a new position in the same trace."""
-        return replace(self, span_id=secrets.token_hex(8), parent_id=self.span_id)
+        return replace(self, span_id=_new_span_id(), parent_id=self.span_id)
 
 
 def new_trace(share: float = 1.0) -> Trace:
     """Return the first position of a new trace, which is sampled with the probability `share`."""
-    trace_id = secrets.token_hex(16)
+    trace_id = random_digits()
     sampled = int(trace_id[16:], 16) < share * 2**64
-    return Trace(trace_id, secrets.token_hex(8), SAMPLED if sampled else 0)
+    return Trace(trace_id, _new_span_id(), SAMPLED if sampled else 0)
+
+
+def _new_span_id() -> str:
+    return random_digits()[:16]
 
 
 def trace_of(header: str) -> Trace | None:

@@ -3,12 +3,12 @@ logged.
 """
 
 import re
-import uuid
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from hearth.api.front.scope import header, state
 from hearth.telemetry.about import About, new_trace, trace_of, working_on
+from hearth.telemetry.ids import new_id
 from hearth.telemetry.observer import UNOBSERVED, Observer
 
 NAME = b"x-openstack-request-id"
@@ -47,7 +47,7 @@ class RequestId:
 def assigned(scope: Scope) -> tuple[bytes, bytes]:
     """Assign a request id to a request, and return the header for its response."""
     sent = header(scope, NAME)
-    mine = f"req-{uuid.uuid4()}"
+    mine = f"req-{new_id()}"
     state(scope)["request_id"] = mine
     state(scope)["global_request_id"] = sent if OURS.fullmatch(sent) else None
     return NAME, mine.encode()

@@ -23,7 +23,6 @@ from hearth.cli.apply.local_cloud import LocalCloud
 from hearth.cli.apply.named_cloud import pool_of
 from hearth.cli.apply.state import StateFile
 from hearth.cli.apply.state_store import StateStore
-from hearth.cli.ids import new_id
 from hearth.cli.installed import use_installed
 from hearth.cli.process import WrongSetting, listening
 from hearth.cloud.contract import Cloud, Clouds
@@ -46,6 +45,7 @@ from hearth.store.credentials import StackCredential
 from hearth.store.database import Store
 from hearth.store.rows import StackRow
 from hearth.store.tables import stack
+from hearth.telemetry.ids import new_id
 from hearth.template import Limits as TemplateLimits
 
 if TYPE_CHECKING:
