@@ -12,7 +12,7 @@ from hearth.service.caller import Caller
 from hearth.service.outputs import outputs
 from hearth.service.policy import Policy
 from hearth.service.redact import SHOW_HIDDEN
-from hearth.service.resources import resources, show_resource
+from hearth.service.resources import resources, rows_of, show_resource
 
 TEMPLATE = """
 heat_template_version: 2021-04-16
@@ -48,10 +48,13 @@ def test_a_site_may_hide_what_was_made_of_hidden_values(who: str, narrowed: bool
         async with inside(tmp_path / "hearth.db", policy=policy) as running:
             row, _ = await running.create("web", TEMPLATE)
             told = {one.key: one.value for one in await outputs(running.services, caller, row)}
-            listed = await resources(running.services, caller, row, detail=True)
+            rows = await running.services.store.read(lambda tx: rows_of(tx, row))
+            listed = await resources(running.services, caller, row, rows, detail=True)
             attributes = {one.record.name: one.attributes for one in listed}
             shown = {
-                name: (await show_resource(running.services, caller, row, name, set())).attributes
+                name: (
+                    await show_resource(running.services, caller, row, name, set(), rows)
+                ).attributes
                 for name in "abc"
             }
             return told, attributes, shown

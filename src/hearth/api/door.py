@@ -18,7 +18,7 @@ from hearth.api.front.rate import Rates
 from hearth.api.front.scope import below, state
 from hearth.api.front.shortcut import KnownAnswer
 from hearth.api.gathered import Gathered
-from hearth.api.known_shows import KnownShows
+from hearth.api.known_answers import KnownAnswers
 from hearth.cloud.fault import CloudFault
 from hearth.model.cache import Cache
 from hearth.service.caller import Caller
@@ -63,7 +63,7 @@ class _Answer(Struct):
 
 
 class Door:
-    """Finds the cached responses to polls; `shows` finds those to shows of stacks.
+    """Finds the cached responses to polls; `known` finds those about stacks.
 
     A poll is authenticated either by a token or by a signature. As middleware, this class caches
     the responses to polls with a token. `polls` caches the responses to signed polls and finds
@@ -79,7 +79,7 @@ class Door:
         self._polls = polls
         self._tokens = tokens
         self._rates = rates
-        self.shows = KnownShows(services, tokens, rates)
+        self.known = KnownAnswers(services, tokens, rates)
         self._gathered = Gathered(services.store, _fingerprints, GATHER_S)
         self._answers = Cache[bytes, _Answer](ANSWERS_MAX, ANSWERS_BYTES_MAX)
 
@@ -89,7 +89,7 @@ class Door:
         if poll is None or caller is None:
             await self._app(scope, receive, send)
             if (lasting := state(scope).get("lasting")) is not None:
-                self.shows.keep(scope, lasting)
+                self.known.keep(scope, lasting)
             return
         seen = await self._gathered.fingerprint(poll.key)  # before the response is computed
         answer = _Copy(send)

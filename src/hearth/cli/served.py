@@ -75,7 +75,7 @@ def applications(running: "Running") -> tuple[Served, Served, Served]:
     one, two = (Door(app, services, polls, tokens, rates) for app in (main, cfn))
     return (
         Served(
-            Answering(fronted(one, front, database), Shortcut(one.shows.find, front), front),
+            Answering(fronted(one, front, database), Shortcut(one.known.find, front), front),
             Shortcut(one.find, front),
         ),
         Served(fronted(two, front, database), Shortcut(two.find, front)),

@@ -24,7 +24,7 @@ from hearth.service.waiting import Waiting, waiting
 from hearth.store import hooks, reads
 from hearth.store.database import Tx
 from hearth.store.reads import FlightRow
-from hearth.store.rows import StackRow
+from hearth.store.rows import StackRow, record_of
 from hearth.template import Program
 from hearth.template.parameters import MASK
 
@@ -52,32 +52,58 @@ class Shown(Struct, frozen=True):
     waiting: Waiting | None = None
 
 
+class Rows(Struct, frozen=True):
+    """The rows about the resources of a stack, and of nested stacks.
+
+    `records` are those of each stack. `below` are the nested stacks, also those one level deeper.
+    `above` is the name of the stack's resource in the parent stack. `fingerprint` is the one of the
+    rows of the stack and of its records if they alone determine the list, otherwise None.
+    """
+
+    records: Sequence[tuple[StackRow, Sequence[Record]]]
+    below: Sequence[StackRow]
+    flights: Mapping[str, FlightRow]
+    above: str | None
+    fingerprint: int | None
+
+
+def rows_of(tx: Tx, row: StackRow, depth: int = 0) -> Rows:
+    """Read the rows about the resources of a stack and of `depth` levels of nested stacks."""
+    below = reads.children(tx, row, max(depth, 1))
+    shown = [row, *(one for one in below if one.depth <= row.depth + depth)]
+    busy = [one.id for one in shown if one.status is Status.IN_PROGRESS]
+    own = reads.rows_of_records(tx, row.id)
+    records = [(row, [record_of(tx, one) for one in own])]
+    records += [(one, reads.records(tx, one.id)) for one in shown[1:]]
+    rests = not busy and all(
+        one.status is not Status.IN_PROGRESS for _, some in records for one in some
+    )
+    alone = row.parent_id is None and not below
+    return Rows(
+        records=records,
+        below=below,
+        flights=reads.flights(tx, busy),
+        above=None if row.parent_record is None else reads.name_of(tx, row.parent_record),
+        fingerprint=reads.fingerprint(row, own) if alone and rests else None,
+    )
+
+
 async def resources(
-    services: Services, caller: Caller, row: StackRow, *, depth: int = 0, detail: bool = False
+    services: Services, caller: Caller, row: StackRow, rows: Rows, *, detail: bool = False
 ) -> list[Shown]:
-    """Return the resources of a stack and of `depth` levels of nested stacks in one list.
+    """Return the resources of a stack and of nested stacks, whose `rows` were read, in one list.
 
     If `detail` is true, they have their recorded attributes. Hidden values in them are masked if
     the caller may not see them.
     """
-
-    names: dict[str, str] = {}  # names of the resources that are nested stacks, by stack id
-
-    def look(tx: Tx) -> tuple[list[tuple[StackRow, list[Record]]], dict[str, FlightRow]]:
-        if row.parent_record is not None and (above := reads.name_of(tx, row.parent_record)):
-            names[row.id] = above
-        below = reads.children(tx, row, max(depth, 1))
-        shown = [row, *(s for s in below if s.depth <= row.depth + depth)]
-        busy = [one.id for one in shown if one.status is Status.IN_PROGRESS]
-        found = [(one, reads.records(tx, one.id)) for one in shown] + [(s, []) for s in below]
-        return found, reads.flights(tx, busy)
-
-    found, flights = await services.store.read(look)
-    by_id = {one.id: one for one, _ in found}
-    names |= {r.physical_id: r.name for _, records in found for r in records if r.physical_id}
+    by_id = {one.id: one for one in (row, *rows.below)}
+    names = {} if rows.above is None else {row.id: rows.above}
+    names |= {
+        r.physical_id: r.name for _, records in rows.records for r in records if r.physical_id
+    }
     result = []
     sees = may_see_hidden(services, caller)
-    for one, records in found:
+    for one, records in rows.records:
         chosen = reads.in_charge(records)
         users = _required_by(records)
         program = await _program(services, one) if records else None
@@ -85,7 +111,9 @@ async def resources(
         waited_at = await _waited_at(services, one, chosen, program)
         calls = services.clouds.pool.queue.of_stack(one.id, QUEUED_S)
         queued = {name: call.bound.in_flight for name, call in calls.items()}
-        waits = waiting(one, list(chosen.values()), program, flights, by_id, waited_at, queued, now)
+        waits = waiting(
+            one, list(chosen.values()), program, rows.flights, by_id, waited_at, queued, now
+        )
         result += [
             Shown(
                 one,
@@ -178,19 +206,25 @@ async def find_resource(services: Services, row: StackRow, name: str) -> Record:
 
 
 async def show_resource(
-    services: Services, caller: Caller, row: StackRow, name: str, with_attributes: Set[str]
+    services: Services,
+    caller: Caller,
+    row: StackRow,
+    name: str,
+    with_attributes: Set[str],
+    rows: Rows,
 ) -> Shown:
-    """Return a resource with its attributes. Raises Rejected.
+    """Return a resource with its attributes. `rows` are those of the stack. Raises Rejected.
 
     Attributes that are never cached, and those named in `with_attributes`, are read from the cloud
     with the caller's token. If that fails, their value is null. The others have their recorded
     values. An attribute in `with_attributes` that the resource does not have is null, too.
     """
-    record = await find_resource(services, row, name)
-    shown = await resources(services, caller, row)
+    shown = await resources(services, caller, row, rows)
     around = next((one for one in shown if one.record.name == name), None)
-    if around is None:  # it was deleted meanwhile
-        raise Rejected([ResourceNotFound(None, name, row.name)])
+    if around is None:
+        await find_resource(services, row, name)  # says why there is none
+        raise Rejected([ResourceNotFound(None, name, row.name)])  # it came meanwhile
+    record = around.record
     attributes = dict(_recorded(services, record))
     attributes.update(dict.fromkeys(with_attributes - attributes.keys()))
     attributes.update(await _context(services, caller, row, record, with_attributes))

@@ -1,7 +1,7 @@
 """The caller and the stack of a request, and its policy checks."""
 
 from collections.abc import Callable
-from typing import cast
+from typing import TypeVar, cast
 
 from starlette.requests import Request
 
@@ -13,6 +13,8 @@ from hearth.service.problems import HTTPForbidden
 from hearth.service.services import Services
 from hearth.store.database import Tx
 from hearth.store.rows import StackRow
+
+T = TypeVar("T")
 
 
 def services_of(request: Request) -> Services:
@@ -88,3 +90,20 @@ async def stack_of(
     if caller.guest and row.user_project_id != caller.project_id:
         raise _forbidden("You are not authorized to complete this action.")
     return row
+
+
+async def stack_with(
+    request: Request, look: Callable[[Tx, StackRow], T], *, deleted: bool = False
+) -> tuple[StackRow, T]:
+    """Return the stack in the path, and what `look` reads about it, if possible in the same
+    transaction. For `deleted`, and the errors, see `stack_of`.
+    """
+    found: list[T] = []
+
+    def also(tx: Tx, row: StackRow) -> None:
+        found[:] = [look(tx, row)]
+
+    row = await stack_of(request, deleted=deleted, also=also)
+    if not found:  # the stack belongs to another project
+        return row, await services_of(request).store.read(lambda tx: look(tx, row))
+    return row, found[0]

@@ -5,29 +5,28 @@ from starlette.responses import Response
 
 from hearth.api.answer import JSONResponse
 from hearth.api.v1 import parse, queries, view
-from hearth.api.v1.context import services_of, stack_of
+from hearth.api.v1.context import services_of, stack_of, stack_with
 from hearth.model.problem import Rejected
 from hearth.service.problems import HTTPNotFound
 from hearth.service.resources import find_resource
 from hearth.store import reads
 from hearth.store.database import Tx
-from hearth.store.reads import NumberedEvent
+from hearth.store.reads import EventFilter, NumberedEvent
 from hearth.store.rows import StackRow
 
 
 async def of_stack(request: Request) -> Response:
     """List the events of a stack, on request with those of nested stacks."""
-    row = await stack_of(request, deleted=True)
     depth = parse.number(request, queries.DEPTH) or 0
 
-    def look(tx: Tx) -> tuple[dict[str, StackRow], list[NumberedEvent]]:
+    def look(tx: Tx, row: StackRow) -> tuple[dict[str, StackRow], list[NumberedEvent]]:
         stacks = {row.id: row}
         if depth:
             stacks |= {one.id: one for one in reads.children(tx, row, depth)}
         wanted = parse.event_filter(request, tuple(stacks))
         return stacks, reads.list_events(tx, wanted)
 
-    stacks, found = await services_of(request).store.read(look)
+    row, (stacks, found) = await stack_with(request, look, deleted=True)
     root = row if depth else None
     body = [view.event(request, stacks[one.event.stack_id], one, root) for one in found]
     return JSONResponse({"events": body})
@@ -35,10 +34,13 @@ async def of_stack(request: Request) -> Response:
 
 async def of_resource(request: Request) -> Response:
     """List the events of a resource. A resource without events is not found."""
-    row = await stack_of(request, deleted=True)
     name = request.path_params["resource_name"]
-    wanted = parse.event_filter(request, (row.id,), resource_name=(name,))
-    found = await services_of(request).store.read(lambda tx: reads.list_events(tx, wanted))
+
+    def look(tx: Tx, row: StackRow) -> tuple[EventFilter, list[NumberedEvent]]:
+        wanted = parse.event_filter(request, (row.id,), resource_name=(name,))
+        return wanted, reads.list_events(tx, wanted)
+
+    row, (wanted, found) = await stack_with(request, look, deleted=True)
     if not found and wanted.marker is None:
         if row.deleted_at is None:
             await find_resource(services_of(request), row, name)

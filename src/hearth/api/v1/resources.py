@@ -2,13 +2,15 @@
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 from starlette.requests import Request
 from starlette.responses import Response
 
 from hearth.api.answer import JSONResponse
+from hearth.api.known_answers import Lasting
 from hearth.api.v1 import parse, queries, view
-from hearth.api.v1.context import caller_of, services_of, stack_of
+from hearth.api.v1.context import caller_of, services_of, stack_of, stack_with
 from hearth.engine.core.record import Record
 from hearth.service import drift as compare
 from hearth.service import health
@@ -41,19 +43,21 @@ async def index(request: Request) -> Response:
     unknown = sorted(set(request.query_params) - KEYS)
     if unknown:
         raise parse.bad(f"Invalid filter parameters {unknown}; known are {', '.join(sorted(KEYS))}")
-    row = await stack_of(request, deleted=True)
     depth = min(parse.number(request, queries.DEPTH) or 0, DEPTH_MAX)
+    row, rows = await stack_with(request, partial(use.rows_of, depth=depth), deleted=True)
     detail = parse.flag(request, queries.WITH_DETAIL)
-    found = await use.resources(
-        services_of(request), caller_of(request), row, depth=depth, detail=detail
-    )
+    found = await use.resources(services_of(request), caller_of(request), row, rows, detail=detail)
     asked = parse.by_state(parse.filters(request))
     shown = [
         _view(request, one)
         for one in found
         if all(FILTERS[key](one.record, values) for key, values in asked.items())
     ]
-    return JSONResponse({"resources": shown})
+    answer = JSONResponse({"resources": shown})
+    if rows.fingerprint is not None:
+        fingerprint = rows.fingerprint
+        request.state.lasting = Lasting(bytes(answer.body), fingerprint, with_resources=True)
+    return answer
 
 
 def _view(request: Request, one: use.Shown) -> view.Body:
@@ -107,13 +111,13 @@ async def _last_drift(request: Request, row: StackRow) -> Response:
 
 async def show(request: Request) -> Response:
     """Show a resource with its attributes."""
-    row = await stack_of(request)
+    row, rows = await stack_with(request, use.rows_of)
     services, caller = services_of(request), caller_of(request)
     name = request.path_params["resource_name"]
     if caller.guest:
         await use.guest_may(services, caller, row, await use.find_resource(services, row, name))
     shown = await use.show_resource(
-        services, caller, row, name, set(parse.given(request, queries.WITH_ATTR))
+        services, caller, row, name, set(parse.given(request, queries.WITH_ATTR)), rows
     )
     return JSONResponse({"resource": _view(request, shown)})
 

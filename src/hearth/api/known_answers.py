@@ -1,8 +1,8 @@
-"""The responses to shows of stacks, kept for those who show a stack again and again.
+"""Responses about stacks, kept for those who make the same request again and again.
 
-Clients that wait for a stack show it every few seconds, and dashboards show it all the time. A kept
-response is valid as long as the rows from which it was made are the same, so such a request needs
-only a check of the caller and one database read.
+Clients that wait for a stack show it every few seconds, and dashboards show it and list its
+resources all the time. A kept response is valid as long as the rows from which it was made are the
+same, so such a request needs only a check of the caller and one database read.
 """
 
 import re
@@ -26,9 +26,10 @@ from hearth.service.services import Services
 from hearth.store import reads
 from hearth.store.database import Tx
 
-RULE = "stacks:show"
-PATH = re.compile(r"/v1/([^/\0]+)/stacks/[^/\0]+/([^/\0]+)")
-ROUTE = "orchestration", "/v1/{tenant_id}/stacks/{stack_name}/{stack_id}"
+PATH = re.compile(r"/v1/([^/\0]+)/stacks/[^/\0]+/([^/\0]+)(/resources)?")
+STACK = "/v1/{tenant_id}/stacks/{stack_name}/{stack_id}"
+RULES = {None: "stacks:show", "/resources": "resource:index"}
+"""The policy rules of the requests, by the end of their paths."""
 KEPT_S = 60.0  # since its last use
 KEPT_MAX = 2_000
 BYTES_MAX = 8 * 1024 * 1024
@@ -55,8 +56,8 @@ class _Kept(Struct):
     used_at: float
 
 
-class KnownShows:
-    """Keeps responses to shows, and finds them again.
+class KnownAnswers:
+    """Keeps responses about stacks, and finds them again.
 
     `tokens` finds the callers, and `rates` limits how many requests they send. `clock` returns a
     time in seconds.
@@ -115,7 +116,7 @@ class KnownShows:
             now = await self._gathered.fingerprint((path[2], kept.lasting.with_resources))
         except CloudFault:
             return None
-        allowed = self._services.policy.allows(RULE, caller)
+        allowed = self._services.policy.allows(RULES[path[3]], caller)
         if now != kept.lasting.fingerprint or not allowed:
             return None
         if may_see_hidden(self._services, caller) != kept.sees_hidden:
@@ -124,7 +125,8 @@ class KnownShows:
             return None
         kept.used_at = self._clock()
         state(scope)["caller"] = caller  # for the log
-        return KnownAnswer(kept.lasting.body, b"application/json", ROUTE)
+        route = "orchestration", STACK + (path[3] or "")
+        return KnownAnswer(kept.lasting.body, b"application/json", route)
 
 
 def _fingerprints(tx: Tx, keys: Collection[tuple[str, bool]]) -> dict[tuple[str, bool], int]:
@@ -138,7 +140,7 @@ def _fingerprints(tx: Tx, keys: Collection[tuple[str, bool]]) -> dict[tuple[str,
 
 
 def _asked(scope: Scope) -> tuple[Ident, str, re.Match[str]] | None:
-    """Return what identifies a show, its token and its path; None for any other request."""
+    """Return what identifies a request about a stack, its token and its path; None for others."""
     path = PATH.fullmatch(below(scope))
     if path is None:
         return None

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import json
+from collections import Counter
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -109,8 +110,8 @@ class Api:
         rates: Any = self.rates
         tokens: Any = self.tokens
         door = Door(authenticated, self.services, polls, tokens, rates)
-        self.shows = door.shows
-        self.shows._clock = lambda: self.now
+        self.known = door.known
+        self.known._clock = lambda: self.now
         self._fresh = authenticated
         self.front = Front(observer=Reports())
         self._door = AccessLog(door, self.front.observer)
@@ -118,7 +119,7 @@ class Api:
 
     def connect(self) -> None:
         """Put the shortcut before the rest, with the observer as it is now."""
-        self._app = Answering(self._door, Shortcut(self.shows.find, self.front), self.front)
+        self._app = Answering(self._door, Shortcut(self.known.find, self.front), self.front)
 
     async def ask(
         self, path: str, *, method: str = "GET", body: Any = None, query: str = "",
@@ -192,21 +193,26 @@ def test_a_kept_show_is_a_fresh_show(
 ) -> None:
     async def story(api: Api) -> None:
         path = await api.made(TEMPLATE)
-        shows = [{"path": path}, {"path": path, "query": "resolve_outputs=False"}]
+        ways = [
+            {"path": f"{path}/resources"},
+            {"path": f"{path}/resources", "query": "with_detail=True&status=COMPLETE"},
+            {"path": path},
+            {"path": path, "query": "resolve_outputs=False"},
+        ]
         for name in steps:
             method, below, body = STEPS[name]
-            for how in shows:
+            for how in ways:
                 await api.ask(**how)
             await api.ask(path + below, method=method, body=body)
             for _ in range(1000):
-                for how in shows:  # from the first moment
+                for how in ways:  # from the first moment
                     kept, fresh = await api.ask(**how), await api.ask(**how, fresh=True)
                     if kept != fresh:  # something happened in between
                         assert kept != await api.ask(**how)
                 if "IN_PROGRESS" not in str(fresh):
                     break
                 await asyncio.sleep(0.005)
-            for how in shows:
+            for how in ways:
                 fresh = await api.ask(**how, fresh=True)
                 assert await api.ask(**how) == await api.ask(**how) == fresh
 
@@ -214,9 +220,15 @@ def test_a_kept_show_is_a_fresh_show(
 
 
 @pytest.mark.parametrize(
-    ("template", "kept"), [(TEMPLATE, True), (PLAIN, True), (FAILING, False), (PARENT, False)]
+    ("template", "kept", "listed"),
+    [
+        (TEMPLATE, True, True),
+        (PLAIN, True, True),
+        (FAILING, False, True),
+        (PARENT, False, False),
+    ],
 )
-def test_what_is_kept(tmp_path: Path, template: str, kept: bool) -> None:
+def test_what_is_kept(tmp_path: Path, template: str, kept: bool, listed: bool) -> None:
     """Not what depends on more than the rows of the stack, or may have taken too long."""
 
     async def story(api: Api) -> None:
@@ -226,6 +238,9 @@ def test_what_is_kept(tmp_path: Path, template: str, kept: bool) -> None:
         assert not await api.is_kept(path, method="HEAD")
         assert not await api.is_kept(path, more={b"x-service-token": b"s"})
         assert not await api.is_kept(f"{path}/outputs")
+        assert await api.is_kept(f"{path}/resources") is listed
+        assert await api.is_kept(f"{path}/resources", query="nested_depth=2") is listed
+        assert not await api.is_kept(f"{path}/resources/")
 
     told(tmp_path, story)
 
@@ -235,7 +250,6 @@ CHANGES: dict[str, Callable[[Api], None]] = {
     "another name": lambda api: owned(api, user_name="other"),
     "an access rule": lambda api: owned(api, access_rules=(AccessRule("a", "GET", "/"),)),
     "a user of a stack": lambda api: owned(api, roles=frozenset({STACK_USER_ROLE})),
-    "not allowed": lambda api: forbidden(api, "stacks:show"),
     "hidden values": lambda api: forbidden(api, "stacks:show_hidden_values"),
     "too often": lambda api: setattr(api.rates, "left_s", 1.0),
     "no Keystone": lambda api: setattr(api.tokens, "answers", False),
@@ -258,15 +272,21 @@ def broken(api: Api) -> None:
     async def read(fn: Any) -> Any:
         raise OperationalError("select", {}, Exception("no database"))
 
-    api.shows._gathered._store = type("Broken", (), {"read": staticmethod(read)})()
+    api.known._gathered._store = type("Broken", (), {"read": staticmethod(read)})()
 
 
-@pytest.mark.parametrize("change", sorted(CHANGES))
-def test_the_routes_decide_about_everything_else(tmp_path: Path, change: str) -> None:
+RULES = {"": "stacks:show", "/resources": "resource:index"}
+
+
+@pytest.mark.parametrize("below", RULES)
+@pytest.mark.parametrize("change", [*sorted(CHANGES), "not allowed"])
+def test_the_routes_decide_about_everything_else(tmp_path: Path, change: str, below: str) -> None:
+    changes = {**CHANGES, "not allowed": lambda api: forbidden(api, RULES[below])}
+
     async def story(api: Api) -> None:
-        path = await api.made(TEMPLATE)
+        path = await api.made(TEMPLATE) + below
         assert await api.is_kept(path)
-        CHANGES[change](api)
+        changes[change](api)
         before = api.routed
         await api.ask(path)
         assert api.routed == before + 1
@@ -298,11 +318,12 @@ COLUMNS = [
 ]
 
 
-def test_every_column_counts(tmp_path: Path) -> None:
+@pytest.mark.parametrize("below", ["", "/resources"])
+def test_every_column_counts(tmp_path: Path, below: str) -> None:
     """A change of any column makes the kept response invalid."""
 
     async def story(api: Api) -> None:
-        path = await api.made(TEMPLATE)
+        path = await api.made(TEMPLATE) + below
         engine = api.services.store.sync_engine
         unread = []
         for table, name in COLUMNS:
@@ -340,7 +361,7 @@ def test_unused_responses_are_dropped(tmp_path: Path) -> None:
         api.now = 70.0
         third = await api.made(PLAIN, "c")
         assert await api.is_kept(third)  # which drops the second, not used for 70 s
-        assert len(api.shows._kept) == 2
+        assert len(api.known._kept) == 2
         routed = api.routed
         await api.ask(first)
         assert api.routed == routed
@@ -387,11 +408,12 @@ def test_metrics_have_the_same_route(tmp_path: Path) -> None:
     async def story(api: Api) -> None:
         path = await api.made(PLAIN)
         assert await api.is_kept(path)
+        assert await api.is_kept(f"{path}/resources")
         assert isinstance(api.front.observer, Reports)
-        found = api.front.observer.requests
-        assert len(found) == 3
-        assert set(found) == {
-            ("orchestration", "/v1/{tenant_id}/stacks/{stack_name}/{stack_id}", "GET", 200)
+        route = "/v1/{tenant_id}/stacks/{stack_name}/{stack_id}"
+        assert Counter(api.front.observer.requests) == {
+            ("orchestration", route, "GET", 200): 3,
+            ("orchestration", f"{route}/resources", "GET", 200): 2,
         }
 
     told(tmp_path, story)
