@@ -5,6 +5,7 @@ another function must have checked that the requester may access the stack.
 """
 
 from collections.abc import Collection, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -21,11 +22,15 @@ from hearth.store.rows import DATA, METADATA, Event, Revision, StackRow, record_
 from hearth.store.tables import credential, event, node, resource, resource_data, stack
 from hearth.store.texts import get_revision
 
+SHAPES_MAX = 64
+"""The number of list queries that are kept, which differ in sort keys, page size and the like."""
+
 SORT_KEYS = {
     "stack_name": stack.c.name,
     "stack_status": stack.c.status,
     "creation_time": stack.c.created_at,
-    "updated_time": sa.func.coalesce(stack.c.updated_at, 0.0),  # databases sort NULL differently
+    # databases sort NULL differently
+    "updated_time": sa.func.coalesce(stack.c.updated_at, sa.literal(0.0, sa.Double())),
 }
 
 
@@ -123,6 +128,31 @@ def list_stacks(tx: Tx, wanted: StackFilter) -> list[StackRow]:
     Without sort keys the newest stacks come first by default, with sort keys the order is
     ascending. An unknown marker is ignored.
     """
+    if wanted.marker is None and not wanted.equal:
+        values = {} if wanted.project_id is None else {"project_id": wanted.project_id}
+        shape = tuple(getattr(wanted, name) for name in _STACKS_SHAPE)
+        rows = tx.rows(_first_stacks(bool(values), shape), values)
+    else:
+        rows = tx.rows(_stacks(tx, wanted))
+    return [stack_row(tx, row) for row in rows]
+
+
+_STACKS_SHAPE = [
+    name for name in StackFilter.__struct_fields__ if name not in ("project_id", "marker", "equal")
+]
+
+
+@lru_cache(SHAPES_MAX)
+def _first_stacks(of_project: bool, shape: tuple[Any, ...]) -> Prepared:
+    """Return the query for a list without a marker and without filters by columns."""
+    project = "" if of_project else None
+    return Prepared(
+        _stacks(None, StackFilter(project, **dict(zip(_STACKS_SHAPE, shape, strict=True))))
+    )
+
+
+def _stacks(tx: Tx | None, wanted: StackFilter) -> sa.Select[Any]:
+    """Return the query for a list of stacks. `tx` is needed for a marker."""
     query = _filtered(wanted)
     keys = [SORT_KEYS[name] for name in wanted.sort_keys if name in SORT_KEYS]
     down = wanted.descending
@@ -130,11 +160,10 @@ def list_stacks(tx: Tx, wanted: StackFilter) -> list[StackRow]:
         down = not keys
     columns = [*(keys or [stack.c.created_at]), stack.c.id]
     if wanted.marker is not None:
+        assert tx is not None
         query = _after(tx, query, columns, wanted.marker, down=down)
     query = query.order_by(*(column.desc() if down else column.asc() for column in columns))
-    if wanted.limit is not None:
-        query = query.limit(wanted.limit)
-    return [stack_row(tx, row) for row in tx.rows(query)]
+    return query if wanted.limit is None else query.limit(wanted.limit)
 
 
 def count_stacks(tx: Tx, wanted: StackFilter) -> int:
@@ -147,7 +176,8 @@ def count_stacks(tx: Tx, wanted: StackFilter) -> int:
 def _filtered(wanted: StackFilter) -> sa.Select[Any]:
     query = sa.select(stack)
     if wanted.project_id is not None:
-        query = query.where(stack.c.project_id == wanted.project_id)
+        project = sa.bindparam("project_id", wanted.project_id, type_=sa.String())
+        query = query.where(stack.c.project_id == project)
     if not wanted.show_deleted:
         query = query.where(stack.c.deleted_at.is_(None))
     if not wanted.show_nested and "parent_id" not in wanted.equal:
@@ -191,21 +221,25 @@ def _beyond(
     return sa.or_(later, sa.and_(column == value, rest))
 
 
+_CHILDREN = Prepared(
+    sa.select(stack)
+    .where(
+        stack.c.root_id == sa.bindparam("root_id", type_=sa.String()),
+        stack.c.deleted_at.is_(None),
+        stack.c.depth > sa.bindparam("above", type_=sa.Integer()),
+        stack.c.depth <= sa.bindparam("deepest", type_=sa.Integer()),
+    )
+    .order_by(stack.c.depth, stack.c.created_at)
+)
+
+
 def children(tx: Tx, root: StackRow, depth: int) -> list[StackRow]:
     """Return the nested stacks down to `depth` levels below the stack `root`, except deleted ones.
 
     A parent comes before its nested stacks.
     """
-    rows = tx.rows(
-        sa.select(stack)
-        .where(
-            stack.c.root_id == root.root_id,
-            stack.c.deleted_at.is_(None),
-            stack.c.depth > root.depth,
-            stack.c.depth <= root.depth + depth,
-        )
-        .order_by(stack.c.depth, stack.c.created_at)
-    )
+    values = {"root_id": root.root_id, "above": root.depth, "deepest": root.depth + depth}
+    rows = tx.rows(_CHILDREN, values)
     found: dict[str, StackRow] = {root.id: root}
     for row in (stack_row(tx, row) for row in rows):
         if row.parent_id in found:
@@ -574,21 +608,40 @@ def list_events(tx: Tx, wanted: EventFilter) -> list[NumberedEvent]:
     So a client that follows a stack in ascending order from an event that was purged continues with
     the oldest remaining event, and sees no event twice.
     """
-    query = sa.select(*_LISTED).where(event.c.stack_id.in_(wanted.stack_ids))
-    for name, values in wanted.equal.items():
-        query = query.where(event.c[name].in_(values))
+    if wanted.marker is None and not wanted.equal and len(wanted.stack_ids) == 1:
+        page = _first_events(wanted.limit, wanted.sort_keys, wanted.descending)
+        rows = tx.rows(page, {"stack_id": wanted.stack_ids[0]})
+    else:
+        query = sa.select(*_LISTED).where(event.c.stack_id.in_(wanted.stack_ids))
+        for name, values in wanted.equal.items():
+            query = query.where(event.c[name].in_(values))
+        rows = tx.rows(_events(tx, query, wanted))
+    return [event_of(tx, row) for row in rows]
+
+
+@lru_cache(SHAPES_MAX)
+def _first_events(
+    limit: int | None, sort_keys: tuple[str, ...], descending: bool | None
+) -> Prepared:
+    """Return the query for the events of a stack, without a marker and without filters."""
+    of_stack = event.c.stack_id == sa.bindparam("stack_id", type_=sa.String())
+    wanted = EventFilter((), limit, None, sort_keys, descending)
+    return Prepared(_events(None, sa.select(*_LISTED).where(of_stack), wanted))
+
+
+def _events(tx: Tx | None, query: sa.Select[Any], wanted: EventFilter) -> sa.Select[Any]:
+    """Return the query for a page of the events that `query` finds. `tx` is needed for a marker."""
     keys = {"event_time": event.c.seq, "resource_type": event.c.resource_type}
     columns = [keys[name] for name in wanted.sort_keys if name in keys]
     down = (not columns) if wanted.descending is None else wanted.descending
     columns = [column for column in columns if column is not event.c.seq] + [event.c.seq]
     if wanted.marker is not None:
+        assert tx is not None
         place = tx.first(sa.select(*columns).where(event.c.id == wanted.marker))
         if place is not None:
             query = query.where(_beyond(columns, place, down=down))
     query = query.order_by(*(column.desc() if down else column.asc() for column in columns))
-    if wanted.limit is not None:
-        query = query.limit(wanted.limit)
-    return [event_of(tx, row) for row in tx.rows(query)]
+    return query if wanted.limit is None else query.limit(wanted.limit)
 
 
 def get_event(tx: Tx, stack_id: str, event_id: str) -> NumberedEvent | None:

@@ -257,13 +257,12 @@ def event(
     has the type and the properties of the resource.
     """
     e = one.event
+    its_stack = stack_url(request, row)
+    its_resource = f"{its_stack}/resources/{quoted(e.resource_name)}"
     links = [
-        {
-            "href": f"{resource_url(request, row, e.resource_name)}/events/{e.id}",
-            "rel": "self",
-        },
-        {"href": resource_url(request, row, e.resource_name), "rel": "resource"},
-        {"href": stack_url(request, row), "rel": "stack"},
+        {"href": f"{its_resource}/events/{e.id}", "rel": "self"},
+        {"href": its_resource, "rel": "resource"},
+        {"href": its_stack, "rel": "stack"},
     ]
     if root is not None:
         links.append({"href": stack_url(request, root), "rel": "root_stack"})
