@@ -27,7 +27,7 @@ from benchmarks.reading import reading
 from benchmarks.rest import trivial
 from benchmarks.scaling import scaling
 from benchmarks.shapes import shapes
-from benchmarks.showing import showing
+from benchmarks.showing import listing, showing
 from benchmarks.starting import starting
 
 CASES: dict[str, Case] = {
@@ -43,6 +43,7 @@ CASES: dict[str, Case] = {
     "rest": trivial,
     "read": reading,
     "show": showing,
+    "list": listing,
     "poll": polling,
     "pick-up": picking,
     "scaling": scaling,

@@ -10,7 +10,6 @@ from functools import partial
 from pathlib import Path
 
 from hearth.bus.local import Bus
-from hearth.telemetry.ids import new_id
 from hearth.cli.process import calm_collector
 from hearth.cloud.pool import CloudPool
 from hearth.engine.endpoints import Endpoints
@@ -34,6 +33,7 @@ from hearth.store.migrate import upgrade
 from hearth.store.retention import Retention
 from hearth.store.rows import StackRow
 from hearth.store.seal import sealer_from_secret
+from hearth.telemetry.ids import new_id
 from hearth.template import Limits as TemplateLimits
 
 UNBOUND = Limits(resources_per_stack=-1)

@@ -1,9 +1,10 @@
-"""A show of a stack on PostgreSQL: processor time of the API, and shows a second.
+"""Shows and lists on PostgreSQL: processor time of the API, and requests a second.
 
 The load comes from `wrk` if it is installed, which takes less of the processor than Python.
 """
 
 import http.client
+import json
 import re
 import shutil
 import statistics
@@ -13,6 +14,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -24,6 +26,7 @@ from benchmarks.several import several
 
 SHOW_MAX_MS = 0.4
 RUNS = 5
+STACKS = 20
 CONNECTIONS = 8
 TEMPLATE = """
 heat_template_version: 2018-08-31
@@ -31,6 +34,15 @@ parameters: {word: {type: string, default: hello}}
 resources: {one: {type: OS::Heat::Value, properties: {value: {get_param: word}}}}
 outputs: {said: {description: What was said., value: {get_attr: [one, value]}}}
 """
+LISTED = json.dumps(
+    {
+        "heat_template_version": "2018-08-31",
+        "resources": {
+            f"r{n}": {"type": "OS::Heat::Value", "properties": {"value": "hello"}}
+            for n in range(10)
+        },
+    }
+)
 COUNTED = re.compile(r"(\d+) requests in")
 
 
@@ -57,6 +69,28 @@ def showing(quick: bool) -> Iterator[Figure]:
     note = f"{rate:.0f} a second beside the load; median {middle:.3f} ms"
     yield Figure("PostgreSQL, a show: processor time", least, "ms", SHOW_MAX_MS, note)
     yield Figure("a request of an empty server: processor time", min(empty)[0], "ms")
+
+
+def listing(quick: bool) -> Iterator[Figure]:
+    """Processor time of lists and of a show of a resource."""
+    seconds = 1 if quick else 3
+    with tempfile.TemporaryDirectory() as name, several(Path(name), "PostgreSQL", 1) as here:
+        stacks = [Stack(here.client, f"s{n}", LISTED) for n in range(STACKS)]
+        for stack in stacks:
+            stack.create()
+        path = stacks[0].path
+        for what, where in {
+            "a list of 10 resources": f"{path}/resources",
+            "a show of a resource": f"{path}/resources/r0",
+            "a list of 22 events": f"{path}/events",
+            f"a list of {STACKS} stacks": "/stacks",
+        }.items():
+            load = partial(_load, f"{here.client.url}{where}", here.client.token, seconds)
+            load()
+            found = [_cost(load, here.api.pid) for _ in range(RUNS)]
+            least, rate = min(found)
+            note = f"{rate:.0f} a second beside the load"
+            yield Figure(f"PostgreSQL, {what}: processor time", least, "ms", None, note)
 
 
 def _cost(load: Callable[[], int], pid: int) -> tuple[float, float]:
