@@ -45,13 +45,15 @@ RESTARTS_ALL = frozenset(
 class Memory(msgspec.Struct, frozen=True):
     """The resident memory of a process: at the end of the warm-up, at the end, and its slope.
 
-    `error_mib_h` is the standard error of the slope.
+    `error_mib_h` is the standard error of the slope, and `each_minute_mib` the size each minute,
+    from the start.
     """
 
     begin_mib: float
     end_mib: float
     slope_mib_h: float
     error_mib_h: float
+    each_minute_mib: Sequence[float] = ()
 
     @property
     def grows(self) -> bool:
@@ -102,10 +104,12 @@ class Sampler(threading.Thread):
 
     def memory(self) -> dict[str, Memory]:
         """What the samples after the warm-up say."""
-        return {
-            name: trend(samples[int(len(samples) * WARM_UP) :])
-            for name, samples in self._samples.items()
-        }
+        found = {}
+        for name, samples in self._samples.items():
+            memory = trend(samples[int(len(samples) * WARM_UP) :])
+            each = [round(size, 1) for _, size in samples[:: max(1, round(60 / SAMPLE_S))]]
+            found[name] = msgspec.structs.replace(memory, each_minute_mib=each)
+        return found
 
 
 def resident_mib(pid: int) -> float:

@@ -1,5 +1,6 @@
 """The bodies of responses, field by field as clients expect them."""
 
+import re
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -22,6 +23,9 @@ from hearth.template.describe import parameter_texts
 
 Body = dict[str, Any]
 NO_DESCRIPTION = "No description"
+PLAIN = re.compile(r"[A-Za-z0-9_.~-]*")
+"""Text without characters to encode."""
+
 SECTIONS = {
     "parameters": dict, "parameter_defaults": dict, "resource_registry": dict, "event_sinks": list,
 }  # fmt: skip
@@ -44,15 +48,14 @@ def timed(item: Mapping[str, Any]) -> Body:
     }
 
 
-@lru_cache(4096)
+@lru_cache(256)  # a list shows the same times, and those of the last minutes, again and again
 def _second(seconds: int) -> str:
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-@lru_cache(4096)
 def quoted(name: str) -> str:
     """Return a name percent-encoded as one segment of a path."""
-    return quote(name, safe="")
+    return name if PLAIN.fullmatch(name) else quote(name, safe="")
 
 
 def base(request: Request) -> str:
