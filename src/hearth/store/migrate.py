@@ -17,7 +17,7 @@ from sqlalchemy.exc import DBAPIError
 
 from hearth.store.database import Store
 from hearth.store.schema import all_tables
-from hearth.store.tables import compatible
+from hearth.store.tables import compatible, metadata
 
 log = logging.getLogger(__name__)
 
@@ -145,6 +145,12 @@ def config() -> Any:
     return configured
 
 
+def create_for_plans(store: Store) -> None:
+    """Create the tables of stacks in an empty database in memory, which only plans read."""
+    with store.sync_engine.begin() as connection:
+        metadata.create_all(connection, checkfirst=False)
+
+
 def _made_anew(store: Store) -> bool:
     """Create all tables if the database is an empty SQLite file; return whether it was."""
     with store.sync_engine.connect() as connection:
@@ -152,7 +158,7 @@ def _made_anew(store: Store) -> bool:
         if sa.inspect(connection).get_table_names():
             connection.exec_driver_sql("ROLLBACK")
             return False
-        all_tables().create_all(connection)
+        all_tables().create_all(connection, checkfirst=False)
         connection.exec_driver_sql(
             "CREATE TABLE alembic_version (version_num VARCHAR(32) NOT NULL, "
             "CONSTRAINT alembic_version_pkc PRIMARY KEY (version_num))"

@@ -95,11 +95,11 @@ class StateFile(Struct):
         if self.path.exists():
             return self.open(create=False)
         from hearth.cli.apply.state_store import StateStore
-        from hearth.store.migrate import upgrade
+        from hearth.store.migrate import create_for_plans
         from hearth.store.seal import sealer_from_secret
 
         store = StateStore("sqlite://", sealer_from_secret(secrets.token_hex(16)))
-        upgrade(store)
+        create_for_plans(store)
         return store
 
     def _key(self) -> str:
