@@ -30,13 +30,13 @@ from hearth.store.texts import (
 )
 
 NewId = Callable[[], str]
-_TREE = Prepared(tree.insert())
+_TREE = Prepared(lambda: tree.insert())
 # by the database's clock, with which it is compared
-_STACK = Prepared(stack.insert().values(due_at=NOW))
-_MESSAGE = Prepared(inbox.insert())
+_STACK = Prepared(lambda: stack.insert().values(due_at=NOW))
+_MESSAGE = Prepared(lambda: inbox.insert())
 _ID = sa.bindparam("id", type_=sa.String())
 _RUNNING = Prepared(
-    sa.select(stack.c.traversal).where(
+    lambda: sa.select(stack.c.traversal).where(
         stack.c.id == _ID, stack.c.status == Status.IN_PROGRESS.value
     )
 )

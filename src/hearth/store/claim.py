@@ -48,18 +48,18 @@ LIVE = engine.c.beat_at >= NOW - LEASE_S
 _ME = sa.bindparam("me", type_=sa.String())
 _MINE = engine.c.id == _ME
 _LAST_HEARTBEAT = Prepared(
-    sa.select(engine.c.beat_at, engine.c.draining, NOW.label("now")).where(_MINE)
+    lambda: sa.select(engine.c.beat_at, engine.c.draining, NOW.label("now")).where(_MINE)
 )
-_HEARTBEAT = Prepared(engine.update().where(_MINE).values(beat_at=NOW))
+_HEARTBEAT = Prepared(lambda: engine.update().where(_MINE).values(beat_at=NOW))
 _SILENCES = Listed(
     lambda ids: sa.select(engine.c.id, (NOW - engine.c.beat_at).label("silent_s")).where(
         engine.c.id.in_(ids)
     )
 )
-_ANNOUNCE = Prepared(engine.insert())
-_BEGIN = Prepared(engine.update().where(_MINE).values(started_at=NOW, beat_at=NOW))
-_RESIGN = Prepared(engine.update().where(_MINE).values(beat_at=RESIGNED))
-_EXPIRE_ALL = Prepared(engine.update().where(engine.c.beat_at > DIED).values(beat_at=DIED))
+_ANNOUNCE = Prepared(lambda: engine.insert())
+_BEGIN = Prepared(lambda: engine.update().where(_MINE).values(started_at=NOW, beat_at=NOW))
+_RESIGN = Prepared(lambda: engine.update().where(_MINE).values(beat_at=RESIGNED))
+_EXPIRE_ALL = Prepared(lambda: engine.update().where(engine.c.beat_at > DIED).values(beat_at=DIED))
 
 
 def announce(tx: Tx, engine_id: str, host: str, pid: int) -> None:
@@ -157,7 +157,7 @@ def _of_mine(what: Any) -> Any:
 
 
 _LOOK = Prepared(
-    sa.select(
+    lambda: sa.select(
         sa.or_(_wanted(_DUE), _wanted(_WRITTEN_TO), _wanted(_STALE)).label("claimable"),
         sa.exists().where(inbox.c.stack_id == stack.c.id, stack.c.owner == _ME).label("inbox"),
         _of_mine(sa.func.count()).label("owned"),
@@ -174,7 +174,7 @@ def look(tx: Tx, engine_id: str) -> Findings:
 
 
 _ENGINES = Prepared(
-    sa.select(
+    lambda: sa.select(
         engine.c.id,
         engine.c.draining,
         LIVE.label("live"),
@@ -214,19 +214,21 @@ _OWNED = Listed(
         .group_by(stack.c.owner)
     )
 )
-_WAITING = Prepared(sa.select((_count(_DUE) + _count(_WRITTEN_TO)).label("stacks")))
+_WAITING = Prepared(lambda: sa.select((_count(_DUE) + _count(_WRITTEN_TO)).label("stacks")))
 _LEFT_BEHIND = Listed(
     lambda owners: sa.select(sa.func.count().label("stacks")).where(stack.c.owner.in_(owners))
 )
 _DEATHS = stack.c.takeovers + sa.bindparam("b_deaths", type_=sa.Integer())
 _LEAST = sa.bindparam("b_least", type_=sa.Integer())
 _TAKE = Prepared(
-    stack.update()
-    .where(stack.c.id == sa.bindparam("b_id"), stack.c.epoch == sa.bindparam("b_epoch"))
-    .values(
-        owner=sa.bindparam("b_owner"),
-        epoch=stack.c.epoch + 1,
-        takeovers=sa.case((_DEATHS < _LEAST, _LEAST), else_=_DEATHS),
+    lambda: (
+        stack.update()
+        .where(stack.c.id == sa.bindparam("b_id"), stack.c.epoch == sa.bindparam("b_epoch"))
+        .values(
+            owner=sa.bindparam("b_owner"),
+            epoch=stack.c.epoch + 1,
+            takeovers=sa.case((_DEATHS < _LEAST, _LEAST), else_=_DEATHS),
+        )
     )
 )
 _FORGET = Listed(
@@ -345,7 +347,7 @@ class Loaded(Struct, frozen=True):
 
 
 _ID = sa.bindparam("id", type_=sa.String())
-_STACK = Prepared(sa.select(stack).where(stack.c.id == _ID))
+_STACK = Prepared(lambda: sa.select(stack).where(stack.c.id == _ID))
 _STACKS = Listed(lambda ids: sa.select(stack).where(stack.c.id.in_(ids)))
 _DATA = Listed(lambda ids: sa.select(resource_data).where(resource_data.c.stack_id.in_(ids)))
 _NODES = Listed(lambda ids: sa.select(node).where(node.c.stack_id.in_(ids)))
@@ -426,16 +428,20 @@ def _in_flight(tx: Tx, row: Any) -> AttemptRow:
 
 
 _INBOX_OF = Prepared(
-    sa.select(inbox.c.id, inbox.c.stack_id)
-    .join(stack, stack.c.id == inbox.c.stack_id)
-    .where(stack.c.owner == _ME)
-    .order_by(inbox.c.id)
+    lambda: (
+        sa.select(inbox.c.id, inbox.c.stack_id)
+        .join(stack, stack.c.id == inbox.c.stack_id)
+        .where(stack.c.owner == _ME)
+        .order_by(inbox.c.id)
+    )
 )
 _MESSAGES = Listed(
     lambda ids: sa.select(inbox).where(inbox.c.id.in_(ids)).order_by(inbox.c.id), sa.BigInteger()
 )
-_TRAVERSAL = Prepared(sa.select(stack.c.traversal).where(stack.c.id == _ID))
-_METADATA = Prepared(sa.select(resource_data.c.metadata).where(resource_data.c.resource_id == _ID))
+_TRAVERSAL = Prepared(lambda: sa.select(stack.c.traversal).where(stack.c.id == _ID))
+_METADATA = Prepared(
+    lambda: sa.select(resource_data.c.metadata).where(resource_data.c.resource_id == _ID)
+)
 _LIVE = Listed(
     lambda ids: sa.select(stack.c.id).where(stack.c.id.in_(ids), stack.c.deleted_at.is_(None))
 )

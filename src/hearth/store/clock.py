@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from hearth.store.database import Store
 from hearth.store.prepared import NOW, Prepared
 
-_NOW = Prepared(sa.select(NOW.label("now")))
+_NOW = Prepared(lambda: sa.select(NOW.label("now")))
 
 
 def boot_time() -> float:

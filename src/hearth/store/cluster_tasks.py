@@ -65,9 +65,11 @@ def put(tx: Tx, new: Task, now: float, delay_s: float = 0.0) -> None:
 
 
 _OF_CLUSTER = Prepared(
-    sa.select(task)
-    .where(task.c.cluster_id == sa.bindparam("cluster_id", type_=sa.String()))
-    .order_by(task.c.id)
+    lambda: (
+        sa.select(task)
+        .where(task.c.cluster_id == sa.bindparam("cluster_id", type_=sa.String()))
+        .order_by(task.c.id)
+    )
 )
 
 

@@ -161,9 +161,11 @@ def _lock_count(tx: Tx, project_id: str) -> None:
 
 
 _SEEN = Prepared(
-    node_group.update()
-    .where(node_group.c.uuid == sa.bindparam("b_uuid", type_=sa.String()))
-    .values(seen=sa.bindparam("b_seen", type_=sa.String()))
+    lambda: (
+        node_group.update()
+        .where(node_group.c.uuid == sa.bindparam("b_uuid", type_=sa.String()))
+        .values(seen=sa.bindparam("b_seen", type_=sa.String()))
+    )
 )
 
 

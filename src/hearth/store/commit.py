@@ -294,17 +294,21 @@ def _snapshots(tx: Tx, part: Part, changes: Changes) -> None:
 
 
 _THIS = stack.c.id == sa.bindparam("b_id")
-_CHILD = Prepared(sa.select(stack).where(_THIS))
+_CHILD = Prepared(lambda: sa.select(stack).where(_THIS))
 _STACK = accept.written("owner", "epoch", "due_at", "takeovers", "user_project_id")
 _RELEASE = Prepared(
-    stack.update()
-    .where(_THIS)
-    .values(owner=None, due_at=NOW + sa.bindparam("b_wait_s", type_=sa.Double()))
+    lambda: (
+        stack.update()
+        .where(_THIS)
+        .values(owner=None, due_at=NOW + sa.bindparam("b_wait_s", type_=sa.Double()))
+    )
 )
 _USER_PROJECT = Prepared(
-    stack.update()
-    .where(stack.c.root_id == sa.bindparam("b_root"))
-    .values(user_project_id=sa.bindparam("b_project"))
+    lambda: (
+        stack.update()
+        .where(stack.c.root_id == sa.bindparam("b_root"))
+        .values(user_project_id=sa.bindparam("b_project"))
+    )
 )
 
 _ID = resource.c.id == sa.bindparam("b_id")
@@ -316,9 +320,9 @@ _STATE: dict[str, Any] = {
     )
 }  # fmt: skip
 _HELD: dict[str, Any] = {name: sa.bindparam(f"b_{name}") for name in ("requires", "state", "type")}
-_INSERT = Prepared(resource.insert())
-_UPDATE_STATE = Prepared(resource.update().where(_ID).values(_STATE))
-_UPDATE_FULL = Prepared(resource.update().where(_ID).values({**_STATE, **_HELD}))
+_INSERT = Prepared(lambda: resource.insert())
+_UPDATE_STATE = Prepared(lambda: resource.update().where(_ID).values(_STATE))
+_UPDATE_FULL = Prepared(lambda: resource.update().where(_ID).values({**_STATE, **_HELD}))
 
 
 def _records(tx: Tx, valid: Sequence[tuple[Part, Changes]]) -> None:
@@ -394,25 +398,29 @@ _LOCK_DATA = Listed(
         sa.select(resource_data).where(resource_data.c.resource_id.in_(ids)).with_for_update()
     )
 )
-_INSERT_DATA = Prepared(resource_data.insert())
+_INSERT_DATA = Prepared(lambda: resource_data.insert())
 _UPDATE_DATA = Prepared(
-    resource_data.update()
-    .where(resource_data.c.resource_id == sa.bindparam("b_id"))
-    .values(
-        data=sa.bindparam("b_data"),
-        metadata=sa.bindparam("b_metadata"),
-        version=resource_data.c.version + 1,
+    lambda: (
+        resource_data.update()
+        .where(resource_data.c.resource_id == sa.bindparam("b_id"))
+        .values(
+            data=sa.bindparam("b_data"),
+            metadata=sa.bindparam("b_metadata"),
+            version=resource_data.c.version + 1,
+        )
     )
 )
-_INSERT_NODE = Prepared(node.insert())
+_INSERT_NODE = Prepared(lambda: node.insert())
 _MOVE_NODE = Prepared(
-    node.update()
-    .where(node.c.resource_id == sa.bindparam("b_id"))
-    .values(
-        {
-            name: sa.bindparam(f"b_{name}")
-            for name in ("phase", "step", "attempt", "action", "due_at")
-        }
+    lambda: (
+        node.update()
+        .where(node.c.resource_id == sa.bindparam("b_id"))
+        .values(
+            {
+                name: sa.bindparam(f"b_{name}")
+                for name in ("phase", "step", "attempt", "action", "due_at")
+            }
+        )
     )
 )
 
@@ -456,7 +464,7 @@ def _nodes(tx: Tx, valid: Sequence[tuple[Part, Changes]]) -> None:
         tx.many(_MOVE_NODE, moved)
 
 
-_INSERT_STRAY = Prepared(orphan.insert())
+_INSERT_STRAY = Prepared(lambda: orphan.insert())
 
 
 def _orphans(tx: Tx, valid: Sequence[tuple[Part, Changes]]) -> None:

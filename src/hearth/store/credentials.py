@@ -17,9 +17,9 @@ from hearth.store.tables import credential
 
 _BODY = "credential.body"
 _ID = credential.c.id == sa.bindparam("b_id", type_=sa.String())
-_INSERT = Prepared(credential.insert())
-_LOCK = Prepared(sa.select(credential).where(_ID).with_for_update())
-_WRITE = Prepared(credential.update().where(_ID).values(body=sa.bindparam("b_body")))
+_INSERT = Prepared(lambda: credential.insert())
+_LOCK = Prepared(lambda: sa.select(credential).where(_ID).with_for_update())
+_WRITE = Prepared(lambda: credential.update().where(_ID).values(body=sa.bindparam("b_body")))
 
 
 class Requester(msgspec.Struct, frozen=True, omit_defaults=True):

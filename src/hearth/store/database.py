@@ -51,8 +51,10 @@ SQLITE_CHECKPOINT_PAGES = 4000
 READ_ONLY = "25006"  # the SQLSTATE of a write in a read-only transaction
 LISTED_MAX = 128  # ids per statement; longer statements take long to build and to parse
 RECEIPTS_KEPT_S = 3600.0  # far longer than a transaction can last after its connection was lost
-_RECEIPT = Prepared(receipt.insert().values(id=sa.bindparam("id", type_=sa.String()), at=NOW))
-_OLD_RECEIPTS = Prepared(receipt.delete().where(receipt.c.at < NOW - RECEIPTS_KEPT_S))
+_RECEIPT = Prepared(
+    lambda: receipt.insert().values(id=sa.bindparam("id", type_=sa.String()), at=NOW)
+)
+_OLD_RECEIPTS = Prepared(lambda: receipt.delete().where(receipt.c.at < NOW - RECEIPTS_KEPT_S))
 _NONE: Mapping[str, Any] = {}
 
 

@@ -31,18 +31,20 @@ _CLAIMED = sa.and_(_ID, drift_check.c.claim == sa.bindparam("b_claim", type_=sa.
 _IS_DUE = drift_check.c.due_at <= NOW - sa.bindparam("b_late", type_=sa.Double())
 _FIRST_ALIVE = sa.select(sa.func.min(engine.c.id)).where(LIVE).scalar_subquery()
 _NEW = Prepared(
-    sa.select(stack.c.id)
-    .outerjoin(drift_check, drift_check.c.stack_id == stack.c.id)
-    .where(
-        stack.c.parent_id.is_(None),
-        stack.c.deleted_at.is_(None),
-        drift_check.c.stack_id.is_(None),
-        sa.bindparam("b_me", type_=sa.String()) == _FIRST_ALIVE,
+    lambda: (
+        sa.select(stack.c.id)
+        .outerjoin(drift_check, drift_check.c.stack_id == stack.c.id)
+        .where(
+            stack.c.parent_id.is_(None),
+            stack.c.deleted_at.is_(None),
+            drift_check.c.stack_id.is_(None),
+            sa.bindparam("b_me", type_=sa.String()) == _FIRST_ALIVE,
+        )
+        .limit(_MOST)
     )
-    .limit(_MOST)
 )
 _SCHEDULE = Prepared(
-    drift_check.insert().values(
+    lambda: drift_check.insert().values(
         stack_id=sa.bindparam("b_id", type_=sa.String()),
         due_at=_AFTER,
         attempts=sa.literal(0),
@@ -50,49 +52,63 @@ _SCHEDULE = Prepared(
     )
 )
 _DUE = Prepared(
-    sa.select(drift_check.c.stack_id).where(_IS_DUE).order_by(drift_check.c.due_at).limit(_MOST)
+    lambda: (
+        sa.select(drift_check.c.stack_id).where(_IS_DUE).order_by(drift_check.c.due_at).limit(_MOST)
+    )
 )
 _CLAIM = Prepared(
-    drift_check.update()
-    .where(_ID, drift_check.c.due_at <= NOW)
-    .values(due_at=NOW + LEASE_S, claim=sa.bindparam("b_claim", type_=sa.String()))
+    lambda: (
+        drift_check.update()
+        .where(_ID, drift_check.c.due_at <= NOW)
+        .values(due_at=NOW + LEASE_S, claim=sa.bindparam("b_claim", type_=sa.String()))
+    )
 )
-_DROP = Prepared(drift_check.delete().where(_CLAIMED))
+_DROP = Prepared(lambda: drift_check.delete().where(_CLAIMED))
 _LOOK = Prepared(
-    sa.select(stack, drift_check.c.attempts, drift_check.c.announced)
-    .join(drift_check, drift_check.c.stack_id == stack.c.id)
-    .where(_ID, stack.c.deleted_at.is_(None))
+    lambda: (
+        sa.select(stack, drift_check.c.attempts, drift_check.c.announced)
+        .join(drift_check, drift_check.c.stack_id == stack.c.id)
+        .where(_ID, stack.c.deleted_at.is_(None))
+    )
 )
 _TREE = Prepared(
-    sa.select(stack.c.id, stack.c.traversal, stack.c.status).where(
+    lambda: sa.select(stack.c.id, stack.c.traversal, stack.c.status).where(
         stack.c.root_id == sa.bindparam("b_root", type_=sa.String()),
         stack.c.deleted_at.is_(None),
     )
 )
 _POSTPONE = Prepared(
-    drift_check.update()
-    .where(_CLAIMED)
-    .values(due_at=_AFTER, claim=sa.null(), attempts=sa.bindparam("b_attempts", type_=sa.Integer()))
-)
-_FINISH = Prepared(
-    drift_check.update()
-    .where(_CLAIMED)
-    .values(
-        due_at=_AFTER,
-        claim=sa.null(),
-        attempts=sa.literal(0),
-        checked_at=NOW,
-        outcome=sa.bindparam("b_outcome", type_=sa.String()),
-        announced=sa.bindparam("b_announced", type_=sa.Boolean()),
-        body=sa.bindparam("b_body", type_=sa.LargeBinary()),
+    lambda: (
+        drift_check.update()
+        .where(_CLAIMED)
+        .values(
+            due_at=_AFTER, claim=sa.null(), attempts=sa.bindparam("b_attempts", type_=sa.Integer())
+        )
     )
 )
-_LAST = Prepared(sa.select(drift_check).where(_ID))
+_FINISH = Prepared(
+    lambda: (
+        drift_check.update()
+        .where(_CLAIMED)
+        .values(
+            due_at=_AFTER,
+            claim=sa.null(),
+            attempts=sa.literal(0),
+            checked_at=NOW,
+            outcome=sa.bindparam("b_outcome", type_=sa.String()),
+            announced=sa.bindparam("b_announced", type_=sa.Boolean()),
+            body=sa.bindparam("b_body", type_=sa.LargeBinary()),
+        )
+    )
+)
+_LAST = Prepared(lambda: sa.select(drift_check).where(_ID))
 _STATES = Prepared(
-    sa.select(drift_check.c.outcome, sa.func.count().label("stacks"))
-    .join(stack, stack.c.id == drift_check.c.stack_id)
-    .where(stack.c.deleted_at.is_(None), drift_check.c.outcome.is_not(None))
-    .group_by(drift_check.c.outcome)
+    lambda: (
+        sa.select(drift_check.c.outcome, sa.func.count().label("stacks"))
+        .join(stack, stack.c.id == drift_check.c.stack_id)
+        .where(stack.c.deleted_at.is_(None), drift_check.c.outcome.is_not(None))
+        .group_by(drift_check.c.outcome)
+    )
 )
 
 

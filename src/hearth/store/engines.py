@@ -24,7 +24,7 @@ class EngineRow(Struct, frozen=True):
 
 
 _ENGINES = Prepared(
-    sa.select(
+    lambda: sa.select(
         engine.c.id, engine.c.host, engine.c.pid, engine.c.started_at, engine.c.beat_at,
         LIVE.label("up"), engine.c.draining,
     )

@@ -16,7 +16,7 @@ from hearth.store.prepared import Prepared
 from hearth.store.rows import Event, StackRow, cut
 from hearth.store.tables import event, tree
 
-_INSERT = Prepared(event.insert())
+_INSERT = Prepared(lambda: event.insert())
 _MINE = tree.c.root_id == sa.bindparam("b_root", type_=sa.String())
 _MOVED = (
     tree.update()
@@ -25,8 +25,8 @@ _MOVED = (
 )
 _MOVE = Prepared(_MOVED)
 _MOVE_AND_SEE = Prepared(_MOVED.returning(tree.c.event_seq, tree.c.sinks))
-_SEE = Prepared(sa.select(tree.c.event_seq, tree.c.sinks).where(_MINE))
-_SINKS = Prepared(tree.update().where(_MINE).values(sinks=sa.true()))
+_SEE = Prepared(lambda: sa.select(tree.c.event_seq, tree.c.sinks).where(_MINE))
+_SINKS = Prepared(lambda: tree.update().where(_MINE).values(sinks=sa.true()))
 
 
 _BUSY = (
@@ -46,14 +46,18 @@ _FULL = Prepared(  # in a large tree, few stacks have that many events
 )
 _OF_STACK = event.c.stack_id == sa.bindparam("b_stack", type_=sa.String())
 _SURPLUS = Prepared(
-    sa.select(event.c.seq)
-    .where(_OF_STACK)
-    .order_by(event.c.seq.desc())
-    .limit(1)
-    .offset(sa.bindparam("b_keep", type_=sa.Integer()))
+    lambda: (
+        sa.select(event.c.seq)
+        .where(_OF_STACK)
+        .order_by(event.c.seq.desc())
+        .limit(1)
+        .offset(sa.bindparam("b_keep", type_=sa.Integer()))
+    )
 )
 _PURGE = Prepared(
-    event.delete().where(_OF_STACK, event.c.seq <= sa.bindparam("b_last", type_=sa.BigInteger()))
+    lambda: event.delete().where(
+        _OF_STACK, event.c.seq <= sa.bindparam("b_last", type_=sa.BigInteger())
+    )
 )
 
 

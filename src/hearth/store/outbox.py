@@ -29,8 +29,8 @@ STATE = "state"
 CLUSTER = "cluster"
 EVENT = "event"
 _STATUSES = frozenset(one.value for one in Status)
-_INSERT = Prepared(outbox.insert())
-_DELETE = Prepared(outbox.delete().where(outbox.c.id == sa.bindparam("b_id")))
+_INSERT = Prepared(lambda: outbox.insert())
+_DELETE = Prepared(lambda: outbox.delete().where(outbox.c.id == sa.bindparam("b_id")))
 _STACKS = Listed(
     lambda ids: (
         sa.select(stack, credential.c.body.label("facts"))
@@ -42,43 +42,56 @@ _FIRST_ALIVE = sa.select(sa.func.min(engine.c.id)).where(LIVE).scalar_subquery()
 _MINE = sa.bindparam("me", type_=sa.String()) == _FIRST_ALIVE
 _MOST = sa.bindparam("most", type_=sa.Integer())
 _PENDING = Prepared(
-    sa.select(outbox).where(outbox.c.lane.is_(None), _MINE).order_by(outbox.c.id).limit(_MOST)
+    lambda: (
+        sa.select(outbox).where(outbox.c.lane.is_(None), _MINE).order_by(outbox.c.id).limit(_MOST)
+    )
 )
 _ROOT = Prepared(
-    sa.select(
-        revision.c.stack_id,
-        revision.c.number,
-        revision.c.body.label("asked"),
-        credential.c.id.label("credential_id"),
-        credential.c.body.label("facts"),
+    lambda: (
+        sa.select(
+            revision.c.stack_id,
+            revision.c.number,
+            revision.c.body.label("asked"),
+            credential.c.id.label("credential_id"),
+            credential.c.body.label("facts"),
+        )
+        .select_from(stack)
+        .join(
+            revision,
+            sa.and_(revision.c.stack_id == stack.c.id, revision.c.number == stack.c.revision),
+        )
+        .outerjoin(credential, credential.c.id == stack.c.credential_id)
+        .where(stack.c.id == sa.bindparam("b_root", type_=sa.String()))
     )
-    .select_from(stack)
-    .join(
-        revision, sa.and_(revision.c.stack_id == stack.c.id, revision.c.number == stack.c.revision)
-    )
-    .outerjoin(credential, credential.c.id == stack.c.credential_id)
-    .where(stack.c.id == sa.bindparam("b_root", type_=sa.String()))
 )
 _LANED = outbox.alias("laned")
 _HEADS = (
     sa.select(sa.func.min(_LANED.c.id)).where(_LANED.c.lane.is_not(None)).group_by(_LANED.c.lane)
 )
 _DUE = Prepared(
-    sa.select(outbox.c.lane)
-    .where(outbox.c.id.in_(_HEADS), outbox.c.due_at <= NOW, _MINE)
-    .order_by(outbox.c.due_at)
-    .limit(_MOST)
+    lambda: (
+        sa.select(outbox.c.lane)
+        .where(outbox.c.id.in_(_HEADS), outbox.c.due_at <= NOW, _MINE)
+        .order_by(outbox.c.due_at)
+        .limit(_MOST)
+    )
 )
 _LANE = Prepared(
-    sa.select(outbox)
-    .where(outbox.c.lane == sa.bindparam("b_lane", type_=sa.String()))
-    .order_by(outbox.c.id)
-    .limit(_MOST)
+    lambda: (
+        sa.select(outbox)
+        .where(outbox.c.lane == sa.bindparam("b_lane", type_=sa.String()))
+        .order_by(outbox.c.id)
+        .limit(_MOST)
+    )
 )
 _LATER = Prepared(
-    outbox.update()
-    .where(outbox.c.id == sa.bindparam("b_id"))
-    .values(attempts=outbox.c.attempts + 1, due_at=NOW + sa.bindparam("b_pause", type_=sa.Double()))
+    lambda: (
+        outbox.update()
+        .where(outbox.c.id == sa.bindparam("b_id"))
+        .values(
+            attempts=outbox.c.attempts + 1, due_at=NOW + sa.bindparam("b_pause", type_=sa.Double())
+        )
+    )
 )
 
 

@@ -7,7 +7,7 @@ from hearth.store.prepared import Prepared
 from hearth.store.tables import stack
 
 _OWNED = Prepared(
-    sa.select(stack.c.id, stack.c.epoch).where(
+    lambda: sa.select(stack.c.id, stack.c.epoch).where(
         stack.c.owner == sa.bindparam("me", type_=sa.String())
     )
 )

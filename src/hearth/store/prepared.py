@@ -56,11 +56,12 @@ class Prepared:
     """A statement that is always the same except for the values of its parameters.
 
     Values pass to and from the driver unchanged, so columns must have plain types; rows are named
-    tuples. Keep the object in a constant, because it caches its texts.
+    tuples. Keep the object in a constant, because it caches its texts. `statement` can be a
+    function that returns it, which is called at the first use: a short command uses only a few.
     """
 
-    def __init__(self, statement: sa.Executable) -> None:
-        self._statement: Any = statement
+    def __init__(self, statement: sa.Executable | Callable[[], sa.Executable]) -> None:
+        self._statement = statement
         self._texts: dict[tuple[str, tuple[str, ...]], Text] = {}
 
     def text(self, dialect: sa.Dialect, names: tuple[str, ...]) -> Text:
@@ -68,7 +69,9 @@ class Prepared:
         key = (dialect.name, names)
         known = self._texts.get(key)
         if known is None:
-            known = self._texts[key] = _text(self._statement, dialect, names)
+            made = self._statement
+            statement = made if isinstance(made, sa.Executable) else made()
+            known = self._texts[key] = _text(statement, dialect, names)
         return known
 
 

@@ -34,7 +34,9 @@ SORT_KEYS = {
 }
 
 
-_BY_ID = Prepared(sa.select(stack).where(stack.c.id == sa.bindparam("identity", type_=sa.String())))
+_BY_ID = Prepared(
+    lambda: sa.select(stack).where(stack.c.id == sa.bindparam("identity", type_=sa.String()))
+)
 
 
 def find_stack(
@@ -222,14 +224,16 @@ def _beyond(
 
 
 _CHILDREN = Prepared(
-    sa.select(stack)
-    .where(
-        stack.c.root_id == sa.bindparam("root_id", type_=sa.String()),
-        stack.c.deleted_at.is_(None),
-        stack.c.depth > sa.bindparam("above", type_=sa.Integer()),
-        stack.c.depth <= sa.bindparam("deepest", type_=sa.Integer()),
+    lambda: (
+        sa.select(stack)
+        .where(
+            stack.c.root_id == sa.bindparam("root_id", type_=sa.String()),
+            stack.c.deleted_at.is_(None),
+            stack.c.depth > sa.bindparam("above", type_=sa.Integer()),
+            stack.c.depth <= sa.bindparam("deepest", type_=sa.Integer()),
+        )
+        .order_by(stack.c.depth, stack.c.created_at)
     )
-    .order_by(stack.c.depth, stack.c.created_at)
 )
 
 
@@ -269,9 +273,11 @@ def path(tx: Tx, row: StackRow) -> list[tuple[str | None, str]]:
 
 
 _RECORDS = Prepared(
-    sa.select(resource)
-    .where(resource.c.stack_id == sa.bindparam("stack_id", type_=sa.String()))
-    .order_by(resource.c.created_at, resource.c.id)
+    lambda: (
+        sa.select(resource)
+        .where(resource.c.stack_id == sa.bindparam("stack_id", type_=sa.String()))
+        .order_by(resource.c.created_at, resource.c.id)
+    )
 )
 
 
@@ -331,12 +337,14 @@ def fingerprints_of_stacks(tx: Tx, ids: Collection[str], with_records: bool) -> 
 
 
 _NAMED = Prepared(
-    sa.select(resource)
-    .where(
-        resource.c.stack_id == sa.bindparam("stack_id", type_=sa.String()),
-        resource.c.name == sa.bindparam("name", type_=sa.String()),
+    lambda: (
+        sa.select(resource)
+        .where(
+            resource.c.stack_id == sa.bindparam("stack_id", type_=sa.String()),
+            resource.c.name == sa.bindparam("name", type_=sa.String()),
+        )
+        .order_by(resource.c.created_at, resource.c.id)
     )
-    .order_by(resource.c.created_at, resource.c.id)
 )
 
 
@@ -383,7 +391,7 @@ def stacks_with_physical_id(tx: Tx, project_id: str, physical_id: str) -> list[S
 
 _ROOT = stack.alias("root")
 _BESIDE = Prepared(
-    sa.select(sa.func.count().label("resources")).select_from(
+    lambda: sa.select(sa.func.count().label("resources")).select_from(
         sa.select(resource.c.id)
         .join(stack, stack.c.id == resource.c.stack_id)
         .join(_ROOT, _ROOT.c.id == stack.c.root_id)
@@ -455,7 +463,7 @@ def record_in_charge(tx: Tx, stack_id: str, name: str) -> Record | None:
 
 
 _DATA = Prepared(
-    sa.select(resource_data).where(
+    lambda: sa.select(resource_data).where(
         resource_data.c.resource_id == sa.bindparam("resource_id", type_=sa.String())
     )
 )
@@ -501,11 +509,13 @@ def _any(column: sa.Column[str], prefix: str) -> sa.ColumnElement[bool]:
 
 
 _DESCRIBED = Prepared(
-    sa.select(*_labelled(stack), *_labelled(resource), *_labelled(resource_data))
-    .join(resource, resource.c.stack_id == stack.c.id)
-    .outerjoin(resource_data, resource_data.c.resource_id == resource.c.id)
-    .where(_any(resource.c.stack_id, "stack"), _any(resource.c.name, "name"))
-    .order_by(resource.c.id)
+    lambda: (
+        sa.select(*_labelled(stack), *_labelled(resource), *_labelled(resource_data))
+        .join(resource, resource.c.stack_id == stack.c.id)
+        .outerjoin(resource_data, resource_data.c.resource_id == resource.c.id)
+        .where(_any(resource.c.stack_id, "stack"), _any(resource.c.name, "name"))
+        .order_by(resource.c.id)
+    )
 )
 
 

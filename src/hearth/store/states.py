@@ -14,15 +14,17 @@ _OVERDUE = sa.case(
     else_=0,
 )
 _STATES = Prepared(
-    sa.select(
-        stack.c.action,
-        stack.c.status,
-        sa.func.count().label("stacks"),
-        sa.func.min(stack.c.started_at).label("oldest"),
-        sa.func.sum(_OVERDUE).label("overdue"),
+    lambda: (
+        sa.select(
+            stack.c.action,
+            stack.c.status,
+            sa.func.count().label("stacks"),
+            sa.func.min(stack.c.started_at).label("oldest"),
+            sa.func.sum(_OVERDUE).label("overdue"),
+        )
+        .where(stack.c.deleted_at.is_(None))
+        .group_by(stack.c.action, stack.c.status)
     )
-    .where(stack.c.deleted_at.is_(None))
-    .group_by(stack.c.action, stack.c.status)
 )
 
 

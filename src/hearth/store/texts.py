@@ -13,12 +13,12 @@ from hearth.store.prepared import Listed, Prepared
 from hearth.store.rows import Document, Revision
 from hearth.store.tables import blob, resource, revision, stack
 
-_INSERT = Prepared(revision.insert())
+_INSERT = Prepared(lambda: revision.insert())
 _NUMBERED = (
     revision.c.stack_id == sa.bindparam("stack_id", type_=sa.String()),
     revision.c.number == sa.bindparam("number", type_=sa.Integer()),
 )
-_REVISION = Prepared(sa.select(revision).where(*_NUMBERED))
+_REVISION = Prepared(lambda: sa.select(revision).where(*_NUMBERED))
 _PRESENT = sa.and_(stack.c.id == revision.c.stack_id, stack.c.revision == revision.c.number)
 _PRESENT_OF = Listed(
     lambda ids: sa.select(revision).join(stack, _PRESENT).where(stack.c.id.in_(ids))
@@ -54,12 +54,16 @@ def _put(dialect: str) -> Prepared:
 
 
 _LIST = Prepared(
-    sa.select(revision.c.number, revision.c.created_at, revision.c.created_by, revision.c.copy_of)
-    .where(_NUMBERED[0])
-    .order_by(revision.c.number.desc())
+    lambda: (
+        sa.select(
+            revision.c.number, revision.c.created_at, revision.c.created_by, revision.c.copy_of
+        )
+        .where(_NUMBERED[0])
+        .order_by(revision.c.number.desc())
+    )
 )
 _OLD = Prepared(
-    revision.delete().where(
+    lambda: revision.delete().where(
         _NUMBERED[0],
         revision.c.number <= sa.bindparam("last", type_=sa.Integer()),
         *(
