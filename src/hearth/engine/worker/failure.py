@@ -1,7 +1,6 @@
 """Failures of resource actions, and their text for users."""
 
 import time
-import traceback
 from collections.abc import Iterator
 from ssl import SSLError
 
@@ -101,16 +100,6 @@ def _with_causes(problem: BaseException) -> Iterator[BaseException]:
             return
         yield found
         found = found.__cause__ or found.__context__
-
-
-def forget_frames(problem: BaseException) -> None:
-    """Clear the frames in the tracebacks of a handled exception and of those that it came from.
-
-    A frame with a variable for its exception is part of a reference cycle, which keeps everything
-    around it until the next garbage collection.
-    """
-    for one in _with_causes(problem):
-        traceback.clear_frames(one.__traceback__)
 
 
 def failure_of(problem: Exception) -> ResourceFailure:

@@ -16,7 +16,6 @@ from hearth.engine.worker.failure import (
     Stopped,
     Superseded,
     failure_of,
-    forget_frames,
     is_temporary,
 )  # fmt: skip
 from hearth.engine.worker.known.owned import OwnedStack
@@ -158,7 +157,6 @@ class NodeTask:
                 log.exception("resource %s: internal error of the engine", self.record_id)
             reason = attempt.fail(failure_of(problem))
             outcome = None if reason is None else Failed(reason)
-            forget_frames(problem)
         if attempt.left_over is not None:
             outcome = Failed(attempt.left_over, whole=True)
         try:
