@@ -51,10 +51,10 @@ class Gathered(Generic[K]):
                 await asyncio.sleep(self._gather_s)
                 batch, self._waiting = self._waiting, {}
                 found = await self._found(batch)
-                for key, waiting in batch.items():
-                    for one in waiting:
-                        if not one.done():  # its client has disconnected
-                            one.set_result(found.get(key))
+                answers = [(one, found.get(key)) for key, some in batch.items() for one in some]
+                for one, fingerprint in answers:
+                    if not one.done():  # its client has disconnected
+                        one.set_result(fingerprint)
         finally:  # a request must never wait for a read that has ended
             self._reading = None
 

@@ -72,19 +72,16 @@ def rows_of(tx: Tx, row: StackRow, depth: int = 0) -> Rows:
     below = reads.children(tx, row, max(depth, 1))
     shown = [row, *(one for one in below if one.depth <= row.depth + depth)]
     busy = [one.id for one in shown if one.status is Status.IN_PROGRESS]
-    own = reads.rows_of_records(tx, row.id)
-    records = [(row, [record_of(tx, one) for one in own])]
-    records += [(one, reads.records(tx, one.id)) for one in shown[1:]]
-    rests = not busy and all(
-        one.status is not Status.IN_PROGRESS for _, some in records for one in some
-    )
+    own_rows = reads.rows_of_records(tx, row.id)
+    own = [record_of(tx, one) for one in own_rows]
     alone = row.parent_id is None and not below
+    rests = Status.IN_PROGRESS not in {row.status, *(one.status for one in own)}
     return Rows(
-        records=records,
+        records=[(row, own), *((one, reads.records(tx, one.id)) for one in shown[1:])],
         below=below,
         flights=reads.flights(tx, busy),
         above=None if row.parent_record is None else reads.name_of(tx, row.parent_record),
-        fingerprint=reads.fingerprint(row, own) if alone and rests else None,
+        fingerprint=reads.fingerprint(row, own_rows) if alone and rests else None,
     )
 
 
