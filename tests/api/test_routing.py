@@ -4,7 +4,7 @@ import asyncio
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from starlette.requests import Request
 from starlette.responses import Response
@@ -65,6 +65,7 @@ def wanted(table: str, scope: dict[str, Any]) -> tuple[Match, Any]:
 
 
 @given(requests())
+@example(("stacks", "HEAD", "/v1/t/stacks/preview"))
 def test_the_same_path_is_found(request: tuple[str, str, str]) -> None:
     table, method, path = request
     scope = {"type": "http", "method": method, "path": path}

@@ -107,7 +107,8 @@ def by_path(
     return PathTable(
         {
             path: (
-                [*by_method, "OPTIONS"],
+                # as in Starlette, a path with GET is found for HEAD, too
+                [*by_method, "OPTIONS", *(["HEAD"] if "GET" in by_method else [])],
                 request_response(dispatch(by_method, answer, api, path)),
             )
             for path, by_method in paths.items()
