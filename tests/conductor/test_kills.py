@@ -1,12 +1,12 @@
 """Conductors that die again and again: a cluster outlives them, and leaves nothing behind."""
 
 import asyncio
-import dataclasses
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
 import pytest
+from msgspec import structs
 
 from hearth.conductor.conductor import Conductor
 from hearth.service.clusters.delete import delete_cluster
@@ -85,7 +85,7 @@ class Mortals:
             self.lives += 1
             # lives of different lengths, so that no step can only be reached by longer ones
             store: Any = MortalStore(here.services.store, writes + self.lives % 8, after=after)
-            services = dataclasses.replace(here.services, store=store)
+            services = structs.replace(here.services, store=store)
             conductor = Conductor(services, here.files, f"host{self.lives % 3}")
             here.conductor, here._task = conductor, asyncio.create_task(conductor.run())
             await store.dead.wait()

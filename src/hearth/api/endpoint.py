@@ -10,6 +10,8 @@ from msgspec import Struct
 from starlette.requests import Request
 from starlette.responses import Response
 
+from hearth.api.later import Later
+
 Handler = Callable[[Request], Awaitable[Response]]
 Shape = Mapping[str, Any]  # a JSON Schema
 
@@ -63,4 +65,5 @@ class Endpoint(Struct, frozen=True):
     @property
     def text(self) -> str:
         """The description of the endpoint: the docstring of its handler."""
-        return " ".join((self.handler.__doc__ or "").split())
+        handler = self.handler.found if isinstance(self.handler, Later) else self.handler
+        return " ".join((handler.__doc__ or "").split())

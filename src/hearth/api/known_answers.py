@@ -18,6 +18,7 @@ from hearth.api.front.rate import Rates
 from hearth.api.front.scope import below, state
 from hearth.api.front.shortcut import KnownAnswer
 from hearth.api.gathered import Gathered
+from hearth.api.lasting import Lasting
 from hearth.cloud.fault import CloudFault
 from hearth.model.cache import Cache
 from hearth.service.caller import Caller
@@ -36,17 +37,6 @@ BYTES_MAX = 8 * 1024 * 1024
 
 Ident = tuple[object, ...]
 """All parts of a request that the response depends on."""
-
-
-class Lasting(Struct, frozen=True):
-    """A response that depends only on the rows of a stack, on its caller and on the request.
-
-    `fingerprint` is that of the rows, with or without those of the resources.
-    """
-
-    body: bytes
-    fingerprint: int
-    with_resources: bool
 
 
 class _Kept(Struct):

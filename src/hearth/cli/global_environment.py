@@ -7,10 +7,11 @@ spec/environment.md, section 7.
 
 import logging
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
+
+from msgspec.structs import replace
 
 from hearth.model.problem import Rejected
 from hearth.template import Environment

@@ -5,10 +5,10 @@ import logging
 import signal
 import socket
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from msgspec import structs
+from msgspec.structs import replace
 from sqlalchemy.exc import SQLAlchemyError
 
 from hearth.bus.notification import Message, Notifications, log_message

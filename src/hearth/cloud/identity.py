@@ -9,13 +9,13 @@ import hashlib
 import json
 import secrets
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
 from hearth.cloud.contract import Body, Cloud, Response
 from hearth.cloud.fault import CloudFault, NoAnswer
 from hearth.cloud.path import segment
+from hearth.model.discreet import Discreet
 
 TRUSTS_END_AFTER = datetime(2100, 1, 1, tzinfo=UTC)
 TRUSTS_END_WITHIN_S = 60 * 60 * 24 * 365 * 7800  # a long range, so that keys hardly ever collide
@@ -27,12 +27,13 @@ USER_OPTIONS = {
 }
 
 
-@dataclass(frozen=True)
-class KeyPair:
+class KeyPair(Discreet, frozen=True):
     """An EC2 credential of a stack user: access key and secret key."""
 
     access: str
-    secret: str = field(repr=False)
+    secret: str
+
+    hidden = frozenset({"secret"})
 
 
 async def make_trust(cloud: Cloud, trustee_user_id: str, roles: Sequence[str], *, key: str) -> str:

@@ -27,6 +27,7 @@ class Unknown(Struct, frozen=True):
 
 
 UNKNOWN = Unknown()
+SCALARS = frozenset({str, int, float, bool, type(None)})
 
 
 def unknown_in(value: Any) -> Unknown | None:
@@ -34,6 +35,8 @@ def unknown_in(value: Any) -> Unknown | None:
 
     If it combines several parts, its `kinds` are empty.
     """
+    if type(value) in SCALARS:  # nearly always; the other checks take longer
+        return None
     parts: Iterable[Any]
     match value:
         case Unknown():

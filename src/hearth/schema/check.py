@@ -8,10 +8,10 @@ that contains one are not checked. Source: spec/hot.md, section 6.1.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import asdict
 
 from hearth.model.problem import Problem, StackValidationFailed, hint, nearest
 from hearth.model.span import Span
@@ -39,8 +39,7 @@ class Lookup(Struct, frozen=True):
     description: str | None = None
 
 
-@dataclass
-class Findings:
+class Findings(Struct):
     """The results of a check: problems, and lookups that the caller has to make in the cloud.
 
     If `constrain` is false, constraints are not checked; if `require` is false, required properties
@@ -48,15 +47,16 @@ class Findings:
     and column of its parent.
     """
 
-    problems: list[Problem] = field(default_factory=list)
-    lookups: list[Lookup] = field(default_factory=list)
+    problems: list[Problem] = []
+    lookups: list[Lookup] = []
     constrain: bool = True
     require: bool = True
     locate: Callable[[Span], Span] | None = None
 
-    def __getstate__(self) -> dict[str, Any]:
-        """Return the state for pickling without `locate`, which refers to the whole template."""
-        return {**vars(self), "locate": None}
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle this object without `locate`, which refers to the whole template."""
+        parts = {**asdict(self), "locate": None}
+        return type(self), tuple(parts.values())
 
     def wrong(self, at: Span, text: str) -> None:
         """Add a property error with this text at a place."""

@@ -1,7 +1,6 @@
 """The plan of a delete: what happens to each resource of a stack and of its nested stacks."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 from msgspec import structs
 
@@ -43,4 +42,4 @@ def _planned(
     entries = [
         structs.replace(one, inner=below.get(one.record_id), reasons=()) for one in found.entries
     ]
-    return replace(found, entries=tuple(entries))
+    return structs.replace(found, entries=tuple(entries))

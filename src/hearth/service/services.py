@@ -1,10 +1,9 @@
 """The objects that all use cases of a process share."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from enum import Enum
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from hearth.bus.local import Bus
 from hearth.cloud.config import FetchConfig
@@ -68,8 +67,7 @@ class Reach(Enum):
     NOBODY = "nobody"
 
 
-@dataclass
-class Services:
+class Services(Struct, eq=False):
     """The objects that all use cases of a process share: the store, the compiler, the clouds, the
     bus.
     """

@@ -6,10 +6,10 @@ Source: spec/hot.md, section 10; spec/groups-and-nesting.md, section 2.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
-from msgspec.structs import replace
+from msgspec import Struct
+from msgspec.structs import force_setattr, replace
 
 from hearth.model.problem import Problem, StackValidationFailed
 from hearth.model.span import Span
@@ -19,17 +19,19 @@ from hearth.template.parameters import ParameterSchema, ParameterType
 from hearth.template.types import Definition, Definitions, TypeInfo
 
 
-@dataclass(frozen=True)
-class ChildType:
-    """The resource type that a nested template represents."""
+class ChildType(Struct, frozen=True):
+    """The resource type that a nested template represents.
+
+    `properties` and `attributes` follow from the other values.
+    """
 
     name: str
     parameters: Mapping[str, ParameterSchema]
     outputs: Mapping[str, str]  # name: description
     defaults: frozenset[str] = frozenset()  # names that parameter_defaults cover
-    properties: Mapping[str, Prop] = field(init=False)
-    attributes: Mapping[str, Attr] = field(init=False)
-    update_policy: Mapping[str, Prop] = field(default_factory=dict)
+    properties: Mapping[str, Prop] = {}
+    attributes: Mapping[str, Attr] = {}
+    update_policy: Mapping[str, Prop] = {}
     support: Support | None = None
     accepts_any_attribute: bool = True
     snapshot_policy_allowed: bool = True
@@ -40,8 +42,8 @@ class ChildType:
             for name, schema in self.parameters.items()
         }
         attributes = {name: Attr(None, text) for name, text in self.outputs.items()}
-        object.__setattr__(self, "properties", properties)
-        object.__setattr__(self, "attributes", attributes)
+        force_setattr(self, "properties", properties)
+        force_setattr(self, "attributes", attributes)
 
     def nested_definition(self, properties: Mapping[str, Any]) -> None:
         """Return None, because the nested template is a file and not generated from properties."""

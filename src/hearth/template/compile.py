@@ -8,7 +8,6 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
@@ -155,8 +154,7 @@ def module_key(
     return digest.hexdigest()
 
 
-@dataclass(frozen=True, eq=False)
-class _Compiled(Module):
+class _Compiled(Module, frozen=True, eq=False):
     """A module that can create programs and the modules of nested stacks."""
 
     def specialise(

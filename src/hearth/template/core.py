@@ -14,6 +14,8 @@ from hearth.template.parse import EMPTY, ResourceSource
 from hearth.template.references import references_in
 from hearth.template.scope import Scope
 
+NO_NAMES = frozenset[str]()
+
 
 class Core:
     """The definition of a resource, with parameters and conditions replaced by their values.
@@ -45,15 +47,17 @@ class Core:
         self.source = source
         self.hot = hot
         self.properties = _by_entry(narrowed(source.properties), source.properties, scope)
-        self.dropped = frozenset(keys_of(source.properties)).difference(keys_of(self.properties))
+        self.dropped = _dropped(source.properties, self.properties)
         self.metadata = narrowed(source.metadata)
         self.update_policy = narrowed(source.update_policy)
         self.has_policy = source.update_policy is not EMPTY
         self.deletion_policy = DeletionPolicy.DELETE.value
         self.external_id: str | None = None
         self.references = [
-            *references_in(self.properties),
-            *references_in(self.metadata),
+            one
+            for expr in (self.properties, self.metadata)
+            if type(expr) is not Const
+            for one in references_in(expr)
         ]
         self.static: Evaluated | None = None
         self.sound = False  # `static` has no problem, and no conflict between its properties
@@ -77,6 +81,12 @@ class Core:
             ]
             self._fingerprint = fingerprint_of(parts)
         return self._fingerprint
+
+
+def _dropped(before: Expr, after: Expr) -> frozenset[str]:
+    if after is before:
+        return NO_NAMES
+    return frozenset(keys_of(before)).difference(keys_of(after))
 
 
 def _by_entry(expr: Expr, source: Expr, scope: Scope | None) -> Expr:

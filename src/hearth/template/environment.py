@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from functools import cached_property
 from typing import Any, Protocol
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from hearth.model.problem import (
     HTTPBadRequest,
@@ -78,8 +78,7 @@ class TypeEntry(Struct, frozen=True):
     name: str
 
 
-@dataclass(frozen=True)
-class Environment:
+class Environment(Struct, frozen=True, dict=True):
     """The parameter values and type mappings for a stack.
 
     `base` is the operator's environment, which the user's environment overrides; `texts` are the
@@ -87,14 +86,14 @@ class Environment:
     `of_child` is true: then `parameter_defaults` replace the defaults in the template.
     """
 
-    parameters: Mapping[str, Any] = field(default_factory=dict)
-    parameter_defaults: Mapping[str, Any] = field(default_factory=dict)
-    resource_registry: Mapping[str, Any] = field(default_factory=dict)
-    parameter_merge_strategies: Mapping[str, str] = field(default_factory=dict)
+    parameters: Mapping[str, Any] = {}
+    parameter_defaults: Mapping[str, Any] = {}
+    resource_registry: Mapping[str, Any] = {}
+    parameter_merge_strategies: Mapping[str, str] = {}
     event_sinks: Sequence[Any] = ()
     encrypted_param_names: Sequence[str] = ()
     base: Environment | None = None
-    texts: Mapping[str, str] = field(default_factory=dict)
+    texts: Mapping[str, str] = {}
     of_child: bool = False
 
     @classmethod

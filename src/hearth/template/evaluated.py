@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from hearth.model.problem import Problem
 from hearth.schema import Findings
 
 
-@dataclass(frozen=True)
-class Evaluated:
+class Evaluated(Struct, frozen=True):
     """The values in the definition of a resource, evaluated in a world.
 
     `unknown` names the resources on which unknown values depend. `open_properties` are the
@@ -24,7 +24,7 @@ class Evaluated:
     unknown: frozenset[str] = frozenset()
     open_properties: frozenset[str] = frozenset()
     secret: frozenset[str] = frozenset()
-    findings: Findings = field(default_factory=Findings, compare=False)
+    findings: Findings = field(default_factory=Findings)
 
     @property
     def problems(self) -> tuple[Problem, ...]:

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from hearth.model.problem import Problem
 from hearth.model.span import Span, Step
-from hearth.model.unknown import Unknown, unknown_in
+from hearth.model.unknown import SCALARS, Unknown, unknown_in
 from hearth.template.budget import current
 from hearth.template.errors import EvaluationError
 from hearth.template.function import Function, Reads
@@ -321,6 +321,8 @@ def keys_of(expr: Expr) -> tuple[str, ...]:
 
 def plain(value: Any) -> Any:
     """Return the value with each Unknown represented as a map."""
+    if type(value) in SCALARS:
+        return value
     match value:
         case Unknown():
             return {"unknown": sorted(value.until)}

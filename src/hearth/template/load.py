@@ -18,6 +18,7 @@ from typing import Any
 
 import yaml
 from msgspec import Struct
+from msgspec.structs import astuple
 from yaml.cyaml import CParser  # type: ignore[attr-defined]
 from yaml.events import (
     AliasEvent,
@@ -43,29 +44,26 @@ Plain = Any
 """A JSON value: None, bool, int, float, str, list or dict."""
 
 
-class Node:
+class Node(Struct, eq=False):
     """A value in a document, and its position: line and column, counted from 1 (0: not from a
     text).
 
-    `value` is a scalar, a list of nodes, or a dict of nodes by text key. `odd_key` is true if the
-    key of this node was not text in the source. `odd` is true if YAML 1.1 surprisingly reads the
-    value as a number or a boolean, as in `yes`, `010` and `10:20`.
+    `value` is a scalar, a list of nodes, or a dict of nodes by text key. `key_line` and
+    `key_column` are the position of the key of this node, or that of the node itself if it has no
+    key. `odd_key` is true if the key was not text in the source. `odd` is true if YAML 1.1
+    surprisingly reads the value as a number or a boolean, as in `yes`, `010` and `10:20`.
     """
 
-    __slots__ = ("column", "key_column", "key_line", "line", "odd", "odd_key", "value")
-
-    def __init__(self, value: Any, line: int = 0, column: int = 0) -> None:
-        self.value = value
-        self.line = line
-        self.column = column
-        self.key_line = line
-        self.key_column = column
-        self.odd_key = False
-        self.odd = False
+    value: Any
+    line: int = 0
+    column: int = 0
+    key_line: int = 0
+    key_column: int = 0
+    odd_key: bool = False
+    odd: bool = False
 
     def __reduce__(self) -> tuple[Any, ...]:
-        places = self.line, self.column, self.key_line, self.key_column, self.odd_key, self.odd
-        return _node, (self.value, *places)
+        return _node, astuple(self)
 
     def plain(self) -> Plain:
         """Return the value without positions."""
@@ -106,15 +104,13 @@ class Node:
         return node
 
 
-def _node(value: Any, line: int, column: int, *rest: Any) -> Node:
+def _node(*fields: Any) -> Node:
     """Create a node when a pickled node is loaded.
 
     This is a Python function and not done by pickle's C code, so that other threads can run in
     between.
     """
-    node = Node(value, line, column)
-    node.key_line, node.key_column, node.odd_key, node.odd = rest
-    return node
+    return Node(*fields)
 
 
 class Repeated(Struct, frozen=True):
@@ -271,24 +267,23 @@ def _limit_problem(at: Span, limits: Limits, by_count: bool) -> Problem:
 
 
 class _Open:
-    """A list or a map whose content has not been read completely."""
+    """A list or a map whose content has not been read completely.
 
-    __slots__ = ("anchor", "count", "key", "merges", "node", "value")
+    Between a key of a map and its value, `key` is the key, and `line` and `column` its position.
+    Otherwise `line` is 0.
+    """
 
-    def __init__(self, node: Node, anchor: str | None, count: int) -> None:
+    __slots__ = ("anchor", "column", "count", "is_map", "key", "line", "merges", "node", "value")
+
+    def __init__(self, node: Node, anchor: str | None, count: int, is_map: bool) -> None:
         self.node = node
         self.value = node.value
         self.anchor = anchor
         self.count = count
-        self.key: Any = _NO_KEY
+        self.is_map = is_map
+        self.key: Any = None
+        self.line = self.column = 0
         self.merges: list[Node] = []
-
-
-class _NoKey:
-    pass
-
-
-_NO_KEY = _NoKey()
 
 
 class _Composer:
@@ -311,25 +306,36 @@ class _Composer:
         self.convert = json_scalar if is_json else yaml_scalar
         self.anchors: dict[str, tuple[Node, int]] = {}
         self.open: list[_Open] = []
+        self.top: _Open | None = None  # the last one of them
         self.count = 0
         self.root: Node | None = None
 
     def compose(self) -> Node:
         event: Any
         get_event: Callable[[], Any] = self.parser.get_event
+        scalars, odd = self.scalars, self.odd
         count_max = min(self.limits.nodes_max, INLINE_NODES) if inline() else self.limits.nodes_max
         while (event := get_event()) is not None:
             kind = type(event)
             if kind is ScalarEvent:
-                count = 1 + len(event.value) // TEXT_COUNTS
+                text = event.value
+                count = 1 + len(text) // TEXT_COUNTS
                 self.count += count
                 mark = event.start_mark
-                node = Node(self.scalar(event), mark.line + 1, mark.column + 1)
-                if event.value in self.odd and event.implicit[0]:
-                    node.odd = True
+                line, column = mark.line + 1, mark.column + 1
+                plain = event.implicit[0] and event.tag is None
+                value = scalars[text] if plain and text in scalars else self.scalar(event)
                 if event.anchor is not None:
+                    node = Node(value, line, column, line, column)
                     self.anchors[event.anchor] = (node, count)
-                self.add(node)
+                top = self.top
+                if top is not None and top.is_map and not top.line:
+                    top.key, top.line, top.column = value, line, column
+                else:
+                    node = Node(value, line, column, line, column)
+                    if odd and text in odd and event.implicit[0]:
+                        node.odd = True
+                    self.add(node)
             elif kind is MappingStartEvent or kind is SequenceStartEvent:
                 self.start(event, kind is MappingStartEvent)
             elif kind is MappingEndEvent or kind is SequenceEndEvent:
@@ -361,16 +367,19 @@ class _Composer:
             raise self.refuse(event, f"the tag {tag} is not allowed")
         if len(self.open) >= self.limits.nesting_max:
             raise Rejected([_limit_problem(self.at(event), self.limits, by_count=False)])
-        if self.open and self.open[-1].key is _NO_KEY and isinstance(self.open[-1].value, dict):
+        if self.top is not None and self.top.is_map and not self.top.line:
             raise self.refuse(event, "a list or map cannot be a key")
         mark = event.start_mark
-        node = Node({} if is_map else [], mark.line + 1, mark.column + 1)
+        line, column = mark.line + 1, mark.column + 1
+        node = Node({} if is_map else [], line, column, line, column)
         if event.anchor is not None:
             self.anchors[event.anchor] = (node, -1)
-        self.open.append(_Open(node, event.anchor, self.count))
+        self.top = _Open(node, event.anchor, self.count, is_map)
+        self.open.append(self.top)
 
     def end(self) -> None:
         done = self.open.pop()
+        self.top = self.open[-1] if self.open else None
         if done.merges:
             merged: dict[str, Node] = {}
             for source in done.merges:
@@ -389,20 +398,20 @@ class _Composer:
         if count < 0:
             raise self.refuse(event, f"the anchor {event.anchor} contains itself")
         self.count += count
-        copy = Node(node.value, node.line, node.column)
-        self.add(copy)
+        top, line, column = self.top, node.line, node.column
+        if top is not None and top.is_map and not top.line:
+            if isinstance(node.value, list | dict):
+                raise self.refused(node, "a list or map cannot be a key")
+            top.key, top.line, top.column = node.value, line, column
+        else:
+            self.add(Node(node.value, line, column, line, column))
 
     def add(self, node: Node) -> None:
-        """Add a complete node to the list or map being read, as a key, a value or an item.
+        """Add a complete node to the list or map being read, as an item or a value.
 
         Outside of lists and maps, the node is the root.
         """
-        top = self.open[-1] if self.open else None
-        if top is not None and top.key is _NO_KEY and isinstance(top.value, dict):
-            if isinstance(node.value, list | dict):
-                raise self.refused(node, "a list or map cannot be a key")
-            top.key = node
-            return
+        top = self.top
         if node.value is MERGE:
             node.value = MERGE.text
         if top is None:
@@ -410,30 +419,32 @@ class _Composer:
                 raise self.refused(node, "there is more than one document")
             self.root = node
             return
-        value = top.value
-        if isinstance(value, list):
+        value, line = top.value, top.line
+        if not line:
             value.append(node)
         else:
-            key, top.key = top.key, _NO_KEY
-            name = key.value
+            name = top.key
             if name is MERGE:
-                self.merge(top, node, key)
+                self.merge(top, node)
                 return
-            node.key_line = key.line
-            node.key_column = key.column
+            top.line = 0
+            node.key_line = line
+            node.key_column = top.column
             if not isinstance(name, str):
                 name = key_text(name)
                 node.odd_key = True
             if self.repeated is not None and name in value:
-                self.repeated.append(Repeated(name, key.line, key.column, value[name].key_line))
+                self.repeated.append(Repeated(name, line, top.column, value[name].key_line))
             value[name] = node
 
-    def merge(self, top: _Open, node: Node, key: Node) -> None:
+    def merge(self, top: _Open, node: Node) -> None:
         """Record the maps of a merge key.
 
         Maps recorded later take precedence, so the first map of a list is recorded last. If there
         are several merge keys, the last one takes precedence.
         """
+        key = Node(top.key, top.line, top.column)
+        top.line = 0
         sources = node.value if isinstance(node.value, list) else [node]
         for source in reversed(sources):
             if not isinstance(source.value, dict):
@@ -446,10 +457,6 @@ class _Composer:
         if event.implicit[0] and (tag is None or tag == "!"):
             if tag == "!":
                 return text
-            try:
-                return self.scalars[text]
-            except KeyError:
-                pass
             try:
                 value = self.convert(text)
             except (ValueError, OverflowError):

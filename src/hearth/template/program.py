@@ -10,12 +10,11 @@ that are computed from secrets are marked as secret.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from functools import cached_property
 from typing import Any
 
-from msgspec import Struct, structs
+from msgspec import Struct, field, structs
 
 from hearth.model.problem import ParameterNotProvided, Problem, Rejected, StackValidationFailed
 from hearth.model.span import Span
@@ -44,7 +43,6 @@ from hearth.template.world import NOWHERE, Facade, NullWorld, Within, World
 INDEX_DIGITS_MAX = 9  # a key of a map can have any number of digits
 
 
-@dataclass
 class TreeFindings(Findings):
     """The findings about a program and its nested stacks, with the number and the types of their
     resources.
@@ -74,8 +72,7 @@ class Binding(Struct, frozen=True, eq=False):
     inside: tuple[Problem, ...] = ()
 
 
-@dataclass(frozen=True, eq=False)
-class Module:
+class Module(Struct, frozen=True, eq=False, dict=True):
     """A template that is parsed and checked, with its resource types but without parameter values.
 
     The compiler creates instances of a subclass that can create programs.
@@ -87,22 +84,20 @@ class Module:
     catalog: TypeCatalog
     limits: Limits
     bindings: Mapping[str, Binding]
-    members: Mapping[str, Binding] = field(
-        default_factory=dict
-    )  # of a draft: types of group members
+    members: Mapping[str, Binding] = {}  # of a draft: types of group members
     depth: int = 0
     problems: tuple[Problem, ...] = ()  # of a draft; a usable module has none
-    closed: dict[str, Core] = field(default_factory=dict)  # parts that no parameter changes
-    open: set[str] = field(default_factory=set)  # resources that depend on parameters or conditions
-    nested: dict[str, Module] = field(default_factory=dict)  # of groups, by content
+    closed: dict[str, Core] = {}  # parts that no parameter changes
+    open: set[str] = set()  # resources that depend on parameters or conditions
+    nested: dict[str, Module] = {}  # of groups, by content
 
-    def __getstate__(self) -> dict[str, Any]:
-        """Return the state for pickling, with copies of those parts that other threads may
-        change.
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle this module with copies of those parts that other threads may change.
 
         The cached modules of groups are left out.
         """
-        return {**vars(self), "closed": dict(self.closed), "open": set(self.open), "nested": {}}
+        copies = {"closed": dict(self.closed), "open": set(self.open), "nested": {}}
+        return type(self), tuple({**structs.asdict(self), **copies}.values())
 
     @cached_property
     def impersonal(self) -> bool:
@@ -208,7 +203,8 @@ class ResourceDefinition(Struct, frozen=True, eq=False):
     @property
     def opaque(self) -> bool:
         """Whether the properties as a whole are Unknown, so that even their names are not known."""
-        return isinstance(self.properties, Const) and isinstance(self.properties.value, Unknown)
+        properties = self.core.properties
+        return isinstance(properties, Const) and isinstance(properties.value, Unknown)
 
     @property
     def metadata(self) -> Expr:
@@ -274,9 +270,15 @@ class ResourceDefinition(Struct, frozen=True, eq=False):
         if self.core.static is not None:
             return self.core.static
         with spending():
-            evaluated = self._evaluate(world)
-        if isinstance(self.properties, Const) and isinstance(self.metadata, Const):
-            self.core.static = evaluated
+            return self._evaluated(world)
+
+    def _evaluated(self, world: World) -> Evaluated:
+        core = self.core
+        if core.static is not None:
+            return core.static
+        evaluated = self._evaluate(world)
+        if isinstance(core.properties, Const) and isinstance(core.metadata, Const):
+            core.static = evaluated
         return evaluated
 
     @deferrable
@@ -290,7 +292,7 @@ class ResourceDefinition(Struct, frozen=True, eq=False):
             return self._check(world)
 
     def _check(self, world: World) -> Evaluated:
-        evaluated = self.evaluate(world)
+        evaluated = self._evaluated(world)
         if evaluated.unknown and not evaluated.problems:
             evaluated = self._evaluate(world, nulls=True)
         if self.child is not None:
@@ -306,7 +308,7 @@ class ResourceDefinition(Struct, frozen=True, eq=False):
         findings = Findings(problems, [*evaluated.findings.lookups], locate=self._locate)
         if self.core.has_policy:
             self.policy(NullWorld(world), findings=findings)
-        return replace(evaluated, findings=findings)
+        return structs.replace(evaluated, findings=findings)
 
     def conflicts(self, evaluated: Evaluated) -> list[Problem]:
         """Return the problems of relations between properties, as far as their values are known.
@@ -356,12 +358,13 @@ class ResourceDefinition(Struct, frozen=True, eq=False):
         return coerce_all(self.type_info.update_policy, values, at, findings)
 
     def _evaluate(self, world: World, *, nulls: bool = False) -> Evaluated:
+        opaque = self.opaque
         scope = self.scope.in_world(world)
-        findings = Findings(locate=self._locate, require=not self.opaque)
+        findings = Findings(locate=self._locate, require=not opaque)
         at = self._place("properties")
         raw: dict[str, Any] = {}
         secret: set[str] = set()
-        until = {""} if self.opaque else set[str]()
+        until = {""} if opaque else set[str]()
         open_names: set[str] = set()
         always = getattr(self.type_info, "hidden_properties", ())
         for name, expr in self._entries():
@@ -383,7 +386,8 @@ class ResourceDefinition(Struct, frozen=True, eq=False):
         unknown = unknown_in(metadata)
         if unknown is not None:
             until |= unknown.until
-        findings.problems[:] = map(scope.masked_problem, findings.problems)
+        if findings.problems:
+            findings.problems[:] = map(scope.masked_problem, findings.problems)
         return Evaluated(
             properties,
             metadata,
@@ -419,14 +423,14 @@ class ResourceDefinition(Struct, frozen=True, eq=False):
         findings.problems.extend(lax.problems)
         return result
 
-    def _entries(self) -> Sequence[tuple[str, Expr]]:
-        match self.properties:
-            case MapOf(entries=entries):
-                return list(entries.items())
-            case Const(value=Mapping() as values, secret=secret):
-                return [(name, Const(value, secret)) for name, value in values.items()]
-            case _:
-                return []
+    def _entries(self) -> Iterable[tuple[str, Expr]]:
+        properties = self.core.properties
+        if isinstance(properties, MapOf):
+            return properties.entries.items()
+        if isinstance(properties, Const) and isinstance(properties.value, Mapping):
+            secret = properties.secret
+            return [(name, Const(value, secret)) for name, value in properties.value.items()]
+        return ()
 
     def _value(self, name: str, expr: Expr, scope: Scope, findings: Findings, at: Span) -> Any:
         try:
@@ -453,9 +457,9 @@ class ResourceDefinition(Struct, frozen=True, eq=False):
             return {}
 
     def _place(self, key: str) -> Span:
-        word = self.core.word(key)
-        node: Node = self.core.source.node.nearest_to([word])
-        return node.span(self.span.file, f"{self.span.path}.{word}")
+        word, source = self.core.word(key), self.core.source
+        node: Node = source.node.nearest_to([word])
+        return Span(source.at.file, node.line, node.column, f"{source.at.path}.{word}")
 
     def _locate(self, at: Span) -> Span:
         """Return the place with the line and column of its path, or of the nearest part that

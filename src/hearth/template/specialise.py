@@ -168,8 +168,7 @@ class Specialiser:
             self.problems.extend(check_resource(source, binding.type_info, self.syntax))
             self.problems.extend(check_references(source, self.syntax.resources))
         core = self.core(source, scope)
-        requires = {one.resource for one in core.references}
-        requires.update(source.depends_on)
+        requires = {*source.depends_on, *(one.resource for one in core.references)}
         assert binding.type_info is not None or self.problems
         return ResourceDefinition(
             name=name,
@@ -203,6 +202,8 @@ class Specialiser:
         return core
 
     def check_targets(self, core: Core, scope: Scope) -> None:
+        if not core.references:
+            return
         reported = {problem.at for problem in self.problems}
         for one in core.references:
             if one.resource not in scope.resources:

@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from hearth.api.answer import JSONResponse
-from hearth.api.known_answers import Lasting
+from hearth.api.lasting import Lasting
 from hearth.api.v1 import parse, queries, view
 from hearth.api.v1.context import caller_of, services_of, stack_of, stack_with
 from hearth.engine.core.record import Record

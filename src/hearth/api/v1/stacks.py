@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from hearth.api.answer import JSONResponse
-from hearth.api.known_answers import Lasting
+from hearth.api.lasting import Lasting
 from hearth.api.v1 import parse, queries, view
 from hearth.api.v1.context import caller_of, demand, services_of, stack_of
 from hearth.model.problem import EntityNotFound, NotFound, Rejected, StackValidationFailed

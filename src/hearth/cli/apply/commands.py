@@ -1,5 +1,6 @@
 """The commands for stacks, from plan to diff."""
 
+import gc
 from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -27,6 +28,7 @@ name_argument = click.argument("name_given", metavar="[NAME]", required=False)
 
 def _run(given: Given, main: Callable[[Where], Coroutine[Any, Any, int]]) -> NoReturn:
     """Run a command with the place that its options name, and end with its status."""
+    gc.disable()  # imports are faster without it, and a command creates little garbage
     from hearth.cli.apply.runs import run
 
     serve, port = given.pop("serve", False), given.pop("serve_port", None)

@@ -9,11 +9,11 @@ import random
 import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext, suppress
-from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
+from msgspec import field
 from sqlalchemy.exc import SQLAlchemyError
 
 from hearth.bus.local import Bus
@@ -78,7 +78,6 @@ class _OwnClouds(StackClouds):
         return LocalUsers(self._store, row, noted, reachable=self._reachable)
 
 
-@dataclass
 class _OwnServices(Services):
     own: Cloud = field(default_factory=lambda: UnauthorizedCloud(NO_CLOUD))
 

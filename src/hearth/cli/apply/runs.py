@@ -45,9 +45,8 @@ class Wanted(Struct, frozen=True):
 
 def run(main: Callable[[], Coroutine[Any, Any, int]], *, as_json: bool) -> int:
     """Run a command and return its exit status; print why it is refused."""
-    from hearth.cli.process import log_to_stderr, no_collections, run_until_complete
+    from hearth.cli.process import log_to_stderr, run_until_complete
 
-    no_collections()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a terminal without UTF-8 shows "?"
             stream.reconfigure(errors="replace")

@@ -35,8 +35,8 @@ def choose(
     chosen.
     """
     able = [record for record in candidates if record.action is not Action.DELETE]
-    if not able:
-        return None
+    if len(able) < 2:  # nearly always
+        return able[0] if able else None
 
     def score(record: Record) -> tuple[int, float]:
         points = FAILED if record.failed else 0

@@ -7,7 +7,6 @@ the order. A preview and the engine use the same function; a preview adds predic
 import hashlib
 import json
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from msgspec import Struct
@@ -92,8 +91,7 @@ class Entry(Struct, frozen=True):
         return body
 
 
-@dataclass(frozen=True)
-class Plan:
+class Plan(Struct, frozen=True):
     """The planned action for each resource of a stack, and the resulting changes of records.
 
     `in_charge` maps names to record ids, and `requires` maps names to the names that they need.
@@ -109,8 +107,8 @@ class Plan:
     kept: frozenset[str]
     new: tuple[Record, ...] = ()
     touched: tuple[Record, ...] = ()
-    existing: tuple[Record, ...] = field(default=(), repr=False)
-    world: PredictedWorld | None = field(default=None, repr=False)
+    existing: tuple[Record, ...] = ()
+    world: PredictedWorld | None = None
 
     @property
     def still(self) -> bool:

@@ -5,7 +5,6 @@ A module depends on its content only, so equal nested stacks and repeated operat
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from typing import Any, Protocol
 
 import msgspec
@@ -60,7 +59,7 @@ def read_of(
     If `program` is None, only those that a parent stack reads are known.
     """
     wanted = {n for n in revision.exports if n in rtype.attributes}
-    if isinstance(rtype, NestedType):
+    if revision.exports and isinstance(rtype, NestedType):
         wanted.update(n for n in revision.exports if n.startswith(MEMBER))
     if program is not None:
         wanted |= names_read(program.reads.get(name, ()))
@@ -160,6 +159,7 @@ class Programs:
         self.compute = compute or Compute()
         self._contents = Cache[_Content, tuple[Environment, Module]](CONTENTS_MAX, CHARACTERS_MAX)
         self._modules = Cache[str, Module](MODULES_MAX, CHARACTERS_MAX)
+        self._known_traits: dict[tuple[ResourceType, bool], Traits] = {}  # of built-in types
         self._programs = Cache[bytes, tuple[Module, Program]](PROGRAMS_MAX, CHARACTERS_MAX)
 
     async def of(self, stack: StackRow, revision: Revision) -> Program:
@@ -204,7 +204,7 @@ class Programs:
         known = self._contents.get(_content_key(revision))
         if known is None:
             of_child = bool(revision.facade)
-            parsed = replace(Environment.parse(revision.environment), of_child=of_child)
+            parsed = structs.replace(Environment.parse(revision.environment), of_child=of_child)
             known = parsed, await self.module(revision.template, revision.files, parsed, project)
         self._keep_content(revision, *known)
         return known
@@ -253,7 +253,7 @@ class Programs:
     ) -> tuple[Environment, Mapping[str, str]]:
         """Return the environment and the files of a stack, combined with those of the operator."""
         files = {**files, **self.base.texts} if self.base.texts else files
-        return replace(environment, base=self.base), files
+        return structs.replace(environment, base=self.base), files
 
     def rtype_of(self, definition: ResourceDefinition) -> ResourceType:
         """Return the resource type of a definition."""
@@ -268,7 +268,14 @@ class Programs:
         `updating` is false in a rollback: a rollback replaces a resource only because of a changed
         property or a failure, never because of its type alone.
         """
-        return self._traits(self.rtype_of(definition), updating=updating)
+        rtype = self.rtype_of(definition)
+        if definition.child is not None:
+            return self._traits(rtype, updating=updating)
+        known = self._known_traits.get((rtype, updating))
+        if known is None:
+            known = self._traits(rtype, updating=updating)
+            self._known_traits[rtype, updating] = known
+        return known
 
     def _traits(self, rtype: ResourceType, *, updating: bool) -> Traits:
         asks = type(rtype).replace_failed is not ResourceType.replace_failed

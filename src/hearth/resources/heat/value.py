@@ -54,9 +54,11 @@ class Value(ResourceType):
 
     def check_properties(self, properties: Mapping[str, Any]) -> Iterable[Violation]:
         """Return a violation if the value does not have the type that the property `type` names."""
-        wanted, found = TYPES.get(properties.get("type", "")), Findings()
-        if wanted is not None and properties.get("value") is not None:
-            coerce(Prop(wanted), properties["value"], Span(path="value"), found)
+        wanted = TYPES.get(properties.get("type", ""))
+        if wanted is None or properties.get("value") is None:
+            return []
+        found = Findings()
+        coerce(Prop(wanted), properties["value"], Span(path="value"), found)
         return [Violation("value", problem.text) for problem in found.problems]
 
     def recordable(self, ctx: ResourceContext) -> dict[str, Any]:

@@ -1,8 +1,9 @@
 """The desired state of a resource, from its evaluated definition."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from hearth.engine.core.decide import Desired
 from hearth.engine.core.plan import parts_of

@@ -3,11 +3,11 @@ replace.
 """
 
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from hearth.cloud.fault import CloudFault
 from hearth.engine.core.decide import EXTERNAL, Decision, Desired, Verdict, decide, to_write
