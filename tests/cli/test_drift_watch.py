@@ -6,7 +6,6 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -19,6 +18,7 @@ from heatclient.client import Client
 from heatclient.common import event_utils
 from keystoneauth1.identity.v3 import Password
 from keystoneauth1.session import Session
+from msgspec import Struct
 
 from hearth.api.v1 import shapes
 from hearth.cli import lifetime
@@ -271,8 +271,7 @@ def test_processes_share_the_checks_and_one_takes_over_from_another(cloud: Serve
         drop_database("postgresql", database)
 
 
-@dataclass
-class Parts:
+class Parts(Struct):
     clouds: Any = None
 
 

@@ -8,7 +8,6 @@ from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from typing import TYPE_CHECKING, Any
 
 from msgspec import structs
-from msgspec.structs import replace
 from sqlalchemy.exc import SQLAlchemyError
 
 from hearth.bus.notification import Message, Notifications, log_message
@@ -265,13 +264,14 @@ async def _watch_drift(running: Running) -> None:
     config = structs.replace(running.pool.config, in_flight=DRIFT_CALLS_AT_ONCE, auth_threads=1)
     pool = CloudPool(config, running.observer)
     pool.may_write = _never
+    watching = structs.replace(services, clouds=StackClouds(pool))
     watched = Watched(
         running.settings.drift_every_s,
         engine.id,
         lambda: any(not worker.waits for worker in engine.workers.values()),
     )
     try:
-        await DriftWatch(replace(services, clouds=StackClouds(pool)), watched).run()
+        await DriftWatch(watching, watched).run()
     finally:
         await pool.aclose()
 
