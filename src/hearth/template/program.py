@@ -289,9 +289,10 @@ class ResourceDefinition(Struct, frozen=True, eq=False):
         unknown value by null. Problems are collected in the result.
         """
         with spending():
-            return self._check(world)
+            return self.checked(world)
 
-    def _check(self, world: World) -> Evaluated:
+    def checked(self, world: World) -> Evaluated:
+        """Return the result of `check`, within the budget and the evaluation that are open."""
         evaluated = self._evaluated(world)
         if evaluated.unknown and not evaluated.problems:
             evaluated = self._evaluate(world, nulls=True)
@@ -520,7 +521,7 @@ class Program(Struct, frozen=True, eq=False, weakref=True):
             for definition in self.resources.values():
                 if definition.type_info.name not in findings.used:
                     findings.used[definition.type_info.name] = definition.span
-                evaluated = definition.check(world)
+                evaluated = definition.checked(world)
                 findings.problems.extend(evaluated.findings.problems)
                 findings.lookups.extend(evaluated.findings.lookups)
                 if not evaluated.problems:

@@ -331,10 +331,13 @@ def _later(evaluated: Evaluated) -> dict[str, frozenset[str]]:
     return {name: unknown.until for name, unknown in found.items() if unknown is not None}
 
 
+KEPT = Prediction(PlannedAction.KEEP)
+
+
 def _kept(record: Record, definition: ResourceDefinition, predictor: _Predictor | None) -> Entry:
     if predictor is not None:
         predictor.world.add(record.name, record, PlannedAction.KEEP)
-    return _entry(record, Prediction(PlannedAction.KEEP), None)
+    return _entry(record, KEPT, None)
 
 
 def _open(record: Record, definition: ResourceDefinition, predictor: _Predictor | None) -> Entry:
