@@ -267,13 +267,9 @@ def _limit_problem(at: Span, limits: Limits, by_count: bool) -> Problem:
 
 
 class _Open:
-    """A list or a map whose content has not been read completely.
+    """A list or a map whose content has not been read completely."""
 
-    Between a key of a map and its value, `key` is the key, and `line` and `column` its position.
-    Otherwise `line` is 0.
-    """
-
-    __slots__ = ("anchor", "column", "count", "is_map", "key", "line", "merges", "node", "value")
+    __slots__ = ("anchor", "count", "is_map", "key", "merges", "node", "value")
 
     def __init__(self, node: Node, anchor: str | None, count: int, is_map: bool) -> None:
         self.node = node
@@ -281,8 +277,7 @@ class _Open:
         self.anchor = anchor
         self.count = count
         self.is_map = is_map
-        self.key: Any = None
-        self.line = self.column = 0
+        self.key: Node | None = None  # of a map: the key whose value comes next
         self.merges: list[Node] = []
 
 
@@ -325,17 +320,12 @@ class _Composer:
                 line, column = mark.line + 1, mark.column + 1
                 plain = event.implicit[0] and event.tag is None
                 value = scalars[text] if plain and text in scalars else self.scalar(event)
+                node = Node(value, line, column, line, column)
+                if odd and text in odd and event.implicit[0]:
+                    node.odd = True
                 if event.anchor is not None:
-                    node = Node(value, line, column, line, column)
                     self.anchors[event.anchor] = (node, count)
-                top = self.top
-                if top is not None and top.is_map and not top.line:
-                    top.key, top.line, top.column = value, line, column
-                else:
-                    node = Node(value, line, column, line, column)
-                    if odd and text in odd and event.implicit[0]:
-                        node.odd = True
-                    self.add(node)
+                self.add(node)
             elif kind is MappingStartEvent or kind is SequenceStartEvent:
                 self.start(event, kind is MappingStartEvent)
             elif kind is MappingEndEvent or kind is SequenceEndEvent:
@@ -367,7 +357,7 @@ class _Composer:
             raise self.refuse(event, f"the tag {tag} is not allowed")
         if len(self.open) >= self.limits.nesting_max:
             raise Rejected([_limit_problem(self.at(event), self.limits, by_count=False)])
-        if self.top is not None and self.top.is_map and not self.top.line:
+        if self.top is not None and self.top.is_map and self.top.key is None:
             raise self.refuse(event, "a list or map cannot be a key")
         mark = event.start_mark
         line, column = mark.line + 1, mark.column + 1
@@ -398,20 +388,19 @@ class _Composer:
         if count < 0:
             raise self.refuse(event, f"the anchor {event.anchor} contains itself")
         self.count += count
-        top, line, column = self.top, node.line, node.column
-        if top is not None and top.is_map and not top.line:
-            if isinstance(node.value, list | dict):
-                raise self.refused(node, "a list or map cannot be a key")
-            top.key, top.line, top.column = node.value, line, column
-        else:
-            self.add(Node(node.value, line, column, line, column))
+        self.add(Node(node.value, node.line, node.column, node.line, node.column))
 
     def add(self, node: Node) -> None:
-        """Add a complete node to the list or map being read, as an item or a value.
+        """Add a complete node to the list or map being read, as a key, a value or an item.
 
         Outside of lists and maps, the node is the root.
         """
         top = self.top
+        if top is not None and top.is_map and top.key is None:
+            if isinstance(node.value, list | dict):
+                raise self.refused(node, "a list or map cannot be a key")
+            top.key = node
+            return
         if node.value is MERGE:
             node.value = MERGE.text
         if top is None:
@@ -419,32 +408,30 @@ class _Composer:
                 raise self.refused(node, "there is more than one document")
             self.root = node
             return
-        value, line = top.value, top.line
-        if not line:
+        value, key = top.value, top.key
+        if key is None:
             value.append(node)
         else:
-            name = top.key
+            top.key = None
+            name = key.value
             if name is MERGE:
-                self.merge(top, node)
+                self.merge(top, node, key)
                 return
-            top.line = 0
-            node.key_line = line
-            node.key_column = top.column
+            node.key_line = key.line
+            node.key_column = key.column
             if not isinstance(name, str):
                 name = key_text(name)
                 node.odd_key = True
             if self.repeated is not None and name in value:
-                self.repeated.append(Repeated(name, line, top.column, value[name].key_line))
+                self.repeated.append(Repeated(name, key.line, key.column, value[name].key_line))
             value[name] = node
 
-    def merge(self, top: _Open, node: Node) -> None:
+    def merge(self, top: _Open, node: Node, key: Node) -> None:
         """Record the maps of a merge key.
 
         Maps recorded later take precedence, so the first map of a list is recorded last. If there
         are several merge keys, the last one takes precedence.
         """
-        key = Node(top.key, top.line, top.column)
-        top.line = 0
         sources = node.value if isinstance(node.value, list) else [node]
         for source in reversed(sources):
             if not isinstance(source.value, dict):
