@@ -1,5 +1,6 @@
 """The recipe of the Debian package; and the package, where its tools are installed."""
 
+import os
 import re
 import shutil
 import subprocess
@@ -16,6 +17,8 @@ from tests.deploy.test_wheel import NO_INDEX
 RECIPE = DEPLOY / "debian"
 SCRIPTS = sorted(RECIPE.glob("hearth.p*"))
 BUILD_S = 400
+FAST = {"DPKG_DEB_COMPRESSOR_TYPE": "gzip", "DPKG_DEB_COMPRESSOR_LEVEL": "1"}
+"""A package is 60 % larger and built in half of the time: xz takes 45 s of CPU."""
 
 
 def test_the_version_is_that_of_hearth():
@@ -65,7 +68,7 @@ def test_the_package_builds_and_has_a_hearth_that_runs(tmp_path: Path):
     shutil.copytree(RECIPE, source / "debian")
     built = subprocess.run(
         ["dpkg-buildpackage", "-b", "-us", "-uc", "-d"], cwd=source, capture_output=True,
-        text=True, timeout=BUILD_S, check=False,
+        text=True, timeout=BUILD_S, check=False, env={**os.environ, **FAST},
     )  # fmt: skip
     if NO_INDEX.search(built.stdout + built.stderr):
         lacking("a package index with the versions of requirements/run-time.lock")
