@@ -70,7 +70,7 @@ ALLOWED = {
     "daemon_threads": "socketserver reads it",
     "handle_error": "socketserver calls it",
 }
-COMMANDS = ("src/hearth/cli/manage.py", "src/hearth/cli/main.py")
+COMMANDS = ("src/hearth/cli/manage.py",)
 """Files whose functions click calls by their decorators."""
 
 

@@ -2,7 +2,9 @@
 
 import re
 import subprocess
+import sys
 from collections.abc import Iterator
+from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
 
@@ -10,7 +12,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from hearth.cli.main import cli
+from hearth.cli.main import MODULES, cli
 from tests.clients.dev import HEARTH
 
 
@@ -35,8 +37,29 @@ def groups(command: click.Command, *path: str) -> Iterator[tuple[str, ...]]:
     """The paths of all groups of commands."""
     if isinstance(command, click.Group):
         yield path
-        for name, below in command.commands.items():
+        context = click.Context(command)
+        for name in command.list_commands(context):
+            below = command.get_command(context, name)
+            assert below is not None
             yield from groups(below, *path, name)
+
+
+def test_every_command_of_a_module_belongs_to_a_command():
+    for module, names in MODULES.items():
+        found = vars(import_module(module)).values()
+        mine = [one for one in found if isinstance(one, click.Command)]
+        below = {id(one) for group in mine for one in getattr(group, "commands", {}).values()}
+        assert sorted(str(one.name) for one in mine if id(one) not in below) == sorted(names)
+
+
+def test_a_command_imports_no_module_of_other_commands():
+    code = (
+        "import sys\nfrom hearth.cli.main import MODULES, cli\n"
+        "try: cli(['fmt', '--help'])\nexcept SystemExit: pass\n"
+        "print([one for one in MODULES if one in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "['hearth.cli.authoring_commands']"
 
 
 @pytest.mark.parametrize("path", list(groups(cli)), ids=" ".join)

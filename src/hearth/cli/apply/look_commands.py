@@ -1,0 +1,111 @@
+"""The commands that show stacks and their history."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from hearth.cli.apply.commands import name_argument, run_command
+from hearth.cli.apply.options import Where, where_options
+
+
+@click.command()
+@name_argument
+@click.argument("key", metavar="[OUTPUT]", required=False)
+@where_options
+def output(name_given: str | None, key: str | None, **given: Any) -> None:
+    """Print the outputs of the stack NAME, or the value of one OUTPUT."""
+    from hearth.cli.apply import looks
+
+    run_command(given, lambda where: looks.output(where, name_given, key))
+
+
+@click.command()
+@name_argument
+@where_options
+def show(name_given: str | None, **given: Any) -> None:
+    """Show the stack NAME: its state, its resources and its outputs."""
+    from hearth.cli.apply import looks
+
+    run_command(given, lambda where: looks.show(where, name_given))
+
+
+@click.command()
+@name_argument
+@where_options
+def events(name_given: str | None, **given: Any) -> None:
+    """List the events of the stack NAME, the oldest first."""
+    from hearth.cli.apply import looks
+
+    run_command(given, lambda where: looks.events(where, name_given))
+
+
+@click.command()
+@name_argument
+@where_options
+@click.option(
+    "--format", "form", type=click.Choice(["text", "dot", "svg"]), default="text",
+    show_default=True, help="text: for people; dot: for Graphviz; svg: a picture.",
+)  # fmt: skip
+def graph(name_given: str | None, form: str, **given: Any) -> None:
+    """Show what the resources of the stack NAME need, what they wait for, and the critical path."""
+    from hearth.cli.apply import looks
+
+    run_command(given, lambda where: looks.graph(where, name_given, form))
+
+
+@click.command()
+@name_argument
+@where_options
+def revisions(name_given: str | None, **given: Any) -> None:
+    """List the revisions of the stack NAME, the newest first."""
+    from hearth.cli.apply import looks
+
+    run_command(given, lambda where: looks.revisions(where, name_given))
+
+
+@click.command()
+@click.argument("before", metavar="REVISION", type=int)
+@click.argument("after", metavar="[REVISION]", type=int, required=False)
+@where_options
+def diff(before: int, after: int | None, **given: Any) -> None:
+    """Show the difference between two revisions of a stack.
+
+    The second one is the current revision by default.
+    """
+    from hearth.cli.apply import looks
+
+    run_command(given, lambda where: looks.diff(where, None, before, after))
+
+
+@click.command()
+@name_argument
+@where_options
+@click.option("--all", "every", is_flag=True, help="Also list resources that are in sync.")
+@click.option(
+    "--accept", type=click.Path(path_type=Path, dir_okay=False, exists=True), metavar="TEMPLATE",
+    help="Write the real values of drifted properties into this template.",
+)  # fmt: skip
+@click.option(
+    "--cached", is_flag=True,
+    help="Show the last background check of the service instead of reading the cloud.",
+)  # fmt: skip
+def drift(
+    name_given: str | None, accept: Path | None, *, every: bool, cached: bool, **given: Any
+) -> None:
+    """Compare the resources of the stack NAME with the cloud.
+
+    Exit status: 0 without drift, 2 with drift, 1 after an error. apply --converge repairs drift.
+    """
+    from hearth.cli.apply import drifting
+
+    if cached and (every or accept is not None):
+        option = "--all" if every else "--accept"
+        raise click.UsageError(f"--cached and {option} exclude each other")
+
+    async def main(where: Where) -> int:
+        if cached:
+            return await drifting.last_drift(where, name_given)
+        return await drifting.drift(where, name_given, accept, every=every)
+
+    run_command(given, main)
