@@ -1,9 +1,11 @@
 """Clouds of clouds.yaml, or of the environment variables that begin with OS_."""
 
 import warnings
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hearth.cli.apply.api import Refused
+from hearth.cli.apply.clouds_file import check_clouds_file, clouds_file
 from hearth.cloud.config import CloudConfig
 from hearth.cloud.reach import Tls
 
@@ -12,31 +14,39 @@ if TYPE_CHECKING:
 
 
 def pool_of(name: str) -> "CloudPool":
-    """Return a pool with the settings of a cloud. Raises Refused if there is no such cloud."""
+    """Return a pool with the settings of a cloud, in its first region. Raises Refused if there is
+    no such cloud, or if its settings are wrong.
+    """
     from hearth.cloud.pool import CloudPool  # its imports take long
 
-    region = region_of(name)
-    verify, certificate = region.get_requests_verify_args()
-    files = certificate if isinstance(certificate, tuple) else (certificate, None)
-    tls = Tls(
-        insecure=verify is False, ca_file=verify if isinstance(verify, str) else None,
-        cert_file=files[0], key_file=files[1],
-    )  # fmt: skip
-    interface = region.get_interface() or "public"
-    return CloudPool(CloudConfig(region=region.get_region_name(), interface=interface, tls=tls))
-
-
-def region_of(name: str) -> Any:
-    """Return the configuration of a cloud, in its first region. Raises Refused."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about libraries that Hearth does not use
         from openstack.config import loader
-        from openstack.exceptions import ConfigException
 
+        path = clouds_file(loader.CONFIG_FILES)
+        if path is not None:
+            check_clouds_file(path, name)
         try:
-            return loader.OpenStackConfig().get_one(cloud=name)
-        except ConfigException as problem:
-            known = sorted(loader.OpenStackConfig().get_cloud_names())
-            words = f"there is no cloud {name}" if name not in known else f"cloud {name}: {problem}"
-            have = f"clouds.yaml has {', '.join(known)}" if known else "no clouds.yaml was found"
-            raise Refused([words, have]) from None
+            clouds = loader.OpenStackConfig()
+            known = sorted(set(clouds.get_cloud_names()) - {"defaults"})
+            if name in known:
+                return CloudPool(_config(clouds.get_one(cloud=name)))
+        except Exception as problem:  # of any class: the library trusts the file
+            words = str(problem) if len(str(problem)) > 1 else repr(problem)
+            of = "" if path is None else f" of {path}"
+            raise Refused([f"cloud {name}{of} cannot be used: {words}"]) from None
+    have = f"{path} has {', '.join(known)}" if known else "no clouds.yaml was found"
+    raise Refused([f"there is no cloud {name}", have])
+
+
+def _config(region: Any) -> CloudConfig:
+    """Return the settings of a region. Raises FileNotFoundError for a missing certificate."""
+    verify, certificate = region.get_requests_verify_args()
+    own = certificate if isinstance(certificate, tuple) else (certificate, None)
+    authority = verify if isinstance(verify, str) else None
+    for file in (authority, *own):
+        if file is not None and not Path(file).exists():
+            raise FileNotFoundError(f"there is no file {file}")
+    tls = Tls(insecure=verify is False, ca_file=authority, cert_file=own[0], key_file=own[1])
+    interface = region.get_interface() or "public"
+    return CloudConfig(region=region.get_region_name(), interface=interface, tls=tls)

@@ -1,0 +1,75 @@
+"""Mistakes in clouds.yaml are told with their places, whatever the file contains."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from hearth.cli.apply.api import Refused
+from hearth.cli.apply.named_cloud import pool_of
+
+GOOD = 'auth: {auth_url: "http://127.0.0.1:1/", username: a, password: b, project_name: c}'
+MISTAKES = {
+    "": "is empty",
+    "text": ":1:1: the file must be a map with the key clouds",
+    "[]": ":1:1: the file must be a map with the key clouds",
+    "other: 4": "has no key clouds",
+    "clouds: [": ":2:1: did not find expected node content",
+    "clouds: []": ":1:9: clouds must be a map of names to clouds",
+    "clouds: {dev: \x01}": "control characters are not allowed",
+    "clouds: {? [a] : 4}": ":1:12: found unhashable key",
+    "clouds: {dev: {? {a: 4} : 3}}": ":1:18: found unhashable key",
+    "clouds: {dev: !!python/object:os.system {}}": ":1:15: could not determine a constructor",
+    "clouds: {dev: text}": ":1:15: cloud dev must be a map of settings",
+    "clouds: {dev: }": ":1:15: cloud dev must be a map of settings",
+    "clouds: {dev: {auth: text}}": ":1:22: auth of cloud dev must be a map of settings",
+    "clouds:\n  dev:\n    auth: {auth_url: 5}": ":3:22: auth_url of cloud dev must be a URL",
+    "clouds: {dev: {auth: {auth_url: }}}": "auth_url of cloud dev must be a URL",
+    "clouds: {dev: {auth: {auth_url: [a]}}}": "auth_url of cloud dev must be a URL",
+    "clouds: {dev: {auth: {auth_url: cloud.test}}}": "auth_url of cloud dev must be a URL",
+    "clouds: {dev: {auth: {auth_url: 'http://h/{'}}}": "cannot be used: Single '{'",
+    "clouds: {dev: {auth: {auth_url: 'http://h/{x}'}}}": "cannot be used: 'x'",
+    "clouds: {dev: {auth_type: nix}}": "cannot be used: The plugin nix could not be found",
+    "clouds: {dev: {auth_type: v3token, auth: {auth_url: 'http://h'}}}": "argument: 'token'",
+    "clouds: {dev: &a {auth: *a}}": "cannot be used: maximum recursion depth",
+    f"clouds: {{dev: {{{GOOD}, interface: [7]}}}}": "cannot be used: interface should be",
+    f"clouds: {{dev: {{{GOOD}, cert: {{a: b}}}}}}": "cannot be used: expected str",
+    f"clouds: {{dev: {{{GOOD}, cacert: /nix}}}}": "cannot be used: there is no file /nix",
+    "clouds: {other: 4}": "there is no cloud dev\n",
+}
+
+
+@pytest.fixture
+def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    path = tmp_path / "clouds.yaml"
+    monkeypatch.setenv("OS_CLIENT_CONFIG_FILE", str(path))
+    return path
+
+
+def refusal() -> str:
+    with pytest.raises(Refused) as caught:
+        pool_of("dev")
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("text", MISTAKES)
+def test_a_mistake_is_told_with_the_file(file: Path, text: str):
+    file.write_text(text)
+    told = refusal()
+    assert MISTAKES[text] in told
+    assert str(file) in told
+
+
+def test_files_that_cannot_be_read_are_told(file: Path):
+    file.write_bytes(b"\xff\xfe")
+    assert refusal() == f"{file} is not in UTF-8"
+    file.unlink()
+    file.mkdir()
+    assert refusal() == f"{file} cannot be read: Is a directory"
+
+
+def test_a_good_file_is_used(file: Path):
+    file.write_text(f"clouds: {{dev: {{{GOOD}, verify: false, region_name: north}}}}")
+    pool = pool_of("dev")
+    assert (pool.config.region, pool.config.tls.insecure) == ("north", True)
+    asyncio.run(pool.aclose())
