@@ -62,6 +62,10 @@ class Problem(_Placed, frozen=True, kw_only=True):
         place = f" [{self.at}]" if self.at and self.at.line else ""
         return f"{path}{self.text}{place}"
 
+    def __str__(self) -> str:
+        """The place and the text, as compilers write it: `file:line:column: text`."""
+        return f"{self.at}: {self.text}" if self.at else self.text
+
 
 class Worded(Problem, frozen=True):
     """A problem whose text is passed to its constructor."""

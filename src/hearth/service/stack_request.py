@@ -35,7 +35,7 @@ from hearth.template.compile import PROBLEMS_MAX
 from hearth.template.limits import too_many_resources
 from hearth.template.program import TreeFindings
 
-STACK_NAME = re.compile(r"^[A-Za-z][A-Za-z0-9_.-]{0,254}$")
+STACK_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,254}")
 
 
 class StackRequest(Struct, frozen=True):
@@ -277,7 +277,7 @@ async def _against_the_cloud(
 
 def check_name(name: str) -> None:
     """Raise Rejected if the stack name is invalid."""
-    if not STACK_NAME.match(name):
+    if not STACK_NAME.fullmatch(name):
         words = (
             f"Invalid stack name {name}: it must begin with a letter, contain only letters, "
             'digits, "_", "." and "-", and have at most 255 characters'

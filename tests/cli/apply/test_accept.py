@@ -3,7 +3,10 @@
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from hearth.cli.apply.accept import accepted
+from hearth.cli.apply.api import Refused
 
 TEMPLATE = """\
 heat_template_version: 2021-04-16
@@ -70,3 +73,8 @@ def test_a_value_over_several_lines_is_left_alone():
     text = TEMPLATE.replace("name: two words  # a comment", "name: two\n        words")
     after, done, left = accepted(text, Path("web.yaml"), [drift("port", name="x")])
     assert (after, done, left) == (text, [], ["port.name: its value is not on one line"])
+
+
+def test_a_template_that_is_no_yaml_is_refused_with_the_place():
+    with pytest.raises(Refused, match=r"^web\.yaml:2:1: not well-formed YAML"):
+        accepted("resources: [", Path("web.yaml"), [])

@@ -62,7 +62,7 @@ def test_a_mistake_is_told_with_the_file(file: Path, text: str):
 
 def test_files_that_cannot_be_read_are_told(file: Path):
     file.write_bytes(b"\xff\xfe")
-    assert refusal() == f"{file} is not in UTF-8"
+    assert refusal() == f"{file} is not in UTF-8: byte 0 cannot be read"
     file.unlink()
     file.mkdir()
     assert refusal() == f"{file} cannot be read: Is a directory"

@@ -49,6 +49,27 @@ def test_a_plan_that_is_not_whole_is_refused(path: Path, keep: float):
         SavedPlan.read(path)
 
 
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"name": ["web"]}, {"stack_id": 7}, {"body": "t"}, {"plan": None}, {"plan": {}},
+        {"plan": {**PLAN, "resources": [5]}}, {"plan": {**PLAN, "resources": [{"action": "x"}]}},
+        {"plan": {"hash": "one", "resources": 5}}, {"more": 1},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_a_plan_with_other_contents_is_refused(path: Path, wrong: dict[str, Any]):
+    path.write_text(json.dumps({**json.loads(path.read_text()), **wrong}))
+    with pytest.raises(Refused, match="damaged: it is not a plan"):
+        SavedPlan.read(path)
+
+
+def test_an_endless_plan_is_refused(path: Path):
+    path.write_text(path.read_text()[:-1] + ', "more": ' + "[" * 100_000)
+    with pytest.raises(Refused, match="damaged"):
+        SavedPlan.read(path)
+
+
 def test_a_plan_of_a_newer_release_is_refused(path: Path):
     path.write_text(json.dumps({**json.loads(path.read_text()), "format": 2}))
     with pytest.raises(Refused, match="newer release"):

@@ -50,6 +50,13 @@ def test_the_only_state_needs_no_name(state: StateFile):
         state_file(None, None)
 
 
+@pytest.mark.parametrize("name", ["../x", "a/b", "x\ny", "x\n", "my stack", "1", "", "-"])
+def test_a_name_that_no_stack_may_have_is_no_path(tmp_path: Path, name: str):
+    for path in (None, tmp_path / "x.db") if name else (tmp_path / f"{name}.db",):
+        with pytest.raises(Refused, match=r"Invalid stack name(.|\n)*--name"):
+            state_file(name, path)
+
+
 @pytest.mark.parametrize("keep", [0.9, 0.5, 0.01])
 def test_a_truncated_state_is_refused(state: StateFile, keep: float):
     text = state.path.read_bytes()

@@ -41,7 +41,7 @@ def bundle(
     project.template(name)
     problems = [one for one in project.problems if not isinstance(one, Notice)]
     if problems:
-        raise Refused([f"{one.at}: {one.text}" if one.at else one.text for one in problems])
+        raise Refused([str(one) for one in problems])
     if name not in project.parsed:
         raise Refused([f"{name} is not a template"])
     folder = os.path.dirname(name) or "."

@@ -7,6 +7,7 @@ from pathlib import Path
 import yaml
 
 from hearth.cli.apply.api import Refused
+from hearth.cli.apply.text_file import text_of
 
 
 def clouds_file(usual: Sequence[str]) -> Path | None:
@@ -23,12 +24,10 @@ def check_clouds_file(path: Path, name: str) -> None:
     the first mistake.
     """
     try:
-        loader = yaml.CSafeLoader(path.read_text(encoding="utf-8"))
+        loader = yaml.CSafeLoader(text_of(path))
         root = loader.get_single_node()
         if root is not None:
             loader.construct_document(root)
-    except UnicodeDecodeError:
-        raise Refused([f"{path} is not in UTF-8"]) from None
     except OSError as problem:
         raise Refused([f"{path} cannot be read: {problem.strerror}"]) from None
     except yaml.MarkedYAMLError as problem:

@@ -54,7 +54,7 @@ def _wanted(target: Path | None, given: Given, policies: tuple[Path, ...]) -> "W
             raise Refused(["a revision contains its template and its environments"])
         return Wanted(
             None if target is None else str(target),
-            body={"revision": revision, "parameters": _values(parameters, files), **more},
+            body={"revision": revision, "parameters": values_of(parameters, files), **more},
             policies=policies,
         )
     if template is None:
@@ -65,27 +65,30 @@ def _wanted(target: Path | None, given: Given, policies: tuple[Path, ...]) -> "W
             raise Refused(["a saved plan contains its environments and parameters"])
         gone = bool(saved.body.get("delete"))
         return Wanted(saved.name, saved=saved, delete=gone, policies=policies)
-    body = {**bundle(template, environments, _values(parameters, files)), **more}
+    body = {**bundle(template, environments, values_of(parameters, files)), **more}
     return Wanted(template.stem, body=body, template=template, policies=policies)
 
 
-def _values(parameters: Sequence[str], files: Sequence[str]) -> dict[str, str]:
+def values_of(parameters: Sequence[str], files: Sequence[str]) -> dict[str, str]:
     """Return the values of parameters, given as KEY=VALUE and as KEY=FILE. Raises Refused,
     OSError.
     """
     from hearth.cli.apply.api import Refused
+    from hearth.cli.apply.text_file import text_of
 
     values = {}
     for pair in parameters:
         key, equals, value = pair.partition("=")
         if not equals:
             raise Refused([f"--parameter {pair}: expected KEY=VALUE"])
+        if value != value.encode(errors="replace").decode():
+            raise Refused([f"--parameter {key}: the value is not in UTF-8"])
         values[key] = value
     for pair in files:
         key, equals, path = pair.partition("=")
         if not equals:
             raise Refused([f"--parameter-file {pair}: expected KEY=FILE"])
-        values[key] = Path(path).read_text(encoding="utf-8")
+        values[key] = text_of(Path(path))
     return values
 
 

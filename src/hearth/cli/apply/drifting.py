@@ -12,6 +12,7 @@ from hearth.cli.apply.options import Where
 from hearth.cli.apply.plan_text import value
 from hearth.cli.apply.runs import CHANGES
 from hearth.cli.apply.stack import DEPTH, Body, Stack
+from hearth.cli.apply.text_file import text_of
 
 COLOURS = {"in sync": "green", "drifted": "yellow", "missing": "red", "not checkable": "cyan"}
 
@@ -89,7 +90,7 @@ def lines(found_drift: Body, *, every: bool) -> Iterator[str]:
 
 
 def _accept(path: Path, found_drift: Body) -> None:
-    text = path.read_text(encoding="utf-8")
+    text = text_of(path)
     changed, done, left = accepted(text, path, found_drift["resources"])
     if done:
         fresh = path.with_name(f".{path.name}.new")

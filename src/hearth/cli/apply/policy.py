@@ -21,6 +21,7 @@ from msgspec import Struct
 
 from hearth.cli.apply.api import Refused
 from hearth.cli.apply.stack import Body
+from hearth.cli.apply.text_file import text_of
 from hearth.model.problem import Rejected
 from hearth.template import Node, load
 
@@ -102,7 +103,7 @@ def _evaluator(data: Any) -> Any:
 def read_policy(path: Path) -> PlanPolicy:
     """Read a policy file. Raises Refused with the places of mistakes, and OSError."""
     try:
-        root = load(path.read_text(encoding="utf-8"), str(path))
+        root = load(text_of(path), str(path))
     except Rejected as rejected:
         raise Refused([str(one) for one in rejected.problems]) from None
     wrong: list[str] = []

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from msgspec import Struct
 from msgspec.structs import asdict
 
@@ -17,7 +18,7 @@ KIND = "hearth-plan"
 READ_MAX = 256 * 1024 * 1024  # bytes
 
 
-class SavedPlan(Struct, frozen=True):
+class SavedPlan(Struct, frozen=True, forbid_unknown_fields=True):
     """A plan with its request, for the stack `name` with the id `stack_id` (None: a new stack) in
     the state file or the cloud `where`.
     """
@@ -55,7 +56,7 @@ class SavedPlan(Struct, frozen=True):
             text = b"{" + file.read(READ_MAX)
         try:
             found = json.loads(text)
-        except ValueError:
+        except (ValueError, RecursionError):
             if KIND.encode() in text[:200]:
                 raise Refused([f"{path} is damaged: it is incomplete"]) from None
             return None
@@ -64,9 +65,12 @@ class SavedPlan(Struct, frozen=True):
         if found.pop("format", None) != FORMAT:
             raise Refused([f"{path} was written by a newer release of Hearth; use that release"])
         try:
-            return cls(**found)
-        except TypeError:
+            saved = msgspec.convert(found, cls)
+            list(differences({"resources": ()}, saved.plan))  # it has what is read later
+            str(saved.plan["hash"])
+        except (msgspec.ValidationError, KeyError, TypeError, AttributeError):
             raise Refused([f"{path} is damaged: it is not a plan"]) from None
+        return saved
 
     def demand(self, stack: Stack) -> None:
         """Raise Refused unless the plan is for this stack."""

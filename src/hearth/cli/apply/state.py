@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, TextIO
 from msgspec import Struct
 
 from hearth.cli.apply.api import Refused
+from hearth.model.problem import Rejected
 
 if TYPE_CHECKING:
     from hearth.cli.apply.state_store import StateStore
@@ -135,11 +136,13 @@ def state_file(name: str | None, path: Path | None) -> StateFile:
     """Return the state file of a stack.
 
     `name` is the name of the stack and `path` its state file, if they were given. Without both, it
-    is the only state file in `.hearth`. Raises Refused.
+    is the only state file in `.hearth`. Raises Refused, also for a name that no stack may have.
     """
     if path is not None:
+        _check_name(name or path.stem)
         return StateFile(path, name or path.stem)
     if name is not None:
+        _check_name(name)
         return StateFile(Path(FOLDER) / f"{name}{ENDING}", name)
     found = sorted(Path(FOLDER).glob(f"*{ENDING}"))
     if len(found) == 1:
@@ -148,3 +151,14 @@ def state_file(name: str | None, path: Path | None) -> StateFile:
     raise Refused(
         [f"which stack? {FOLDER} has {names}" if found else f"there is no state file in {FOLDER}"]
     )
+
+
+def _check_name(name: str) -> None:
+    """Raise Refused for an invalid name, which would also be the path of a state file."""
+    from hearth.service.stack_request import check_name
+
+    try:
+        check_name(name)
+    except Rejected as rejected:
+        words = [str(one) for one in rejected.problems]
+        raise Refused([*words, "choose another with --name"]) from None
