@@ -304,3 +304,28 @@ def test_a_warning_is_not_said_again(tmp_path: Path, caplog: pytest.LogCaptureFi
     written(tmp_path, DEFAULT=more).tell(first)
     said = [record.getMessage() for record in caplog.records[2:]]
     assert [one.rpartition(": ")[2].split()[0] for one in said] == ["periodic_interval", "other"]
+
+
+NUMBERS = [one for one in OPTIONS if one.kind in (int, float) and not one.library]
+
+
+@pytest.mark.parametrize("option", NUMBERS, ids=lambda one: f"{one.group}.{one.name}")
+@pytest.mark.parametrize("text", ["", "many", "nan"])
+def test_a_number_without_a_number_is_refused_by_name(tmp_path: Path, option: Option, text: str):
+    path = put(tmp_path, **{option.group: {option.name: text}})
+    if not text and option.default is None:  # as without the line
+        read([path])
+        return
+    with pytest.raises(WrongSetting) as caught:
+        read([path])
+    told = str(caught.value)
+    assert told.startswith(f"{path}: ")
+    assert option.name in told
+    assert "LocationInfo" not in told
+
+
+@pytest.mark.parametrize("name", FILES[:3])
+def test_a_path_that_cannot_be_is_refused(tmp_path: Path, name: str):
+    conf = read([put(tmp_path, clients={name: "\0"})]).conf
+    with pytest.raises(WrongSetting, match=r"^\[clients\] ca_file, cert_file, key_file: "):
+        settings(conf, "http://me", "http://cfn")

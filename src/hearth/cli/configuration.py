@@ -1,6 +1,7 @@
 """Reads the configuration files and finds settings that are unknown or have no effect."""
 
 import logging
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from hearth.model.problem import hint
 
 log = logging.getLogger(__name__)
 
+LOCATION = re.compile(r"LocationInfo\(location=<[^>]*>, detail='(?P<file>[^']*)'\)")
 PLACES = (Path("/etc/heat/heat.conf"), Path("/etc/hearth/hearth.conf"))  # the later one wins
 
 
@@ -98,4 +100,4 @@ def _written(files: Sequence[str], folders: Sequence[str]) -> Iterator[tuple[str
 
 
 def _line(problem: Exception) -> str:
-    return " ".join(str(problem).split())
+    return " ".join(LOCATION.sub(r"\g<file>", str(problem)).split())

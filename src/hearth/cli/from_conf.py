@@ -198,7 +198,7 @@ def _believed(place: str, tls: Tls) -> Tls:
     """Return `tls` after checking that its files can be used. Raises WrongSetting."""
     try:
         tls.context()
-    except OSError as problem:
+    except (OSError, ValueError, TypeError) as problem:  # the last two: no possible path
         raise WrongSetting(f"[{place}] ca_file, cert_file, key_file: {problem}") from None
     return tls
 

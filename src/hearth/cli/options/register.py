@@ -22,13 +22,18 @@ def register(conf: Any, options: Iterable[Option], group: str | None = None) -> 
 def values(conf: Any, options: Iterable[Option]) -> list[tuple[Option, Any]]:
     """Return (option, value) for each option whose `library` is false.
 
-    Raises the errors of oslo.config.
+    Raises the errors of oslo.config, and ValueError for a number that is none: oslo.config gives
+    None without a value, and accepts `nan`, which no limit refuses.
     """
     found = []
     for option in options:
         if not option.library:
             place = conf if option.group == "DEFAULT" else conf[option.group]
-            found.append((option, place[option.name]))
+            value = place[option.name]
+            if (value is None and option.default is not None) or value != value:
+                words = f"[{option.group}] {option.name}: a number is needed; or remove the line"
+                raise ValueError(words)
+            found.append((option, value))
     return found
 
 
