@@ -41,8 +41,8 @@ RESTARTS_ALL = frozenset(
     {"all engines die", "everything dies", "engines are replaced one by one"}
 )  # nothing would be left to be measured
 NEEDS_MEMORY = frozenset({"an engine has no more memory"})
-"""Faults with a large stack, for which the heap of one engine grows once. They come only during the
-warm-up: later ones would be measured as growth, and leave room in which real growth does not show.
+"""Faults with a large stack, for which the heap of one engine grows once; it gives this memory back
+and takes it again little by little. They come at the end, when memory is not measured any more.
 """
 
 
@@ -88,6 +88,7 @@ class Sampler(threading.Thread):
     def __init__(self, processes: Mapping[str, Hearth], late_s: Callable[[], float]) -> None:
         super().__init__()
         self.late_s = 0.0
+        self.measures = True  # memory; the latest operation is always looked for
         self._processes = processes
         self._late_s = late_s
         self._samples: dict[str, list[tuple[float, float]]] = {name: [] for name in processes}
@@ -96,7 +97,7 @@ class Sampler(threading.Thread):
     def run(self) -> None:
         """Sample until the end."""
         while not self._ends.wait(SAMPLE_S):
-            for name, process in self._processes.items():
+            for name, process in self._processes.items() if self.measures else ():
                 self._samples[name].append((time.monotonic(), resident_mib(process.pid)))
             with contextlib.suppress(sa.exc.DBAPIError):  # a fault may be on the database
                 self.late_s = max(self.late_s, self._late_s())
@@ -143,8 +144,9 @@ def soak(minutes: float, kind: str, seed: int, folder: Path, say: Callable[[str]
     usable = [
         name
         for name, fault in ROWS.items()
-        if fault.site is Site.PLAIN and name not in RESTARTS_ALL and fault.is_possible(kind)
-    ]
+        if fault.site is Site.PLAIN and fault.is_possible(kind)
+        and name not in RESTARTS_ALL | NEEDS_MEMORY
+    ]  # fmt: skip
     faults: list[str] = []
     wrong: list[str] = []
     world = World(folder, kind, apis=APIS, engines=ENGINES)
@@ -158,15 +160,13 @@ def soak(minutes: float, kind: str, seed: int, folder: Path, say: Callable[[str]
         for one in users:
             one.start()
         ends, order = time.monotonic() + minutes * 60, list[str]()
-        measured_from = ends - minutes * 60 * (1 - WARM_UP)
+        last = sorted(NEEDS_MEMORY)
         try:
-            while time.monotonic() < ends:
+            while (now := time.monotonic()) < ends or last:
+                sampler.measures = now < ends
                 order = order or luck.sample(usable, len(usable))
-                if order[-1] in NEEDS_MEMORY and time.monotonic() > measured_from:
-                    order.pop()
-                    continue
-                faults.append(order.pop())
-                say(f"{(ends - time.monotonic()) / 60:5.1f} min left: {faults[-1]}")
+                faults.append(order.pop() if sampler.measures else last.pop())
+                say(f"{(ends - now) / 60:5.1f} min left: {faults[-1]}")
                 with ROWS[faults[-1]].happens(world):
                     pass
                 world.cloud.clear()
