@@ -1,8 +1,13 @@
-"""The `hearth` command pauses the garbage collector while it imports its modules."""
+"""How the `hearth` command starts: collections pause during imports, and its streams are open."""
 
+import itertools
 import subprocess
 import sys
 from pathlib import Path
+
+import pytest
+
+from hearth.cli.process import log_level
 
 SCRIPT = """
 import gc
@@ -25,3 +30,38 @@ def printed(script: str, folder: Path) -> str:
 
 def test_collections_pause_only_for_the_imports(tmp_path: Path) -> None:
     assert printed(SCRIPT, tmp_path).split() == ["True", "True", "True"]
+
+
+CLOSED = [
+    streams
+    for count in (1, 2, 3)
+    for streams in itertools.combinations(("<&-", ">&-", "2>&-"), count)
+]
+TEMPLATE = """\
+heat_template_version: 2021-04-16
+resources: {v: {type: OS::Heat::Value, properties: {value: 1}}}
+"""
+
+
+@pytest.mark.parametrize("closed", CLOSED, ids="".join)
+def test_a_command_works_without_standard_streams(tmp_path: Path, closed: tuple[str, ...]) -> None:
+    (tmp_path / "v.yaml").write_text(TEMPLATE)
+    code = "from hearth.cli.start import main; main()"
+    command = f"{sys.executable} -c '{code}' plan v.yaml {' '.join(closed)}"
+    done = subprocess.run(
+        ["sh", "-c", command], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2, done.stderr
+    assert ("1 to create" in done.stdout) == (">&-" not in closed)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "told"),
+    [("", ""), ("debug", ""), ("nonsense", "HEARTH_LOG: no level NONSENSE; there are DEBUG, ")],
+)
+def test_the_level_of_logging_is_that_of_the_environment(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], wanted: str, told: str
+) -> None:
+    monkeypatch.setenv("HEARTH_LOG", wanted)
+    assert log_level("ERROR") == ("DEBUG" if wanted == "debug" else "ERROR")
+    assert told in capsys.readouterr().err

@@ -2,7 +2,6 @@
 
 import json
 import logging
-import os
 import time
 from collections.abc import Iterable, Mapping
 from logging.handlers import WatchedFileHandler
@@ -10,7 +9,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from hearth.cli.process import LINE, WrongSetting
+from hearth.cli.process import LINE, WrongSetting, log_level
 from hearth.telemetry.about import about
 
 LIBRARIES: Mapping[str, str] = MappingProxyType(
@@ -73,7 +72,7 @@ def levels(conf: Any) -> None:
         logging.getLogger(name).setLevel(level)
     _told.update(wanted)
     usual = "DEBUG" if conf.debug else "INFO"
-    logging.getLogger().setLevel(os.environ.get("HEARTH_LOG", usual).upper())
+    logging.getLogger().setLevel(log_level(usual))
 
 
 def checked_levels(conf: Any) -> dict[str, str]:

@@ -8,10 +8,12 @@ import logging
 import os
 import resource
 import socket
+import sys
 from collections.abc import Coroutine
 from pathlib import Path
 from typing import Any, TextIO
 
+LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
 LINE = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 """The format of a log line."""
 
@@ -84,15 +86,21 @@ def listening(host: str, port: int, chosen_by: str = "--port") -> socket.socket:
     return bound
 
 
-def log_to_stderr(level: str | None = None) -> None:
-    """Log to standard error, one line per message.
+def log_to_stderr(usual: str = "WARNING") -> None:
+    """Log to standard error, one line per message, with the level `log_level(usual)`."""
+    logging.basicConfig(level=log_level(usual), format=LINE)
 
-    The level is `level`, else that of the environment variable HEARTH_LOG, else WARNING.
+
+def log_level(usual: str) -> str:
+    """Return the level of the environment variable HEARTH_LOG, or the usual one without it.
+
+    If there is no such level, say so and return the usual one.
     """
-    logging.basicConfig(
-        level=level or os.environ.get("HEARTH_LOG", "WARNING").upper(),
-        format=LINE,
-    )
+    wanted = os.environ.get("HEARTH_LOG", "").upper()
+    if wanted and wanted not in LEVELS:
+        known = ", ".join(LEVELS)
+        print(f"hearth: HEARTH_LOG: no level {wanted}; there are {known}", file=sys.stderr)
+    return wanted if wanted in LEVELS else usual
 
 
 def lock(path: Path) -> TextIO:

@@ -1,6 +1,8 @@
 """The entry point of the `hearth` command."""
 
 import gc
+import os
+import sys
 
 
 def main() -> None:
@@ -9,9 +11,21 @@ def main() -> None:
     Imports create many objects and hardly any garbage, so collections during them are of no use,
     and later ones skip these objects.
     """
+    _open_standard_streams()
     gc.disable()
     from hearth.cli.main import main as run
 
     gc.freeze()
     gc.enable()
     run()
+
+
+def _open_standard_streams() -> None:
+    """Open /dev/null for each standard stream that the process started without.
+
+    Otherwise the next file or socket would become this stream.
+    """
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            null = os.open(os.devnull, os.O_RDWR)  # gets the number of this stream, the lowest free
+            setattr(sys, name, os.fdopen(null, mode))

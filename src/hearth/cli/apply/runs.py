@@ -50,7 +50,7 @@ def run(main: Callable[[], Coroutine[Any, Any, int]], *, as_json: bool) -> int:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a terminal without UTF-8 shows "?"
             stream.reconfigure(errors="replace")
-    log_to_stderr(os.environ.get("HEARTH_LOG", "CRITICAL").upper())
+    log_to_stderr("CRITICAL")
 
     try:
         status = run_until_complete(main())
