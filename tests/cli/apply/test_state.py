@@ -1,7 +1,9 @@
 """State files that cannot be used: each is refused with its name, and stays as it is."""
 
+import asyncio
 import shutil
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -9,6 +11,7 @@ from sqlalchemy.exc import OperationalError
 
 from hearth.cli.apply import state_store
 from hearth.cli.apply.api import Refused
+from hearth.cli.apply.local import local_api
 from hearth.cli.apply.state import StateFile, state_file
 from hearth.store.database import Tx
 
@@ -81,7 +84,33 @@ def test_another_key_is_refused(state: StateFile, tmp_path: Path):
     (tmp_path / "other").mkdir()
     shutil.copy(state.path, tmp_path / "other" / "web.db")
     moved = StateFile(tmp_path / "other" / "web.db", "web")
+    StateFile(tmp_path / "other" / "new.db", "new").open(create=True).close()
     assert "encrypted with another key" in refusal(moved)
+
+
+def test_a_key_that_is_missing_is_not_made_anew(state: StateFile):
+    key = state.path.parent / "key"
+    key.unlink()
+    assert "the key .hearth/key, with which" in refusal(state)
+    assert not key.exists()
+
+
+def test_a_key_that_is_no_text_is_refused(state: StateFile):
+    (state.path.parent / "key").write_bytes(b"\xff")
+    assert "key is not in UTF-8" in refusal(state)
+
+
+def test_a_state_without_a_table_is_refused_when_the_table_is_read(state: StateFile):
+    with closing(sqlite3.connect(state.path)) as database:
+        database.execute("DROP TABLE stack")
+        database.commit()
+
+    async def asked() -> None:
+        async with local_api(state, None) as api:
+            await api.call("GET", "/stacks")
+
+    with pytest.raises(Refused, match=r"^\.hearth/web\.db cannot be used: no such table: stack"):
+        asyncio.run(asked())
 
 
 def test_a_key_that_others_can_read_is_refused(state: StateFile):

@@ -161,6 +161,9 @@ async def local_api(
         own.api = InProcess(services, caller)
         async with _endpoint(services, bound), _working(services) if work else nullcontext():
             yield LocalApi(own.api, str(state.path), store, url)
+    except SQLAlchemyError as problem:  # also those of requests
+        words = str(getattr(problem, "orig", None) or problem)
+        raise Refused([f"{state.path} cannot be used: {words}"]) from None
     finally:
         await pool.aclose()
         store.close()

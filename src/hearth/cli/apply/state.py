@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, TextIO
 from msgspec import Struct
 
 from hearth.cli.apply.api import Refused
+from hearth.cli.apply.text_file import text_of
 from hearth.model.problem import Rejected
 
 if TYPE_CHECKING:
@@ -107,12 +108,15 @@ class StateFile(Struct):
         path = self.path.parent / KEY
         try:
             if not path.exists():
+                if self.path.exists() and self.path.stat().st_size:
+                    words = f"the key {path}, with which {self.path} is encrypted, is missing"
+                    raise Refused([words, "restore it from a backup"])
                 handle = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
                 with os.fdopen(handle, "w") as file:
                     file.write(secrets.token_hex(32))
             if path.stat().st_mode & 0o077:
                 raise Refused([f"other users can read the key {path}; run chmod 600 {path}"])
-            key = path.read_text().strip()
+            key = text_of(path).strip()
         except OSError as problem:
             raise Refused([f"the key {path} cannot be used: {problem.strerror}"]) from None
         if not key:
