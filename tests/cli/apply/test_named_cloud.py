@@ -10,16 +10,16 @@ from hearth.cli.apply.named_cloud import pool_of
 
 GOOD = 'auth: {auth_url: "http://127.0.0.1:1/", username: a, password: b, project_name: c}'
 MISTAKES = {
-    "": "is empty",
+    "": ": the file must be a map with the key clouds",
     "text": ":1:1: the file must be a map with the key clouds",
-    "[]": ":1:1: the file must be a map with the key clouds",
+    "[]": ": the file must be a map with the key clouds",
     "other: 4": "has no key clouds",
-    "clouds: [": ":2:1: did not find expected node content",
+    "clouds: [": ":2:1: not well-formed YAML",
     "clouds: []": ":1:9: clouds must be a map of names to clouds",
     "clouds: {dev: \x01}": "control characters are not allowed",
-    "clouds: {? [a] : 4}": ":1:12: found unhashable key",
-    "clouds: {dev: {? {a: 4} : 3}}": ":1:18: found unhashable key",
-    "clouds: {dev: !!python/object:os.system {}}": ":1:15: could not determine a constructor",
+    "clouds: {? [a] : 4}": ":1:12: a list or map cannot be a key",
+    "clouds: {dev: {? {a: 4} : 3}}": ":1:18: a list or map cannot be a key",
+    "clouds: {dev: !!python/object:os.system {}}": ":1:15: the tag tag:yaml.org,2002:py",
     "clouds: {dev: text}": ":1:15: cloud dev must be a map of settings",
     "clouds: {dev: }": ":1:15: cloud dev must be a map of settings",
     "clouds: {dev: {auth: text}}": ":1:22: auth of cloud dev must be a map of settings",
@@ -31,7 +31,7 @@ MISTAKES = {
     "clouds: {dev: {auth: {auth_url: 'http://h/{x}'}}}": "cannot be used: 'x'",
     "clouds: {dev: {auth_type: nix}}": "cannot be used: The plugin nix could not be found",
     "clouds: {dev: {auth_type: v3token, auth: {auth_url: 'http://h'}}}": "argument: 'token'",
-    "clouds: {dev: &a {auth: *a}}": "cannot be used: maximum recursion depth",
+    "clouds: {dev: &a {auth: *a}}": ":1:25: the anchor a contains itself",
     f"clouds: {{dev: {{{GOOD}, interface: [7]}}}}": "cannot be used: interface should be",
     f"clouds: {{dev: {{{GOOD}, cert: {{a: b}}}}}}": "cannot be used: expected str",
     f"clouds: {{dev: {{{GOOD}, cacert: /nix}}}}": "cannot be used: there is no file /nix",
@@ -66,6 +66,28 @@ def test_files_that_cannot_be_read_are_told(file: Path):
     file.unlink()
     file.mkdir()
     assert refusal() == f"{file} cannot be read: Is a directory"
+
+
+def test_a_json_file_is_checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    file = tmp_path / "clouds.json"
+    monkeypatch.setenv("OS_CLIENT_CONFIG_FILE", str(file))
+    for text, told in {
+        '{"clouds":\n\t{': f"{file}:3:1: not well-formed YAML",
+        '{"clouds": []}': f"{file}: clouds must be a map",
+        '{"clouds":\t{"other": {}}}': f"there is no cloud dev\n{file} has other",
+    }.items():
+        file.write_text(text)
+        assert refusal().startswith(told)
+
+
+def test_deep_nesting_is_refused(file: Path):
+    file.write_text("clouds: " + "[" * 100_000)
+    assert refusal() == f"{file}:1:108: lists and maps are nested more than 100 deep"
+
+
+def test_settings_of_an_alias_are_checked(file: Path):
+    file.write_text("x: &x {auth: {auth_url: 5}}\nclouds: {dev: {<<: *x}}")
+    assert refusal() == f"{file}:1:25: auth_url of cloud dev must be a URL"
 
 
 def test_a_good_file_is_used(file: Path):

@@ -4,10 +4,10 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-import yaml
-
 from hearth.cli.apply.api import Refused
 from hearth.cli.apply.text_file import text_of
+from hearth.model.problem import Rejected
+from hearth.template import Node, load
 
 
 def clouds_file(usual: Sequence[str]) -> Path | None:
@@ -24,19 +24,11 @@ def check_clouds_file(path: Path, name: str) -> None:
     the first mistake.
     """
     try:
-        loader = yaml.CSafeLoader(text_of(path))
-        root = loader.get_single_node()
-        if root is not None:
-            loader.construct_document(root)
+        root = load(text_of(path), str(path))
     except OSError as problem:
         raise Refused([f"{path} cannot be read: {problem.strerror}"]) from None
-    except yaml.MarkedYAMLError as problem:
-        at = f":{_place(problem.problem_mark)}" if problem.problem_mark else ""
-        raise Refused([f"{path}{at}: {problem.problem}"]) from None
-    except yaml.YAMLError as problem:
-        raise Refused([f"{path}: {problem}"]) from None
-    if root is None:
-        raise Refused([f"{path} is empty"])
+    except Rejected as rejected:
+        raise Refused([str(one) for one in rejected.problems]) from None
     clouds = _map(path, root, "the file", "with the key clouds").get("clouds")
     if clouds is None:
         raise Refused([f"{path} has no key clouds"])
@@ -45,19 +37,16 @@ def check_clouds_file(path: Path, name: str) -> None:
         return
     cloud = _map(path, known[name], f"cloud {name}", "of settings")
     if "auth" in cloud:
-        auth = _map(path, cloud["auth"], f"auth of cloud {name}", "of settings")
-        url = auth.get("auth_url")
+        url = _map(path, cloud["auth"], f"auth of cloud {name}", "of settings").get("auth_url")
         if url is not None and not str(url.value).startswith(("http://", "https://")):
-            raise Refused(
-                [f"{path}:{_place(url.start_mark)}: auth_url of cloud {name} must be a URL"]
-            )
+            raise Refused([f"{_place(path, url)}: auth_url of cloud {name} must be a URL"])
 
 
-def _map(path: Path, node: yaml.Node, what: str, of_what: str) -> dict[str, yaml.Node]:
-    if not isinstance(node, yaml.MappingNode):
-        raise Refused([f"{path}:{_place(node.start_mark)}: {what} must be a map {of_what}"])
-    return {str(key.value): value for key, value in node.value}
+def _map(path: Path, node: Node, what: str, of_what: str) -> dict[str, Node]:
+    if not isinstance(node.value, dict):
+        raise Refused([f"{_place(path, node)}: {what} must be a map {of_what}"])
+    return node.value
 
 
-def _place(mark: yaml.Mark) -> str:
-    return f"{mark.line + 1}:{mark.column + 1}"
+def _place(path: Path, node: Node) -> str:
+    return f"{path}:{node.line}:{node.column}" if node.line else str(path)
