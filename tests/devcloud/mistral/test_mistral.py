@@ -98,6 +98,9 @@ def test_a_definition_is_made_shown_changed_and_deleted(served: Served) -> None:
         ("w: {tasks: {t: {action: 'std.echo output=<% $.a. %>'}}}", "Parse error"),
         ("w: {tasks: {t: {action: std.noop, workflow: other}}}", "both"),
         ("w: [", "parsed"),
+        ("w: " + "[" * 3000, "parsed"),
+        ("w: &w {tasks: *w}", "parsed"),
+        ("w: {? [a] : b}", "parsed"),
     ],
 )
 def test_a_wrong_definition_is_refused_with_the_reason(

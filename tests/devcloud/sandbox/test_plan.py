@@ -115,8 +115,12 @@ def test_cloud_config_becomes_steps_and_what_it_cannot_do_becomes_notes():
 
 
 @pytest.mark.parametrize(
-    "text", ["#cloud-config\n- a list", "#cloud-config\n{", "#cloud-config\nruncmd: 3"]
-)
+    "text",
+    [
+        "#cloud-config\n- a list", "#cloud-config\n{", "#cloud-config\nruncmd: 3",
+        "#cloud-config\nruncmd: " + "[" * 3000,
+    ],
+)  # fmt: skip
 def test_a_cloud_config_that_is_none_is_a_note(text: str):
     found = plan(text.encode())
     assert len(found["notes"]) == 1

@@ -51,13 +51,13 @@ def read(text: str) -> dict[str, Body]:
     """Parse a YAML document and return its workflow definitions by name. Raises WrongDefinition."""
     try:
         found = yaml.safe_load(text)
-    except yaml.YAMLError as problem:
+        plain = json.loads(json.dumps(found, default=str))  # the times that YAML knows are texts
+    except (yaml.YAMLError, RecursionError, ValueError, TypeError) as problem:
         raise WrongDefinition(f"Definition could not be parsed: {problem}") from None
-    if not isinstance(found, dict) or str(found.pop("version", "")) not in ("2.0", "2"):
+    if not isinstance(plain, dict) or str(plain.pop("version", "")) not in ("2.0", "2"):
         raise WrongDefinition("Invalid DSL: 'version' must be '2.0'")
-    if not found:
+    if not plain:
         raise WrongDefinition("Invalid DSL: there is no workflow")
-    plain = json.loads(json.dumps(found, default=str))  # the times that YAML knows are texts here
     return {name: _workflow(name, spec) for name, spec in plain.items()}
 
 
