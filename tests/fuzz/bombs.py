@@ -11,6 +11,7 @@ from hearth.template import NOWHERE, Environment, Limits, compile_template, load
 from hearth.template.budget import spending, weight
 from hearth.template.check import examine
 from hearth.template.describe import validated
+from hearth.template.parameters import ParameterType
 from tests.adapters.catalog import Catalog
 from tests.fuzz.checks import draft, files_are_linted
 
@@ -61,10 +62,10 @@ def linted(**texts: str) -> Callable[[], object]:
     return lambda: files_are_linted({f"{name}.yaml": text for name, text in texts.items()})
 
 
-def merged(*files: str) -> Callable[[], object]:
-    """Environments as one."""
+def merged(*files: str, **types: ParameterType) -> Callable[[], object]:
+    """Environments as one, for parameters of these types."""
     names = {f"e{index}": text for index, text in enumerate(files)}
-    return lambda: Environment().merge(list(names), names, {}).key[:20]
+    return lambda: Environment().merge(list(names), names, types).key[:20]
 
 
 def output(expression: str, count: int = 1) -> str:
@@ -97,6 +98,7 @@ def nested(opening: str, closing: str, times: int, inside: str = "a") -> str:
 # -- the inputs ---------------------------------------------------------------------------------
 
 LONG = "a" * 100_000
+OPENING = '{"a":'
 LISTS = json.dumps([[n] for n in range(20_000)])
 NUMBERS = json.dumps(list(range(40_000)))
 WORDS = json.dumps(["word"] * 20_000)
@@ -362,6 +364,14 @@ BOMBS: dict[str, Callable[[], object]] = {
         HOT + "resources: {" + "a" * 200 + ": {type: OS::Heat::None}}\n",
         environment={"resource_registry": {"resources": {"*a" * 100 + "b": {"hooks": []}}}},
     ),
+    **{
+        f"maps of depth {depth} as texts, merged": merged(
+            *["parameter_merge_strategies: {default: deep_merge}\n"
+              f"parameters: {{p: '{nested(OPENING, '}', depth, '1')}'}}\n"] * 2,
+            p=ParameterType.JSON,
+        )
+        for depth in (101, 2000, 40_000)
+    },
     "texts glued to each other": merged(
         *[f"parameter_merge_strategies: {{default: merge}}\nparameters: {{p: {LONG}}}\n"] * 100
     ),

@@ -1,10 +1,10 @@
 """Parsing of users' credentials for other clouds, in the format of keystoneauth."""
 
-import json
 from typing import Any
 from urllib.parse import urlsplit
 
 from hearth.cloud.credential import ForeignCredential
+from hearth.model.json_text import parse_json
 
 WHO = frozenset({"user_id", "username", "user_domain_id", "user_domain_name"})
 SCOPE = frozenset(
@@ -37,7 +37,7 @@ def foreign_credential(text: Any) -> ForeignCredential:
     `text` is JSON or a map. Raises NoCredential if it is not a valid credential.
     """
     try:
-        said = json.loads(text) if isinstance(text, str | bytes) else text
+        said = parse_json(text) if isinstance(text, str | bytes) else text
     except ValueError:
         raise NoCredential("the text is not JSON") from None
     auth = said.get("auth") if isinstance(said, dict) else None

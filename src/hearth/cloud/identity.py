@@ -16,6 +16,7 @@ from hearth.cloud.contract import Body, Cloud, Response
 from hearth.cloud.fault import CloudFault, NoAnswer
 from hearth.cloud.path import segment
 from hearth.model.discreet import Discreet
+from hearth.model.json_text import parse_json
 
 TRUSTS_END_AFTER = datetime(2100, 1, 1, tzinfo=UTC)
 TRUSTS_END_WITHIN_S = 60 * 60 * 24 * 365 * 7800  # a long range, so that keys hardly ever collide
@@ -263,7 +264,7 @@ class StackDomain:
         """
         path = f"/v3/credentials?type=ec2&user_id={segment(user_id)}"
         listed = await self._admin.listing("identity", path)
-        blobs = [json.loads(one["blob"]) for one in listed if one.get("project_id") == project_id]
+        blobs = [parse_json(one["blob"]) for one in listed if one.get("project_id") == project_id]
         return [KeyPair(str(blob["access"]), str(blob["secret"])) for blob in blobs]
 
     async def drop_key_pair(self, user_id: str, access: str) -> None:

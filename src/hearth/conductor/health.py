@@ -4,7 +4,6 @@ Source: spec/clusters.md, section 8.
 """
 
 import asyncio
-import json
 import logging
 from datetime import UTC, datetime
 
@@ -12,6 +11,7 @@ from hearth.clusters.health import UNKNOWN, Health, judged, reachable, reports_i
 from hearth.clusters.objects import Cluster
 from hearth.clusters.states import DELETE_COMPLETE
 from hearth.conductor.kubernetes import LIMIT_S, SILENT, kubernetes_api
+from hearth.model.json_text import parse_json
 from hearth.service.services import Services
 from hearth.store import cluster_health
 
@@ -79,4 +79,4 @@ class HealthCheck:
         async with kubernetes_api(self._services, cluster) as api:
             healthz = await api.text("/healthz")
             nodes = await api.text("/api/v1/nodes")
-        return judged(healthz, json.loads(nodes))
+        return judged(healthz, parse_json(nodes))

@@ -20,6 +20,7 @@ from hearth.cloud.answers import BadAnswer, read_bounded
 from hearth.cloud.fault import CloudFault
 from hearth.clusters.objects import Cluster
 from hearth.conductor.way import way_to
+from hearth.model.json_text import parse_json
 from hearth.model.problem import Rejected
 from hearth.service.clusters.certificates import service_client, trusted
 from hearth.service.services import Services
@@ -101,7 +102,7 @@ class KubernetesApi:
         status.
         """
         status, text = await self._call(method, path, body)
-        answer = json.loads(text) if text else {}
+        answer = parse_json(text) if text else {}
         if not isinstance(answer, dict):
             raise ValueError(f"{method} {path}: the answer is not a JSON object")
         if status >= 400:

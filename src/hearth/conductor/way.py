@@ -4,12 +4,12 @@ In production this URL is the address of the API. A floating IP of the embedded 
 reached from the host, so the embedded cloud forwards a local port to the API.
 """
 
-import json
 from urllib.parse import urlsplit
 
 import aiohttp
 
 from hearth.cloud.answers import read_bounded
+from hearth.model.json_text import parse_json
 from hearth.service.services import Services
 
 LIMIT_S = 5.0
@@ -26,7 +26,7 @@ async def way_to(services: Services, api_address: str) -> str:
         return api_address
     wanted = urlsplit(api_address)
     try:
-        found = json.loads(await _listed(forwards, wanted.hostname or ""))["forwards"]
+        found = parse_json(await _listed(forwards, wanted.hostname or ""))["forwards"]
         for one in found:
             if one["floating_ip_address"] == wanted.hostname and one["host"] == "127.0.0.1":
                 port = int(one["ports"][str(wanted.port)])

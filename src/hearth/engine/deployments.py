@@ -5,7 +5,6 @@ Storing a deployment and storing its results are one transaction each. Both can 
 a stored deployment is not overwritten, and only a deployment in progress accepts results.
 """
 
-import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -15,6 +14,7 @@ from hearth.cloud.contract import Body
 from hearth.engine.clock import Clock
 from hearth.engine.core.record import Record
 from hearth.engine.server_metadata import Clouds, deliver
+from hearth.model.json_text import parse_json
 from hearth.model.state import Status
 from hearth.resources.deployments import Deployments, DeploymentState, Run
 from hearth.resources.heat.deployment_results import ALWAYS, Results, results_of
@@ -159,8 +159,8 @@ def as_map(sent: Any) -> Mapping[str, Any]:
     """
     if isinstance(sent, str):
         try:
-            sent = json.loads(sent)
-        except (ValueError, RecursionError):
+            sent = parse_json(sent)
+        except ValueError:
             return {}
     return sent if isinstance(sent, Mapping) else {}
 

@@ -4,12 +4,13 @@ Each function returns None if the value is valid, otherwise the error message.
 """
 
 import ipaddress
-import json
 import re
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 from zoneinfo import available_timezones
+
+from hearth.model.json_text import parse_json
 
 LABEL = re.compile(r"^(?!-)[a-z0-9-]{1,63}(?<!-)$", re.IGNORECASE)
 MAC = re.compile(r"^[0-9a-f]{2}([:-][0-9a-f]{2}){5}$", re.IGNORECASE)
@@ -82,7 +83,7 @@ def expiration(value: Any) -> str | None:
 
 def json_string(value: Any) -> str | None:
     """Check that the value is JSON."""
-    return None if _parses(json.loads, value) else f'"{value}" is not JSON'
+    return None if _parses(parse_json, value) else f'"{value}" is not JSON'
 
 
 def cron_expression(value: Any) -> str | None:

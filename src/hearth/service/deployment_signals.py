@@ -5,7 +5,6 @@ the deployment is returned as stored. Source: spec/software-config.md, section 7
 """
 
 import asyncio
-import json
 import logging
 import uuid
 from collections.abc import Mapping
@@ -15,6 +14,7 @@ from urllib.parse import quote, urlsplit
 from hearth.cloud.contract import Cloud
 from hearth.cloud.fault import CloudFault
 from hearth.engine.deployments import taking
+from hearth.model.json_text import parse_json
 from hearth.resources.heat.deployment_results import results_of
 from hearth.resources.heat.objects import OBJECTS, written_at
 from hearth.service.caller import Caller
@@ -110,8 +110,8 @@ def _as_map(body: Any) -> Mapping[str, Any] | None:
     """Return the results as a map; None if there are none yet, or if they are not a map."""
     if isinstance(body, str):
         try:
-            body = json.loads(body)
-        except (ValueError, RecursionError):
+            body = parse_json(body)
+        except ValueError:
             return None
     return body if isinstance(body, Mapping) else None
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
+from hearth.model.json_text import parse_json
 from hearth.model.problem import (
     ConflictingMergeStrategyForParam,
     HTTPBadRequest,
@@ -14,6 +14,7 @@ from hearth.model.problem import (
 )
 from hearth.model.span import Span
 from hearth.template.parameters import ParameterType
+from hearth.template.walk import too_deep
 
 STRATEGIES = ("overwrite", "merge", "deep_merge")
 
@@ -111,8 +112,8 @@ class Merger:
 
 def _as_map(value: Any) -> dict[str, Any]:
     if isinstance(value, str):
-        value = json.loads(value)
-    if not isinstance(value, Mapping):
+        value = parse_json(value)
+    if not isinstance(value, Mapping) or too_deep(value):
         raise ValueError(value)
     return dict(value)
 

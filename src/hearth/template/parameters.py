@@ -13,6 +13,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from hearth.model.json_text import parse_json
 from hearth.model.span import Span
 from hearth.model.unknown import Unknown
 from hearth.model.value import ValueKind
@@ -211,8 +212,8 @@ def _json(value: Any) -> Any:
         if not value:
             return value
         try:
-            return json.loads(value)
-        except (ValueError, RecursionError):
+            return parse_json(value)
+        except ValueError:
             raise ValueError(f'"{value[:80]}" is not JSON') from None
     raise ValueError(f'"{value}" is not JSON')
 

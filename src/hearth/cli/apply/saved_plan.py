@@ -12,6 +12,7 @@ from msgspec.structs import asdict
 
 from hearth.cli.apply.api import Refused
 from hearth.cli.apply.stack import Body, Stack
+from hearth.model.json_text import parse_json
 
 FORMAT = 1
 KIND = "hearth-plan"
@@ -55,8 +56,8 @@ class SavedPlan(Struct, frozen=True, forbid_unknown_fields=True):
                 return None
             text = b"{" + file.read(READ_MAX)
         try:
-            found = json.loads(text)
-        except (ValueError, RecursionError):
+            found = parse_json(text)
+        except ValueError:
             if KIND.encode() in text[:200]:
                 raise Refused([f"{path} is damaged: it is incomplete"]) from None
             return None

@@ -8,6 +8,7 @@ from typing import Any
 from hearth.cloud.contract import Cloud
 from hearth.cloud.fault import CloudFault
 from hearth.cloud.path import segment
+from hearth.model.json_text import parse_json
 from hearth.resources.base import ResourceContext
 from hearth.resources.heat.signed_url import NEVER, temporary_url
 from hearth.resources.heat.stack_user import password_of
@@ -57,8 +58,8 @@ async def signal_in(ctx: ResourceContext, container: str, name: str, *, after: f
     if not isinstance(body, str):
         return body
     try:
-        return json.loads(body)
-    except (ValueError, RecursionError):
+        return parse_json(body)
+    except ValueError:
         return {}
 
 

@@ -12,6 +12,7 @@ from urllib.parse import quote, unquote, urlsplit
 
 from hearth.cloud.fault import CloudFault
 from hearth.cloud.path import segment
+from hearth.model.json_text import parse_json
 from hearth.resources.base import (
     NOTHING_MADE,
     Failed,
@@ -216,7 +217,7 @@ def signals_in(texts: list[str]) -> dict[str, Mapping[str, Any]]:
         if text == BEGUN:
             continue
         try:
-            given = json.loads(text) if text.strip() else {}
+            given = parse_json(text) if text.strip() else {}
         except ValueError:
             raise ValueError(f"This signal is not JSON: {text[:100]}") from None
         if not isinstance(given, dict):

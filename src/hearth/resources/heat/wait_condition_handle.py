@@ -8,6 +8,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from hearth.cloud.path import segment
+from hearth.model.json_text import parse_json
 from hearth.model.problem import Rejected, RequestLimitExceeded, StackValidationFailed
 from hearth.resources.base import Made, ResourceContext, SignalResult, Step
 from hearth.resources.capabilities import CollectsSignals
@@ -132,7 +133,7 @@ class WaitConditionHandle(CollectsSignals, StackUser):
         answer = await ctx.cloud.request(OBJECTS, "GET", path)
         if not answer.body:
             return None
-        details = json.loads(answer.body) if isinstance(answer.body, str) else answer.body
+        details = parse_json(answer.body) if isinstance(answer.body, str) else answer.body
         stamp = answer.headers.get("x-timestamp", answer.headers.get("last-modified", ""))
         if ctx.data.get("collected") == stamp:
             return None

@@ -7,6 +7,7 @@ from typing import Any
 from hearth.cloud.contract import Body
 from hearth.cloud.fault import CloudFault
 from hearth.cloud.path import segment
+from hearth.model.json_text import parse_json
 from hearth.resources.base import IntentKey, Made, ResourceContext, ResourceType, Step
 from hearth.resources.collection import forgiving
 from hearth.resources.properties import FIXED_NAME
@@ -87,7 +88,7 @@ class CronTrigger(ResourceType):
                 return None
             raise
         wanted = self.fields(ctx)
-        same = json.loads(body["workflow_input"] or "{}") == json.loads(wanted["workflow_input"])
+        same = parse_json(body["workflow_input"] or "{}") == parse_json(wanted["workflow_input"])
         if not same or body.get("pattern") != wanted.get("pattern"):
             return None
         return Made(physical_id=ctx.wanted_name, body=body)

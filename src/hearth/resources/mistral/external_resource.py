@@ -7,6 +7,7 @@ from typing import Any
 
 from hearth.cloud.contract import Body
 from hearth.cloud.path import segment
+from hearth.model.json_text import parse_json
 from hearth.resources.base import (
     Change,
     Failed,
@@ -183,7 +184,7 @@ class ExternalResource(ResourceType):
 def output_of(execution: Mapping[str, Any]) -> Body:
     """Return the output of an execution, which the service sends as JSON text."""
     given = execution.get("output") or {}
-    found = json.loads(given) if isinstance(given, str) else given
+    found = parse_json(given) if isinstance(given, str) else given
     return found if isinstance(found, dict) else {}
 
 

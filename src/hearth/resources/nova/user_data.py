@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
+from hearth.model.json_text import parse_json
 from hearth.resources.base import ResourceContext
 from hearth.resources.heat.multipart import multipart, parts_of, text_part
 from hearth.resources.heat.software_config import config_or_text
@@ -152,7 +153,7 @@ def _boto(url: str) -> str:
 
 def _ignition(text: str) -> dict[str, Any] | None:
     try:
-        found = json.loads(text)
+        found = parse_json(text)
     except ValueError:
         return None
     known = isinstance(found, dict) and isinstance(found.get("ignition"), dict)

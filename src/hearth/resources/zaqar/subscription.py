@@ -6,6 +6,7 @@ from typing import Any
 
 from hearth.cloud.contract import Body
 from hearth.cloud.path import segment
+from hearth.model.json_text import parse_json
 from hearth.resources.base import IntentKey, Made, ResourceContext, Step
 from hearth.resources.zaqar.base import ZaqarResource
 from hearth.schema import INTEGER, MAP, STRING, Prop, Range, Support, Violation
@@ -190,6 +191,6 @@ class MistralTrigger(Subscription):
 
     async def observe(self, ctx: ResourceContext) -> Mapping[str, Any] | None:
         there = await self.show(ctx)
-        sent = json.loads(there["options"].get("post_data") or "{}")
+        sent = parse_json(there["options"].get("post_data") or "{}")
         seen = {"ttl": there["ttl"], "workflow_id": sent.get("workflow_id")}
         return {**seen, "input": sent.get("input"), "queue_name": ctx.given("queue_name")}

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Mapping
 from itertools import product
 from math import prod
 from typing import Any
 
+from hearth.model.json_text import parse_json
 from hearth.model.unknown import Unknown
 from hearth.model.value import ValueKind
 from hearth.schema.constraint import comparable
@@ -260,8 +260,8 @@ def select(args: Any) -> Any:
         if items == "":
             return ""
         try:
-            items = json.loads(items)
-        except (ValueError, RecursionError):
+            items = parse_json(items)
+        except ValueError:
             raise EvaluationError(f"{items!r} is not JSON") from None
         if too_deep(items):
             raise EvaluationError("the JSON is nested too deep")

@@ -7,6 +7,7 @@ commit that ends the node marks the message as read.
 import asyncio
 import json
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from typing import Any, TypeVar
 
 from msgspec.structs import replace
@@ -16,6 +17,7 @@ from hearth.engine.worker.failure import ResourceFailure, Stopped
 from hearth.engine.worker.known.aim import DOCUMENT
 from hearth.engine.worker.node.attempt import Attempt
 from hearth.engine.worker.node.members import balance, read_members
+from hearth.model.json_text import parse_json
 from hearth.model.state import Action, Status
 from hearth.resources.base import Child, ResourceContext
 from hearth.resources.capabilities import NestedType
@@ -326,10 +328,13 @@ class ChildStack:
 
 def _definitions(document: Mapping[str, Any]) -> dict[str, Any]:
     """Return the definitions of the members of an adopted group, by name."""
-    template = document.get("template") or {}
-    known = json.loads(template) if isinstance(template, str) else template
-    definitions = known.get("resources", {})
-    return {name: definitions.get(name, {}) for name in document["resources"]}
+    template = document.get("template")
+    if isinstance(template, str):
+        with suppress(ValueError):  # the user wrote it; it may also be YAML
+            template = parse_json(template)
+    definitions = template.get("resources") if isinstance(template, Mapping) else None
+    known = definitions if isinstance(definitions, Mapping) else {}
+    return {name: known.get(name, {}) for name in document["resources"]}
 
 
 def _failure(ended: ChildEnded) -> ResourceFailure:
