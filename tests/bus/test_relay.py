@@ -3,25 +3,27 @@
 import asyncio
 import contextlib
 import os
-from collections.abc import AsyncIterator, Callable
+import uuid
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from contextlib import asynccontextmanager
 from functools import partial
+from typing import Any
 
 import aio_pika
 import psycopg
 import pytest
 import sqlalchemy as sa
+from msgspec import Struct
 
 from hearth.bus import rabbit_relay
 from hearth.bus import relay as relays
 from hearth.bus.local import Bus
 from hearth.bus.postgresql import PostgresRelay
-from hearth.bus.rabbit_relay import EXCHANGE, RabbitRelay
+from hearth.bus.rabbit_relay import RabbitRelay
 from hearth.bus.relay import Relay
-from tests.conftest import SERVERS, lacking
+from tests.conftest import drop_database, fresh_database, lacking
 
 BROKER = os.environ.get("HEARTH_TEST_RABBITMQ", "rabbit://guest:guest@127.0.0.1:5672/")
-URL = sa.make_url(SERVERS["postgresql"])
 LONG_S = 10.0
 
 
@@ -63,12 +65,13 @@ async def running(
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def postgres_cut() -> None:
+async def postgres_cut(url: sa.URL) -> None:
     async with await psycopg.AsyncConnection.connect(
-        host=URL.host, port=URL.port, user=URL.username, dbname=URL.database, autocommit=True
+        host=url.host, port=url.port, user=url.username, dbname=url.database, autocommit=True
     ) as link:
         await link.execute(
-            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'LISTEN%'"
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+            "WHERE query LIKE 'LISTEN%' AND datname = current_database()"
         )
 
 
@@ -76,35 +79,41 @@ async def rabbit_cut() -> None:
     connection = await aio_pika.connect(BROKER.replace("rabbit:", "amqp:"))
     async with connection:
         channel = await connection.channel()
-        await channel.exchange_delete(EXCHANGE)
+        await channel.exchange_delete(rabbit_relay.EXCHANGE)
 
 
-KINDS = {
-    "postgresql": (partial(PostgresRelay, URL), postgres_cut),
-    "rabbitmq": (partial(RabbitRelay, BROKER), rabbit_cut),
-}
+class Kind(Struct):
+    """How processes are connected: how a relay is made, and how all connections are cut."""
+
+    name: str
+    make: Callable[[str, Callable[[], None]], Relay]
+    cut: Callable[[], Coroutine[Any, Any, None]]
 
 
-@pytest.fixture(params=KINDS)
-def kind(request: pytest.FixtureRequest) -> str:
+@pytest.fixture(params=["postgresql", "rabbitmq"])
+def kind(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Kind]:
+    """Each in a database or with an exchange that no other test has."""
+    if request.param == "postgresql":
+        text, name = fresh_database("postgresql")
+        url = sa.make_url(text)
+        yield Kind("postgresql", partial(PostgresRelay, url), partial(postgres_cut, url))
+        drop_database("postgresql", name)
+        return
+
     async def look() -> None:
-        if request.param == "rabbitmq":
-            await (await aio_pika.connect(BROKER.replace("rabbit:", "amqp:"))).close()
-        else:
-            with psycopg.connect(host=URL.host, port=URL.port, user=URL.username,
-                                 dbname=URL.database):  # fmt: skip
-                pass
+        await (await aio_pika.connect(BROKER.replace("rabbit:", "amqp:"))).close()
 
     try:
         asyncio.run(look())
-    except (OSError, psycopg.Error):
-        lacking(f"a {request.param} server")
-    return str(request.param)
+    except OSError:
+        lacking("a rabbitmq server")
+    monkeypatch.setattr(rabbit_relay, "EXCHANGE", f"hearth.work.{uuid.uuid4().hex}")
+    yield Kind("rabbitmq", partial(RabbitRelay, BROKER), rabbit_cut)
 
 
-def test_work_that_one_accepts_wakes_all_and_each_once(kind: str) -> None:
+def test_work_that_one_accepts_wakes_all_and_each_once(kind: Kind) -> None:
     async def story() -> list[int]:
-        async with running(KINDS[kind][0], 3) as (one, two, three):
+        async with running(kind.make, 3) as (one, two, three):
             for _ in range(50):  # as many requests in a moment
                 one.bus.tell()
             await until(lambda: bool(two.woken and three.woken))
@@ -116,9 +125,9 @@ def test_work_that_one_accepts_wakes_all_and_each_once(kind: str) -> None:
     assert all(1 <= count <= 3 for count in there), there
 
 
-def test_a_stack_of_one_process_wakes_only_the_others(kind: str) -> None:
+def test_a_stack_of_one_process_wakes_only_the_others(kind: Kind) -> None:
     async def story() -> tuple[int, int]:
-        async with running(KINDS[kind][0], 2) as (one, two):
+        async with running(kind.make, 2) as (one, two):
             one.bus.tell_others()
             await until(lambda: bool(two.woken))
             return one.woken, two.woken
@@ -127,15 +136,14 @@ def test_a_stack_of_one_process_wakes_only_the_others(kind: str) -> None:
 
 
 def test_connections_that_break_are_made_again_and_nothing_is_missed(
-    kind: str, monkeypatch: pytest.MonkeyPatch
+    kind: Kind, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(relays, "AGAIN_S", 0.05)
-    make, cut = KINDS[kind]
 
     async def story() -> None:
-        async with running(make, 2) as (one, two):
-            await cut()
-            if kind == "postgresql":  # both look once more when they are connected again
+        async with running(kind.make, 2) as (one, two):
+            await kind.cut()
+            if kind.name == "postgresql":  # both look once more when they are connected again
                 await until(lambda: bool(one.woken and two.woken))
             one.woken = two.woken = 0
             async with asyncio.timeout(LONG_S):
@@ -149,13 +157,13 @@ def test_connections_that_break_are_made_again_and_nothing_is_missed(
 
 @pytest.mark.parametrize("kind", ["rabbitmq"], indirect=True)
 def test_a_process_that_hears_nothing_any_more_connects_again(
-    kind: str, monkeypatch: pytest.MonkeyPatch
+    kind: Kind, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(relays, "AGAIN_S", 0.05)
     monkeypatch.setattr(rabbit_relay, "SEND_S", 0.2)
 
     async def story() -> None:
-        async with running(KINDS[kind][0], 2) as (one, two):
+        async with running(kind.make, 2) as (one, two):
             await bindings_lost()
             async with asyncio.timeout(LONG_S):
                 while not (one.woken and two.woken):  # each sends, and nobody has a queue there
@@ -170,9 +178,9 @@ async def bindings_lost() -> None:
     """Replace the exchange by one that no queue is bound to."""
     async with await aio_pika.connect(BROKER.replace("rabbit:", "amqp:")) as connection:
         channel = await connection.channel()
-        await channel.exchange_delete(EXCHANGE)
+        await channel.exchange_delete(rabbit_relay.EXCHANGE)
         await channel.declare_exchange(
-            EXCHANGE, aio_pika.ExchangeType.FANOUT, durable=False, auto_delete=True
+            rabbit_relay.EXCHANGE, aio_pika.ExchangeType.FANOUT, durable=False, auto_delete=True
         )
 
 
@@ -182,7 +190,7 @@ async def bindings_lost() -> None:
         partial(PostgresRelay, sa.make_url("postgresql+psycopg://nobody@127.0.0.1:1/none")),
         partial(RabbitRelay, "rabbit://u:secret@127.0.0.1:1/"),
     ],
-    ids=KINDS,
+    ids=["postgresql", "rabbitmq"],
 )
 def test_who_cannot_connect_says_so_once_and_goes_on(
     make: Callable[[str, Callable[[], None]], Relay],
