@@ -125,11 +125,19 @@ def test_validation_lets_a_property_too_many_pass_below_and_creation_does_not(ap
 
 def test_a_create_preview_shows_what_is_known_before_anything_is_made(api: Caller):
     template = f"""{V}
-parameters: {{p: {{type: string, default: x}}}}
+parameters: {{p: {{type: string, default: x}}, key: {{type: string, default: k, hidden: true}}}}
 resources:
   v: {{type: OS::Heat::Value, properties: {{value: {{get_param: p}}}}}}
+  m: {{type: OS::Heat::Value, properties: {{value: {{a: [b, {{get_param: p}}]}}}}}}
+  w: {{type: OS::Heat::Value, properties: {{value: {{get_attr: [v, value]}}}}}}
+  s: {{type: OS::Heat::Value, properties: {{value: {{get_param: key}}}}}}
   r: {{type: OS::Heat::RandomString}}
 outputs:
+  value: {{value: {{get_attr: [v, value]}}}}
+  inside: {{value: {{list_join: ["-", ["1", {{get_attr: [m, value, a, 1]}}]]}}}}
+  nowhere: {{value: {{get_attr: [m, value, b]}}}}
+  of_another: {{value: {{get_attr: [w, value]}}}}
+  hidden: {{value: {{get_attr: [s, value]}}}}
   text: {{value: {{list_join: ["-", [a, {{get_param: p}}]]}}}}
   name: {{value: {{get_resource: v}}}}
   later: {{value: {{get_attr: [r, value]}}}}
@@ -139,6 +147,11 @@ outputs:
     stack = api.call("POST", "/stacks/preview", body).json()["stack"]
     outputs = {one["output_key"]: one for one in stack["outputs"]}
     assert {name: one.get("output_value") for name, one in outputs.items()} == {
+        "value": "x",
+        "inside": "1-x",
+        "nowhere": None,
+        "of_another": "x",
+        "hidden": "******",
         "text": "a-x",
         "name": "v",
         "later": None,
@@ -146,7 +159,7 @@ outputs:
     }
     assert "nobody" in outputs["wrong"]["output_error"]
     shown = {one["resource_name"]: one["attributes"] for one in stack["resources"]}
-    assert shown["v"]["value"] == "x"
+    assert shown["v"]["value"] == shown["w"]["value"] == "x"
     assert shown["r"]["value"] is None
 
 

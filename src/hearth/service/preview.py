@@ -11,7 +11,7 @@ from hearth.engine.core.predict import MASK, PlannedAction
 from hearth.engine.core.record import Record
 from hearth.engine.core.rules import Request, refusal
 from hearth.model.problem import Rejected
-from hearth.model.unknown import nulled
+from hearth.model.unknown import UNKNOWN, Unknown, nulled
 from hearth.service.caller import Caller
 from hearth.service.create_stack import sketch
 from hearth.service.outputs import OutputValue
@@ -25,8 +25,9 @@ from hearth.service.update_stack import aim_of
 from hearth.store import accept, reads
 from hearth.store.database import Tx
 from hearth.store.rows import StackRow
-from hearth.template import NullWorld, Program, ResourceDefinition, World
+from hearth.template import Evaluated, NullWorld, Program, ResourceDefinition, World
 from hearth.template.budget import spending
+from hearth.template.walk import walk
 
 GROUPS: Mapping[PlannedAction, str] = {
     PlannedAction.CREATE: "added",
@@ -133,16 +134,50 @@ def demand_plan(found: StackPrediction, agreed: str) -> None:
 def created_outputs(found: StackPrediction) -> list[OutputValue]:
     """Return the outputs of a stack that does not exist yet.
 
-    In them, attributes are null and references are resource names.
+    In them, references are resource names, and attributes are those that the preview shows.
     """
     world = found.plan.world
     assert world is not None
     values = []
     with spending():
+        born = NullWorld(_BornWorld(found.aim, world))
         for output in found.aim.program.outputs.values():
-            value, error = output.evaluate(NullWorld(world))
+            value, error = output.evaluate(born)
             values.append(OutputValue(output.name, output.description, nulled(value), error))
     return values
+
+
+class _BornWorld:
+    """A world in which new resources have the attributes that repeat their properties."""
+
+    def __init__(self, aim: Aim, world: World) -> None:
+        self.facade = world.facade
+        self._aim = aim
+        self._world = world
+        self._properties: dict[str, Item] = {}
+
+    def reference(self, name: str) -> Any:
+        return self._world.reference(name)
+
+    def attribute(self, name: str, attribute: str, path: tuple[Any, ...]) -> Any:
+        value = self._world.attribute(name, attribute, path)
+        definition = self._aim.program.resources.get(name)
+        if definition is None or not isinstance(value, Unknown):
+            return value
+        repeated = _mirrors(definition).get(attribute)
+        if repeated is None:
+            return value
+        if name not in self._properties:
+            self._properties[name] = _properties(self._aim, definition, definition.check(self))
+        return walk(self._properties[name][repeated], path)
+
+    def availability_zones(self) -> Any:
+        zones = getattr(self._world, "availability_zones", None)
+        return UNKNOWN if zones is None else zones()
+
+    def secret(self, name: str, attribute: str) -> bool:
+        known = getattr(self._world, "secret", None)
+        return bool(known is not None and known(name, attribute))
 
 
 def created_items(found: StackPrediction, above: Above | None = None) -> list[Item | list[Any]]:
@@ -152,8 +187,9 @@ def created_items(found: StackPrediction, above: Above | None = None) -> list[It
     the names of its parent stack and of its resource there; the name of the stack is composed of
     both.
     """
-    aim, world = found.aim, found.plan.world
-    assert world is not None
+    aim = found.aim
+    assert found.plan.world is not None
+    world = _BornWorld(aim, found.plan.world)
     stack_name = f"{above.stack_name}-{above.resource}" if above else aim.row.name
     items: list[Item | list[Any]] = []
     for entry in found.plan.entries:
@@ -178,15 +214,23 @@ def _values(aim: Aim, definition: ResourceDefinition, world: World) -> Item:
     Properties that are not given are null. Values computed from hidden ones are masked.
     """
     evaluated = definition.check(world)
-    values = {**dict.fromkeys(definition.type_info.properties), **evaluated.properties}
-    properties = {
-        name: MASK if aim.masked or name in evaluated.secret else nulled(value)
-        for name, value in values.items()
-    }
+    properties = nulled(_properties(aim, definition, evaluated))
     metadata = nulled(evaluated.metadata)
     if aim.masked or definition.scope.masked(repr(metadata)) != repr(metadata):
         metadata = dict.fromkeys(metadata, MASK)
     return {"properties": properties, "metadata": metadata}
+
+
+def _properties(aim: Aim, definition: ResourceDefinition, evaluated: Evaluated) -> Item:
+    values = {**dict.fromkeys(definition.type_info.properties), **evaluated.properties}
+    return {
+        name: MASK if aim.masked or name in evaluated.secret else value
+        for name, value in values.items()
+    }
+
+
+def _mirrors(definition: ResourceDefinition) -> Mapping[str, str]:
+    return getattr(definition.type_info, "mirrors", {})
 
 
 def _mirrored(definition: ResourceDefinition, properties: Mapping[str, Any]) -> Item:
@@ -194,7 +238,7 @@ def _mirrored(definition: ResourceDefinition, properties: Mapping[str, Any]) -> 
 
     An attribute that repeats a property has its value; all others are null.
     """
-    mirrors = getattr(definition.type_info, "mirrors", {})
+    mirrors = _mirrors(definition)
     names = sorted(set(definition.type_info.attributes) - {SHOW})
     return {name: properties[mirrors[name]] if name in mirrors else None for name in names}
 
