@@ -138,6 +138,7 @@ outputs:
   nowhere: {{value: {{get_attr: [m, value, b]}}}}
   of_another: {{value: {{get_attr: [w, value]}}}}
   hidden: {{value: {{get_attr: [s, value]}}}}
+  in_hidden: {{value: {{str_split: ["*", {{get_attr: [s, value]}}]}}}}
   text: {{value: {{list_join: ["-", [a, {{get_param: p}}]]}}}}
   name: {{value: {{get_resource: v}}}}
   later: {{value: {{get_attr: [r, value]}}}}
@@ -150,8 +151,9 @@ outputs:
         "value": "x",
         "inside": "1-x",
         "nowhere": None,
-        "of_another": "x",
-        "hidden": "******",
+        "of_another": None,  # it needs another resource
+        "hidden": None,
+        "in_hidden": None,
         "text": "a-x",
         "name": "v",
         "later": None,
@@ -159,8 +161,24 @@ outputs:
     }
     assert "nobody" in outputs["wrong"]["output_error"]
     shown = {one["resource_name"]: one["attributes"] for one in stack["resources"]}
-    assert shown["v"]["value"] == shown["w"]["value"] == "x"
+    assert shown["v"]["value"] == "x"
+    assert shown["s"]["value"] == "******"
     assert shown["r"]["value"] is None
+
+
+def test_a_create_preview_of_a_long_chain_of_values_ends(api: Caller):
+    kind = "type: OS::Heat::Value, properties"
+    links = "".join(
+        f"  v{n}: {{{kind}: {{value: {{get_attr: [v{n - 1}, value]}}}}}}\n" for n in range(1, 500)
+    )
+    template = (
+        f"{V}\nresources:\n  v0: {{type: OS::Heat::Value, properties: {{value: x}}}}\n{links}"
+        "outputs:\n  first: {value: {get_attr: [v0, value]}}\n"
+        "  last: {value: {get_attr: [v499, value]}}\n"
+    )
+    shown = api.call("POST", "/stacks/preview", {"stack_name": "chain", "template": template})
+    found = {one["output_key"]: one["output_value"] for one in shown.json()["stack"]["outputs"]}
+    assert found == {"first": "x", "last": None}
 
 
 def test_an_update_preview_with_converge_says_what_one_without_says(api: Caller):

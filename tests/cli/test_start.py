@@ -57,11 +57,30 @@ def test_a_command_works_without_standard_streams(tmp_path: Path, closed: tuple[
 
 @pytest.mark.parametrize(
     ("wanted", "told"),
-    [("", ""), ("debug", ""), ("nonsense", "HEARTH_LOG: no level NONSENSE; there are DEBUG, ")],
+    [
+        ("", ""),
+        ("debug", ""),
+        ("warn", ""),
+        ("nonsense", "hearth: HEARTH_LOG: unknown level NONSENSE; expected DEBUG, "),
+    ],
 )
 def test_the_level_of_logging_is_that_of_the_environment(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], wanted: str, told: str
 ) -> None:
     monkeypatch.setenv("HEARTH_LOG", wanted)
-    assert log_level("ERROR") == ("DEBUG" if wanted == "debug" else "ERROR")
-    assert told in capsys.readouterr().err
+    level = log_level("ERROR")
+    assert level == ("ERROR" if told or not wanted else wanted.upper())
+    said = capsys.readouterr().err
+    assert said.startswith(told) if told else said == ""
+
+
+def test_a_process_that_a_command_starts_has_the_streams_too(tmp_path: Path) -> None:
+    child = "import os; print([os.fstat(number).st_rdev > 0 for number in (0, 2)])"
+    code = (
+        "import subprocess, sys, hearth.cli.start as start; start._open_standard_streams(); "
+        f"subprocess.run([sys.executable, '-c', {child!r}])"
+    )
+    command = [sys.executable, "-c", code]
+    closed = ["sh", "-c", 'exec "$@" <&- 2>&-', "sh", *command]
+    done = subprocess.run(closed, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["[True,", "True]"]

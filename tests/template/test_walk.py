@@ -1,7 +1,8 @@
 import pytest
 
+from hearth.model.json_text import too_deep
 from hearth.model.unknown import UNKNOWN
-from hearth.template.walk import too_deep, walk
+from hearth.template.walk import walk
 
 VALUE = {"m": {"k": [10, {"deep": "yes"}], "n": None}, "s": "text", "0": "zero", "u": UNKNOWN}
 

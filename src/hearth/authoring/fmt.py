@@ -12,7 +12,6 @@ from yaml import YAMLError
 
 from hearth.authoring.layout import laid_out, signature
 from hearth.authoring.layout_json import laid_out_json
-from hearth.model.json_text import parse_json
 from hearth.model.problem import HTTPBadRequest, Rejected
 from hearth.model.span import Span
 from hearth.template import Limits, Node, load
@@ -68,8 +67,8 @@ def is_json(text: str) -> bool:
     if text.lstrip()[:1] not in ("{", "["):
         return False
     try:
-        parse_json(text)
-    except ValueError:
+        json.loads(text)
+    except (ValueError, RecursionError):
         return False
     return True
 

@@ -10,8 +10,8 @@ import click
 class Commands(click.Group):
     """A command group whose overview shows the complete first sentence of each help text.
 
-    `modules` has the names of commands by the module that is imported for them; in it, they have
-    the same names. The subgroups of a group are of this class too.
+    `modules` maps a module to its command names. Each command is a function of that name in the
+    module, which is imported when the command is used. The subgroups are of this class too.
     """
 
     group_class = type  # click: of the same class as their group

@@ -13,7 +13,6 @@ from collections.abc import Coroutine
 from pathlib import Path
 from typing import Any, TextIO
 
-LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
 LINE = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 """The format of a log line."""
 
@@ -94,13 +93,14 @@ def log_to_stderr(usual: str = "WARNING") -> None:
 def log_level(usual: str) -> str:
     """Return the level of the environment variable HEARTH_LOG, or the usual one without it.
 
-    If there is no such level, say so and return the usual one.
+    If there is no such level, print an error and return the usual one.
     """
-    wanted = os.environ.get("HEARTH_LOG", "").upper()
-    if wanted and wanted not in LEVELS:
-        known = ", ".join(LEVELS)
-        print(f"hearth: HEARTH_LOG: no level {wanted}; there are {known}", file=sys.stderr)
-    return wanted if wanted in LEVELS else usual
+    wanted = os.environ.get("HEARTH_LOG", "").strip().upper()
+    if not wanted or wanted in logging.getLevelNamesMapping():
+        return wanted or usual
+    words = f"HEARTH_LOG: unknown level {wanted}; expected DEBUG, INFO, WARNING, ERROR or CRITICAL"
+    print(f"hearth: {words}", file=sys.stderr)
+    return usual
 
 
 def lock(path: Path) -> TextIO:

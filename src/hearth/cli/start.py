@@ -28,4 +28,5 @@ def _open_standard_streams() -> None:
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             null = os.open(os.devnull, os.O_RDWR)  # gets the number of this stream, the lowest free
+            os.set_inheritable(null, True)
             setattr(sys, name, os.fdopen(null, mode))

@@ -1,15 +1,41 @@
-"""JSON that others have written."""
+"""Parse JSON from outside Hearth."""
 
 import json
+from collections.abc import Mapping
 from typing import Any
+
+NESTING_MAX = 100
+"""The maximum depth of a value that does not come from a template. The limit is needed because
+functions that process values are recursive.
+"""
+
+
+def too_deep(value: Any) -> bool:
+    """Return whether lists and maps in a value are nested too deeply. This does not recurse."""
+    level = [value]
+    for _ in range(NESTING_MAX):
+        level = [
+            inner
+            for outer in level
+            if isinstance(outer, Mapping | list | tuple)
+            for inner in (outer.values() if isinstance(outer, Mapping) else outer)
+        ]
+        if not level:
+            return False
+    return True
 
 
 def parse_json(text: str | bytes) -> Any:
-    """Return the value of a JSON text. Raises ValueError, also for a text that is nested too deep.
+    """Return the value of a JSON text. Raises ValueError, also if it is nested too deeply.
 
-    Python raises RecursionError for the latter, which a handler of ValueError does not expect.
+    Python raises RecursionError for some of the latter, which a handler of ValueError does not
+    expect.
     """
     try:
-        return json.loads(text)
+        value = json.loads(text)
     except RecursionError:
-        raise ValueError("the JSON is nested too deep") from None
+        value = None
+    else:
+        if not too_deep(value):
+            return value
+    raise ValueError("the JSON is nested too deeply")

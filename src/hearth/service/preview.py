@@ -11,7 +11,7 @@ from hearth.engine.core.predict import MASK, PlannedAction
 from hearth.engine.core.record import Record
 from hearth.engine.core.rules import Request, refusal
 from hearth.model.problem import Rejected
-from hearth.model.unknown import UNKNOWN, Unknown, nulled
+from hearth.model.unknown import Unknown, nulled
 from hearth.service.caller import Caller
 from hearth.service.create_stack import sketch
 from hearth.service.outputs import OutputValue
@@ -134,50 +134,51 @@ def demand_plan(found: StackPrediction, agreed: str) -> None:
 def created_outputs(found: StackPrediction) -> list[OutputValue]:
     """Return the outputs of a stack that does not exist yet.
 
-    In them, references are resource names, and attributes are those that the preview shows.
+    In them, references are resource names. An attribute is null, unless it repeats a property that
+    needs no other resource.
     """
     world = found.plan.world
     assert world is not None
     values = []
     with spending():
-        born = NullWorld(_BornWorld(found.aim, world))
+        born = _BornWorld(found.aim, world)
         for output in found.aim.program.outputs.values():
             value, error = output.evaluate(born)
             values.append(OutputValue(output.name, output.description, nulled(value), error))
     return values
 
 
-class _BornWorld:
-    """A world in which new resources have the attributes that repeat their properties."""
+class _BornWorld(NullWorld):
+    """A world in which an attribute of a new resource that repeats a property has its value.
+
+    The properties are evaluated in the world before, so a chain of such resources ends at its first
+    link, and needs no more than the plan needed.
+    """
 
     def __init__(self, aim: Aim, world: World) -> None:
-        self.facade = world.facade
+        super().__init__(world)
         self._aim = aim
-        self._world = world
-        self._properties: dict[str, Item] = {}
-
-    def reference(self, name: str) -> Any:
-        return self._world.reference(name)
+        self._evaluated: dict[str, Evaluated] = {}
 
     def attribute(self, name: str, attribute: str, path: tuple[Any, ...]) -> Any:
-        value = self._world.attribute(name, attribute, path)
+        value = self.world.attribute(name, attribute, path)
         definition = self._aim.program.resources.get(name)
-        if definition is None or not isinstance(value, Unknown):
-            return value
+        if definition is not None and isinstance(value, Unknown) and not self._aim.masked:
+            value = self._repeated(definition, attribute, path, value)
+        return nulled(value)
+
+    def _repeated(
+        self, definition: ResourceDefinition, attribute: str, path: tuple[Any, ...], unknown: Any
+    ) -> Any:
         repeated = _mirrors(definition).get(attribute)
         if repeated is None:
-            return value
-        if name not in self._properties:
-            self._properties[name] = _properties(self._aim, definition, definition.check(self))
-        return walk(self._properties[name][repeated], path)
-
-    def availability_zones(self) -> Any:
-        zones = getattr(self._world, "availability_zones", None)
-        return UNKNOWN if zones is None else zones()
-
-    def secret(self, name: str, attribute: str) -> bool:
-        known = getattr(self._world, "secret", None)
-        return bool(known is not None and known(name, attribute))
+            return unknown
+        name = definition.name
+        if name not in self._evaluated:
+            self._evaluated[name] = definition.check(self.world)
+        found = self._evaluated[name]
+        hidden = repeated in found.secret or found.problems
+        return unknown if hidden else walk(found.properties.get(repeated), path)
 
 
 def created_items(found: StackPrediction, above: Above | None = None) -> list[Item | list[Any]]:
@@ -187,9 +188,8 @@ def created_items(found: StackPrediction, above: Above | None = None) -> list[It
     the names of its parent stack and of its resource there; the name of the stack is composed of
     both.
     """
-    aim = found.aim
-    assert found.plan.world is not None
-    world = _BornWorld(aim, found.plan.world)
+    aim, world = found.aim, found.plan.world
+    assert world is not None
     stack_name = f"{above.stack_name}-{above.resource}" if above else aim.row.name
     items: list[Item | list[Any]] = []
     for entry in found.plan.entries:
@@ -214,19 +214,15 @@ def _values(aim: Aim, definition: ResourceDefinition, world: World) -> Item:
     Properties that are not given are null. Values computed from hidden ones are masked.
     """
     evaluated = definition.check(world)
-    properties = nulled(_properties(aim, definition, evaluated))
+    values = {**dict.fromkeys(definition.type_info.properties), **evaluated.properties}
+    properties = {
+        name: MASK if aim.masked or name in evaluated.secret else nulled(value)
+        for name, value in values.items()
+    }
     metadata = nulled(evaluated.metadata)
     if aim.masked or definition.scope.masked(repr(metadata)) != repr(metadata):
         metadata = dict.fromkeys(metadata, MASK)
     return {"properties": properties, "metadata": metadata}
-
-
-def _properties(aim: Aim, definition: ResourceDefinition, evaluated: Evaluated) -> Item:
-    values = {**dict.fromkeys(definition.type_info.properties), **evaluated.properties}
-    return {
-        name: MASK if aim.masked or name in evaluated.secret else value
-        for name, value in values.items()
-    }
 
 
 def _mirrors(definition: ResourceDefinition) -> Mapping[str, str]:

@@ -29,7 +29,6 @@ from yaml.events import (
     SequenceStartEvent,
 )
 
-from hearth.model.json_text import parse_json
 from hearth.model.problem import HTTPBadRequest, Problem, Rejected, RequestLimitExceeded
 from hearth.model.span import Span, Step
 from hearth.model.unknown import Unknown
@@ -238,8 +237,8 @@ def _as_json(source: str) -> Any:
     if source.lstrip()[:1] not in ("{", "["):
         return None
     try:
-        return parse_json(source)
-    except ValueError:
+        return json.loads(source)
+    except (ValueError, RecursionError):
         return None
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from hearth.model.json_text import parse_json
+from hearth.model.json_text import parse_json, too_deep
 from hearth.model.problem import (
     ConflictingMergeStrategyForParam,
     HTTPBadRequest,
@@ -14,7 +14,6 @@ from hearth.model.problem import (
 )
 from hearth.model.span import Span
 from hearth.template.parameters import ParameterType
-from hearth.template.walk import too_deep
 
 STRATEGIES = ("overwrite", "merge", "deep_merge")
 

@@ -13,13 +13,12 @@ from typing import Any
 
 from msgspec import Struct
 
-from hearth.model.json_text import parse_json
+from hearth.model.json_text import too_deep
 from hearth.model.span import Span
 from hearth.model.unknown import Unknown
 from hearth.model.value import ValueKind
 from hearth.schema import AllowedPattern, AllowedValues, Constraint, Custom, Length, Modulo, Range
 from hearth.schema.prop import UNSET, Prop
-from hearth.template.walk import too_deep
 
 MASK = "******"
 
@@ -212,8 +211,8 @@ def _json(value: Any) -> Any:
         if not value:
             return value
         try:
-            return parse_json(value)
-        except ValueError:
+            return json.loads(value)
+        except (ValueError, RecursionError):
             raise ValueError(f'"{value[:80]}" is not JSON') from None
     raise ValueError(f'"{value}" is not JSON')
 

@@ -7,26 +7,6 @@ from typing import Any
 
 from hearth.model.unknown import Unknown
 
-NESTING_MAX = 100
-"""The maximum depth of a value that does not come from a template. The limit is needed because
-functions that process values are recursive.
-"""
-
-
-def too_deep(value: Any) -> bool:
-    """Return whether lists and maps in a value are nested too deeply. This does not recurse."""
-    level = [value]
-    for _ in range(NESTING_MAX):
-        level = [
-            inner
-            for outer in level
-            if isinstance(outer, Mapping | list | tuple)
-            for inner in (outer.values() if isinstance(outer, Mapping) else outer)
-        ]
-        if not level:
-            return False
-    return True
-
 
 def values_in(value: Any) -> int:
     """Return the number of values in a value, including itself."""

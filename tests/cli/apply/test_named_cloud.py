@@ -1,4 +1,4 @@
-"""Mistakes in clouds.yaml are told with their places, whatever the file contains."""
+"""Mistakes in clouds.yaml are reported with their places, whatever the file contains."""
 
 import asyncio
 from pathlib import Path
@@ -10,10 +10,8 @@ from hearth.cli.apply.named_cloud import pool_of
 
 GOOD = 'auth: {auth_url: "http://127.0.0.1:1/", username: a, password: b, project_name: c}'
 MISTAKES = {
-    "": ": the file must be a map with the key clouds",
     "text": ":1:1: the file must be a map with the key clouds",
     "[]": ": the file must be a map with the key clouds",
-    "other: 4": "has no key clouds",
     "clouds: [": ":2:1: not well-formed YAML",
     "clouds: []": ":1:9: clouds must be a map of names to clouds",
     "clouds: {dev: \x01}": "control characters are not allowed",
@@ -35,7 +33,8 @@ MISTAKES = {
     f"clouds: {{dev: {{{GOOD}, interface: [7]}}}}": "cannot be used: interface should be",
     f"clouds: {{dev: {{{GOOD}, cert: {{a: b}}}}}}": "cannot be used: expected str",
     f"clouds: {{dev: {{{GOOD}, cacert: /nix}}}}": "cannot be used: there is no file /nix",
-    "clouds: {other: 4}": "there is no cloud dev\n",
+    f"clouds: {{dev: {{{GOOD}, api_timeout: 2001-99-99}}}}": "cannot be used: month must be in",
+    f"clouds: {{dev: {{{GOOD}, x: !!int ''}}}}": "does not match its tag",
 }
 
 
@@ -53,14 +52,48 @@ def refusal() -> str:
 
 
 @pytest.mark.parametrize("text", MISTAKES)
-def test_a_mistake_is_told_with_the_file(file: Path, text: str):
+def test_a_mistake_is_reported_with_the_file(file: Path, text: str):
     file.write_text(text)
     told = refusal()
     assert MISTAKES[text] in told
     assert str(file) in told
 
 
-def test_files_that_cannot_be_read_are_told(file: Path):
+@pytest.mark.parametrize(
+    ("text", "known"),
+    [
+        ("", "no clouds"), ("other: 4", "no clouds"), ("clouds: {}", "no clouds"),
+        ("clouds: {other: 4}", "other"), ("clouds: {5: {}, a: {}}", "5, a"),
+    ],
+)  # fmt: skip
+def test_a_cloud_that_the_file_does_not_have_is_reported(file: Path, text: str, known: str):
+    file.write_text(text)
+    if text in ("", "other: 4"):
+        assert str(file) in refusal()
+        return
+    assert refusal() == f"there is no cloud dev\n{file} has {known}"
+
+
+def test_without_a_file_a_cloud_is_that_of_the_variables(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("OS_CLIENT_CONFIG_FILE", raising=False)
+    monkeypatch.setattr("openstack.config.loader.CONFIG_FILES", [str(tmp_path / "clouds.yaml")])
+    assert refusal() == "there is no cloud dev\nno clouds.yaml was found"
+    monkeypatch.setenv("OS_AUTH_URL", "http://127.0.0.1:1/")
+    monkeypatch.setenv("OS_USERNAME", "a")
+    asyncio.run(pool_of("envvars").aclose())
+    assert refusal() == "there is no cloud dev\nno clouds.yaml was found"
+
+
+def test_a_url_may_have_capital_letters(file: Path):
+    file.write_text("clouds: {dev: {auth: {auth_url: HTTP://h/, username: a, password: b}}}")
+    asyncio.run(pool_of("dev").aclose())
+
+
+def test_files_that_cannot_be_read_are_reported(file: Path):
     file.write_bytes(b"\xff\xfe")
     assert refusal() == f"{file} is not in UTF-8: byte 0 cannot be read"
     file.unlink()

@@ -17,7 +17,11 @@ def test_values_are_texts_and_the_contents_of_files(tmp_path: Path):
 
 @pytest.mark.parametrize(
     ("pair", "said"),
-    [("a", "--parameter a: expected KEY=VALUE"), ("a=\udcff", "--parameter a: the value is not")],
+    [
+        ("a", "--parameter a: expected KEY=VALUE"),
+        ("a=\udcff", "^a: the parameter is not in UTF-8"),
+        ("a\udcff=b", r"^a\?: the parameter is not in UTF-8"),
+    ],
 )
 def test_a_value_that_is_no_text_is_refused(pair: str, said: str):
     with pytest.raises(Refused, match=said):
@@ -30,3 +34,5 @@ def test_a_file_that_is_no_text_is_refused(tmp_path: Path):
         values_of([], [f"key={tmp_path / 'key'}"])
     with pytest.raises(Refused, match="--parameter-file key: expected KEY=FILE"):
         values_of([], ["key"])
+    with pytest.raises(Refused, match=r"^k\?: the parameter is not in UTF-8"):
+        values_of([], ["k\udcff=f"])

@@ -54,7 +54,9 @@ def test_a_plan_that_is_not_whole_is_refused(path: Path, keep: float):
     [
         {"name": ["web"]}, {"stack_id": 7}, {"body": "t"}, {"plan": None}, {"plan": {}},
         {"plan": {**PLAN, "resources": [5]}}, {"plan": {**PLAN, "resources": [{"action": "x"}]}},
-        {"plan": {"hash": "one", "resources": 5}}, {"more": 1},
+        {"plan": {"hash": "one", "resources": 5}}, {"plan": {**PLAN, "hash": 5}}, {"more": 1},
+        {"plan": {**PLAN, "resources": [{**PLAN["resources"][0], "nested": 5}]}},
+        {"plan": {**PLAN, "resources": [{**PLAN["resources"][0], "reasons": None}]}},
     ],
     ids=str,
 )  # fmt: skip
@@ -64,7 +66,7 @@ def test_a_plan_with_other_contents_is_refused(path: Path, wrong: dict[str, Any]
         SavedPlan.read(path)
 
 
-def test_an_endless_plan_is_refused(path: Path):
+def test_a_plan_that_is_nested_too_deeply_is_refused(path: Path):
     path.write_text(path.read_text()[:-1] + ', "more": ' + "[" * 100_000)
     with pytest.raises(Refused, match="damaged"):
         SavedPlan.read(path)

@@ -84,14 +84,17 @@ def test_another_key_is_refused(state: StateFile, tmp_path: Path):
     (tmp_path / "other").mkdir()
     shutil.copy(state.path, tmp_path / "other" / "web.db")
     moved = StateFile(tmp_path / "other" / "web.db", "web")
-    StateFile(tmp_path / "other" / "new.db", "new").open(create=True).close()
+    shutil.copy(state.path.parent / "key", tmp_path / "other" / "key")
+    (tmp_path / "other" / "key").write_text("another")
     assert "encrypted with another key" in refusal(moved)
 
 
 def test_a_key_that_is_missing_is_not_made_anew(state: StateFile):
     key = state.path.parent / "key"
     key.unlink()
-    assert "the key .hearth/key, with which" in refusal(state)
+    assert "the key .hearth/key, with which .hearth/web.db is" in refusal(state)
+    with pytest.raises(Refused, match=r"with which \.hearth/web\.db is encrypted, is missing"):
+        state_file("other", None).open(create=True)
     assert not key.exists()
 
 

@@ -101,6 +101,8 @@ def test_a_definition_is_made_shown_changed_and_deleted(served: Served) -> None:
         ("w: " + "[" * 3000, "parsed"),
         ("w: &w {tasks: *w}", "parsed"),
         ("w: {? [a] : b}", "parsed"),
+        ("w: 2001-99-99", "parsed"),
+        ("w: !!int ''", "parsed"),
     ],
 )
 def test_a_wrong_definition_is_refused_with_the_reason(

@@ -118,7 +118,8 @@ def test_cloud_config_becomes_steps_and_what_it_cannot_do_becomes_notes():
     "text",
     [
         "#cloud-config\n- a list", "#cloud-config\n{", "#cloud-config\nruncmd: 3",
-        "#cloud-config\nruncmd: " + "[" * 3000,
+        "#cloud-config\nruncmd: " + "[" * 3000, "#cloud-config\nx: 2001-99-99",
+        "#cloud-config\nx: !!int ''",
     ],
 )  # fmt: skip
 def test_a_cloud_config_that_is_none_is_a_note(text: str):

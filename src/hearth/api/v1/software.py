@@ -8,12 +8,12 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from hearth.model.json_text import too_deep
 from hearth.model.problem import HTTPBadRequest, Invalid, Problem, Rejected
 from hearth.model.span import Span
 from hearth.resources.heat import software_io
 from hearth.service.software_configs import ConfigRequest
 from hearth.service.software_deployments import DeploymentRequest
-from hearth.template.walk import too_deep
 
 NAME_CHARACTERS_MAX = 255
 PROJECT_CHARACTERS_MAX = 64

@@ -1,4 +1,4 @@
-"""Checks a file of clouds before the client library reads it, which does not say what is wrong."""
+"""Check clouds.yaml. The client library skips a file that it cannot parse, and does not say why."""
 
 import os
 from collections.abc import Sequence
@@ -15,8 +15,8 @@ def clouds_file(usual: Sequence[str]) -> Path | None:
     ones that exists; None without one.
     """
     named = os.environ.get("OS_CLIENT_CONFIG_FILE")
-    paths = (Path(one) for one in ([named] if named else []) + list(usual))
-    return next((one for one in paths if one.exists()), None)
+    paths = [*([named] if named else []), *usual]
+    return next((Path(one) for one in paths if os.path.exists(one)), None)
 
 
 def check_clouds_file(path: Path, name: str) -> None:
@@ -29,16 +29,16 @@ def check_clouds_file(path: Path, name: str) -> None:
         raise Refused([f"{path} cannot be read: {problem.strerror}"]) from None
     except Rejected as rejected:
         raise Refused([str(one) for one in rejected.problems]) from None
+    if root.value is None:
+        return
     clouds = _map(path, root, "the file", "with the key clouds").get("clouds")
-    if clouds is None:
-        raise Refused([f"{path} has no key clouds"])
-    known = _map(path, clouds, "clouds", "of names to clouds")
-    if name not in known:
+    known = {} if clouds is None else _map(path, clouds, "clouds", "of names to clouds")
+    if name not in known:  # it may be in another file, or in environment variables
         return
     cloud = _map(path, known[name], f"cloud {name}", "of settings")
     if "auth" in cloud:
         url = _map(path, cloud["auth"], f"auth of cloud {name}", "of settings").get("auth_url")
-        if url is not None and not str(url.value).startswith(("http://", "https://")):
+        if url is not None and not str(url.value).lower().startswith(("http://", "https://")):
             raise Refused([f"{_place(path, url)}: auth_url of cloud {name} must be a URL"])
 
 

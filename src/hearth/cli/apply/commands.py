@@ -77,12 +77,13 @@ def values_of(parameters: Sequence[str], files: Sequence[str]) -> dict[str, str]
     from hearth.cli.apply.text_file import text_of
 
     values = {}
+    for pair in (*parameters, *files):
+        if pair != (readable := pair.encode(errors="replace").decode()):
+            raise Refused([f"{readable.partition('=')[0]}: the parameter is not in UTF-8"])
     for pair in parameters:
         key, equals, value = pair.partition("=")
         if not equals:
             raise Refused([f"--parameter {pair}: expected KEY=VALUE"])
-        if value != value.encode(errors="replace").decode():
-            raise Refused([f"--parameter {key}: the value is not in UTF-8"])
         values[key] = value
     for pair in files:
         key, equals, path = pair.partition("=")

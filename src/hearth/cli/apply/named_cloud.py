@@ -4,8 +4,11 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import yaml
+
 from hearth.cli.apply.api import Refused
 from hearth.cli.apply.clouds_file import check_clouds_file, clouds_file
+from hearth.cli.apply.text_file import text_of
 from hearth.cloud.config import CloudConfig
 from hearth.cloud.reach import Tls
 
@@ -28,15 +31,20 @@ def pool_of(name: str) -> "CloudPool":
             check_clouds_file(path, name)
         try:
             clouds = loader.OpenStackConfig()
-            known = sorted(set(clouds.get_cloud_names()) - {"defaults"})
+            known = sorted(str(one) for one in clouds.get_cloud_names())
+            if known == ["defaults"]:  # which the library adds if there is no other
+                known = []
             if name in known:
                 return CloudPool(_config(clouds.get_one(cloud=name)))
+            if path is not None and clouds.config_filename != str(path):
+                yaml.safe_load(text_of(path))  # the library has skipped the file; this says why
         except Exception as problem:  # of any class: the library trusts the file
             words = str(problem) if len(str(problem)) > 1 else repr(problem)
             of = "" if path is None else f" of {path}"
             raise Refused([f"cloud {name}{of} cannot be used: {words}"]) from None
-    have = f"{path} has {', '.join(known)}" if known else "no clouds.yaml was found"
-    raise Refused([f"there is no cloud {name}", have])
+    if path is None:
+        raise Refused([f"there is no cloud {name}", "no clouds.yaml was found"])
+    raise Refused([f"there is no cloud {name}", f"{path} has {', '.join(known) or 'no clouds'}"])
 
 
 def _config(region: Any) -> CloudConfig:

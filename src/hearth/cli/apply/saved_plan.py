@@ -12,11 +12,28 @@ from msgspec.structs import asdict
 
 from hearth.cli.apply.api import Refused
 from hearth.cli.apply.stack import Body, Stack
-from hearth.model.json_text import parse_json
 
 FORMAT = 1
 KIND = "hearth-plan"
 READ_MAX = 256 * 1024 * 1024  # bytes
+
+
+class _Reason(Struct):
+    property: str = ""
+
+
+class _Entry(Struct):
+    resource: str
+    action: str
+    reasons: list[_Reason]
+    nested: "_Plan | None" = None
+
+
+class _Plan(Struct):
+    """What is read from the plan in a file; the rest is only compared."""
+
+    hash: str
+    resources: list[_Entry]
 
 
 class SavedPlan(Struct, frozen=True, forbid_unknown_fields=True):
@@ -56,8 +73,8 @@ class SavedPlan(Struct, frozen=True, forbid_unknown_fields=True):
                 return None
             text = b"{" + file.read(READ_MAX)
         try:
-            found = parse_json(text)
-        except ValueError:
+            found = json.loads(text)
+        except (ValueError, RecursionError):
             if KIND.encode() in text[:200]:
                 raise Refused([f"{path} is damaged: it is incomplete"]) from None
             return None
@@ -67,9 +84,8 @@ class SavedPlan(Struct, frozen=True, forbid_unknown_fields=True):
             raise Refused([f"{path} was written by a newer release of Hearth; use that release"])
         try:
             saved = msgspec.convert(found, cls)
-            list(differences({"resources": ()}, saved.plan))  # it has what is read later
-            str(saved.plan["hash"])
-        except (msgspec.ValidationError, KeyError, TypeError, AttributeError):
+            msgspec.convert(saved.plan, _Plan)
+        except (msgspec.ValidationError, RecursionError):
             raise Refused([f"{path} is damaged: it is not a plan"]) from None
         return saved
 

@@ -108,8 +108,9 @@ class StateFile(Struct):
         path = self.path.parent / KEY
         try:
             if not path.exists():
-                if self.path.exists() and self.path.stat().st_size:
-                    words = f"the key {path}, with which {self.path} is encrypted, is missing"
+                known = {self.path, *path.parent.glob(f"*{ENDING}")}
+                if using := [one for one in known if one.exists() and one.stat().st_size]:
+                    words = f"the key {path}, with which {min(using)} is encrypted, is missing"
                     raise Refused([words, "restore it from a backup"])
                 handle = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
                 with os.fdopen(handle, "w") as file:

@@ -22,8 +22,8 @@ def register(conf: Any, options: Iterable[Option], group: str | None = None) -> 
 def values(conf: Any, options: Iterable[Option]) -> list[tuple[Option, Any]]:
     """Return (option, value) for each option whose `library` is false.
 
-    Raises the errors of oslo.config, and ValueError for a number that is none: oslo.config gives
-    None without a value, and accepts `nan`, which no limit refuses.
+    Raises the errors of oslo.config, and ValueError for an empty number (oslo.config returns None)
+    and for `nan` (no minimum or maximum excludes it).
     """
     found = []
     for option in options:
@@ -31,7 +31,8 @@ def values(conf: Any, options: Iterable[Option]) -> list[tuple[Option, Any]]:
             place = conf if option.group == "DEFAULT" else conf[option.group]
             value = place[option.name]
             if (value is None and option.default is not None) or value != value:
-                words = f"[{option.group}] {option.name}: a number is needed; or remove the line"
+                got = "nothing" if value is None else value
+                words = f"{option.place}: expected a number, got {got}; set one or remove the line"
                 raise ValueError(words)
             found.append((option, value))
     return found

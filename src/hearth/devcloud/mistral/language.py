@@ -52,7 +52,7 @@ def read(text: str) -> dict[str, Body]:
     try:
         found = yaml.safe_load(text)
         plain = json.loads(json.dumps(found, default=str))  # the times that YAML knows are texts
-    except (yaml.YAMLError, RecursionError, ValueError, TypeError) as problem:
+    except (yaml.YAMLError, RecursionError, ValueError, IndexError, TypeError) as problem:
         raise WrongDefinition(f"Definition could not be parsed: {problem}") from None
     if not isinstance(plain, dict) or str(plain.pop("version", "")) not in ("2.0", "2"):
         raise WrongDefinition("Invalid DSL: 'version' must be '2.0'")

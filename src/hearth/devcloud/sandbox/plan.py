@@ -110,7 +110,7 @@ def _config(part: Part, notes: list[str]) -> dict[str, Any]:
     """
     try:
         found = yaml.safe_load(part.data)
-    except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as problem:
+    except (yaml.YAMLError, RecursionError, ValueError, IndexError) as problem:
         notes.append(f"cloud-config {part.name}: {' '.join(str(problem).split())}")
         return {}
     if found is None:

@@ -9,8 +9,8 @@ from typing import Any
 
 from msgspec import Struct, field
 
+from hearth.model.json_text import too_deep
 from hearth.model.state import Status
-from hearth.template.walk import too_deep
 
 STATUS_CODE = "deploy_status_code"
 ALWAYS = ("deploy_stdout", "deploy_stderr", STATUS_CODE)

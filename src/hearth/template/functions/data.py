@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Mapping
 from itertools import product
 from math import prod
 from typing import Any
 
-from hearth.model.json_text import parse_json
+from hearth.model.json_text import too_deep
 from hearth.model.unknown import Unknown
 from hearth.model.value import ValueKind
 from hearth.schema.constraint import comparable
@@ -23,7 +24,7 @@ from hearth.template.signature import (
     marks,
     positions,
 )
-from hearth.template.walk import too_deep, values_in
+from hearth.template.walk import values_in
 
 REPEAT_MAX = 100_000
 """The maximum number of items that one `repeat` creates."""
@@ -260,8 +261,8 @@ def select(args: Any) -> Any:
         if items == "":
             return ""
         try:
-            items = parse_json(items)
-        except ValueError:
+            items = json.loads(items)
+        except (ValueError, RecursionError):
             raise EvaluationError(f"{items!r} is not JSON") from None
         if too_deep(items):
             raise EvaluationError("the JSON is nested too deep")

@@ -7,7 +7,6 @@ commit that ends the node marks the message as read.
 import asyncio
 import json
 from collections.abc import Awaitable, Callable, Mapping
-from contextlib import suppress
 from typing import Any, TypeVar
 
 from msgspec.structs import replace
@@ -328,13 +327,14 @@ class ChildStack:
 
 def _definitions(document: Mapping[str, Any]) -> dict[str, Any]:
     """Return the definitions of the members of an adopted group, by name."""
-    template = document.get("template")
-    if isinstance(template, str):
-        with suppress(ValueError):  # the user wrote it; it may also be YAML
-            template = parse_json(template)
-    definitions = template.get("resources") if isinstance(template, Mapping) else None
-    known = definitions if isinstance(definitions, Mapping) else {}
-    return {name: known.get(name, {}) for name in document["resources"]}
+    template = document.get("template") or {}
+    try:
+        known = (parse_json(template) if isinstance(template, str) else template)["resources"]
+        found = {name: known.get(name, {}) for name in document["resources"]}
+    except (ValueError, TypeError, LookupError, AttributeError):
+        words = "the adopted group needs a template in JSON and resources"
+        raise ResourceFailure("StackValidationFailed", words) from None
+    return found
 
 
 def _failure(ended: ChildEnded) -> ResourceFailure:
