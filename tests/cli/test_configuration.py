@@ -318,10 +318,10 @@ def test_a_number_without_a_number_is_refused_by_name(tmp_path: Path, option: Op
         return
     with pytest.raises(WrongSetting) as caught:
         read([path])
-    told = str(caught.value)
-    assert told.startswith(f"{path}: ")
-    assert option.name in told
-    assert "LocationInfo" not in told
+    words = str(caught.value)
+    assert words.startswith(f"{path}: ")
+    assert option.name in words
+    assert "LocationInfo" not in words
 
 
 @pytest.mark.parametrize("name", FILES[:3])

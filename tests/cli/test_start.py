@@ -56,7 +56,7 @@ def test_a_command_works_without_standard_streams(tmp_path: Path, closed: tuple[
 
 
 @pytest.mark.parametrize(
-    ("wanted", "told"),
+    ("wanted", "words"),
     [
         ("", ""),
         ("debug", ""),
@@ -65,13 +65,13 @@ def test_a_command_works_without_standard_streams(tmp_path: Path, closed: tuple[
     ],
 )
 def test_the_level_of_logging_is_that_of_the_environment(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], wanted: str, told: str
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], wanted: str, words: str
 ) -> None:
     monkeypatch.setenv("HEARTH_LOG", wanted)
     level = log_level("ERROR")
-    assert level == ("ERROR" if told or not wanted else wanted.upper())
+    assert level == ("ERROR" if words or not wanted else wanted.upper())
     said = capsys.readouterr().err
-    assert said.startswith(told) if told else said == ""
+    assert said.startswith(words) if words else said == ""
 
 
 def test_a_process_that_a_command_starts_has_the_streams_too(tmp_path: Path) -> None:

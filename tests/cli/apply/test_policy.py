@@ -74,11 +74,11 @@ def test_mistakes_are_told_with_their_place(tmp_path: Path, text: str, said: str
     assert "p.yaml" in str(caught.value)
 
 
-def test_a_file_that_cannot_be_parsed_is_told_with_the_place(tmp_path: Path):
+def test_a_file_that_cannot_be_parsed_is_reported_with_the_place(tmp_path: Path):
     path = tmp_path / "p.yaml"
-    for text, told in ((b"rules: [", "2:1: not well-formed YAML"), (b"a: \xff", "not in UTF-8")):
+    for text, words in ((b"rules: [", "2:1: not well-formed YAML"), (b"a: \xff", "not in UTF-8")):
         path.write_bytes(text)
         with pytest.raises(Refused) as caught:
             read_policy(path)
         assert str(caught.value).startswith(str(path))
-        assert told in str(caught.value)
+        assert words in str(caught.value)
