@@ -209,9 +209,9 @@ class _Routers(Rest):
         nets, own = [], set()
         for port in store.where("network.ports", device_id=router.id):
             for item in port.body["fixed_ips"]:
-                subnet = store.table("network.subnets")[item["subnet_id"]]
-                nets.append(ipaddress.ip_network(subnet.body["cidr"]))
                 own.add(item["ip_address"])
+                if (subnet := store.table("network.subnets").get(item["subnet_id"])) is not None:
+                    nets.append(ipaddress.ip_network(subnet.body["cidr"]))
         for route in routes:
             hop = ipaddress.ip_address(route["nexthop"])
             if str(hop) in own:
@@ -299,7 +299,9 @@ class _Routers(Rest):
             raise bad_request("Bad router request: Cannot have multiple IPv4 subnets on one port.")
         for port in store.where("network.ports", device_id=router.id):
             for item in port.body["fixed_ips"]:
-                other = store.table("network.subnets")[item["subnet_id"]]
+                other = store.table("network.subnets").get(item["subnet_id"])
+                if other is None:  # lost by a fault that a test asked for
+                    continue
                 for subnet in new:
                     if subnet is other:
                         raise bad_request(f"Router already has a port on subnet {subnet.id}")
@@ -361,7 +363,10 @@ class _Routers(Rest):
             if store.where("network.vpnservices", **same):
                 text_ = f"Subnet {subnet_id} is used by a VPNService"
                 raise Refusal(409, "SubnetInUseByVPNService", text_)
-            net = ipaddress.ip_network(store.table("network.subnets")[subnet_id].body["cidr"])
+            subnet = store.table("network.subnets").get(subnet_id)
+            if subnet is None:  # lost by a fault that a test asked for
+                continue
+            net = ipaddress.ip_network(subnet.body["cidr"])
             if any(ipaddress.ip_address(r["nexthop"]) in net for r in router.body["routes"]):
                 text_ = f"Router interface for subnet {subnet_id} is required by a route."
                 raise Refusal(409, "RouterInterfaceInUseByRoute", text_)
