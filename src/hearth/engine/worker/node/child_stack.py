@@ -329,7 +329,8 @@ def _definitions(document: Mapping[str, Any]) -> dict[str, Any]:
     """Return the definitions of the members of an adopted group, by name."""
     template = document.get("template") or {}
     try:
-        known = (parse_json(template) if isinstance(template, str) else template)["resources"]
+        known = parse_json(template) if isinstance(template, str) else template
+        known = known.get("resources", {})
         found = {name: known.get(name, {}) for name in document["resources"]}
     except (ValueError, TypeError, LookupError, AttributeError):
         words = "the adopted group needs a template in JSON and resources"
