@@ -5,9 +5,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from hearth.cli.apply.api import Refused
 from hearth.cli.apply.stack import Body
-from hearth.model.problem import Rejected
+from hearth.cli.apply.text_file import nodes_of
 from hearth.template import Node, load
 from hearth.template.parameters import MASK
 
@@ -21,10 +20,7 @@ def accepted(text: str, path: Path, resources: Sequence[Body]) -> tuple[str, lis
 
     `resources` are those of the drift. Raises Refused if the text is no YAML.
     """
-    try:
-        root = load(text, str(path))
-    except Rejected as rejected:
-        raise Refused([str(one) for one in rejected.problems]) from None
+    root = nodes_of(text, path)
     lines = text.splitlines(keepends=True)
     edits: list[tuple[int, int, str, str]] = []
     done: list[str] = []

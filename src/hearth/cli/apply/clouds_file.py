@@ -5,9 +5,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from hearth.cli.apply.api import Refused
-from hearth.cli.apply.text_file import text_of
-from hearth.model.problem import Rejected
-from hearth.template import Node, load
+from hearth.cli.apply.text_file import nodes_of, text_of
+from hearth.template import Node
 
 
 def clouds_file(usual: Sequence[str]) -> Path | None:
@@ -24,11 +23,9 @@ def check_clouds_file(path: Path, name: str) -> None:
     the first mistake.
     """
     try:
-        root = load(text_of(path), str(path))
+        root = nodes_of(text_of(path), path)
     except OSError as problem:
         raise Refused([f"{path} cannot be read: {problem.strerror}"]) from None
-    except Rejected as rejected:
-        raise Refused([str(one) for one in rejected.problems]) from None
     if root.value is None:
         return
     clouds = _map(path, root, "the file", "with the key clouds").get("clouds")
@@ -39,14 +36,10 @@ def check_clouds_file(path: Path, name: str) -> None:
     if "auth" in cloud:
         url = _map(path, cloud["auth"], f"auth of cloud {name}", "of settings").get("auth_url")
         if url is not None and not str(url.value).lower().startswith(("http://", "https://")):
-            raise Refused([f"{_place(path, url)}: auth_url of cloud {name} must be a URL"])
+            raise Refused([f"{url.span(str(path))}: auth_url of cloud {name} must be a URL"])
 
 
 def _map(path: Path, node: Node, what: str, of_what: str) -> dict[str, Node]:
     if not isinstance(node.value, dict):
-        raise Refused([f"{_place(path, node)}: {what} must be a map {of_what}"])
+        raise Refused([f"{node.span(str(path))}: {what} must be a map {of_what}"])
     return node.value
-
-
-def _place(path: Path, node: Node) -> str:
-    return f"{path}:{node.line}:{node.column}" if node.line else str(path)

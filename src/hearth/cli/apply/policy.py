@@ -21,9 +21,8 @@ from msgspec import Struct
 
 from hearth.cli.apply.api import Refused
 from hearth.cli.apply.stack import Body
-from hearth.cli.apply.text_file import text_of
-from hearth.model.problem import Rejected
-from hearth.template import Node, load
+from hearth.cli.apply.text_file import nodes_of, text_of
+from hearth.template import Node
 
 DESTROYING = ("replace", "may replace", "delete")
 ITERATIONS_MAX = 100_000
@@ -102,10 +101,7 @@ def _evaluator(data: Any) -> Any:
 
 def read_policy(path: Path) -> PlanPolicy:
     """Read a policy file. Raises Refused with the places of mistakes, and OSError."""
-    try:
-        root = load(text_of(path), str(path))
-    except Rejected as rejected:
-        raise Refused([str(one) for one in rejected.problems]) from None
+    root = nodes_of(text_of(path), path)
     wrong: list[str] = []
     found = PlanPolicy(
         list(_protected(root, path, wrong)),
@@ -161,4 +157,4 @@ def _rules(root: Node, path: Path, wrong: list[str]) -> Iterator[Rule]:
 
 
 def _place(node: Node, path: Path) -> str:
-    return f"{path}:{node.line}:{node.column}"
+    return str(node.span(str(path)))

@@ -144,11 +144,10 @@ def state_file(name: str | None, path: Path | None) -> StateFile:
     is the only state file in `.hearth`. Raises Refused, also for a name that no stack may have.
     """
     if path is not None:
-        _check_name(name or path.stem)
-        return StateFile(path, name or path.stem)
+        name = name or path.stem
     if name is not None:
         _check_name(name)
-        return StateFile(Path(FOLDER) / f"{name}{ENDING}", name)
+        return StateFile(path or Path(FOLDER) / f"{name}{ENDING}", name)
     found = sorted(Path(FOLDER).glob(f"*{ENDING}"))
     if len(found) == 1:
         return StateFile(found[0], found[0].stem)

@@ -1,8 +1,10 @@
-"""Text files that the user names."""
+"""Text files that the user names, and YAML in them."""
 
 from pathlib import Path
 
 from hearth.cli.apply.api import Refused
+from hearth.model.problem import Rejected
+from hearth.template import Node, load
 
 
 def text_of(path: Path) -> str:
@@ -12,3 +14,11 @@ def text_of(path: Path) -> str:
     except UnicodeDecodeError as problem:
         words = f"{path} is not in UTF-8: byte {problem.start} cannot be read"
         raise Refused([words]) from None
+
+
+def nodes_of(text: str, path: Path) -> Node:
+    """Return the nodes of the YAML text of a file. Raises Refused, with the places of mistakes."""
+    try:
+        return load(text, str(path))
+    except Rejected as rejected:
+        raise Refused([str(one) for one in rejected.problems]) from None
