@@ -22,7 +22,7 @@ from hearth.cli.process import WrongSetting
 from hearth.cli.settings import Settings
 from hearth.cli.wiring import _cfn_url, _identity_url
 from hearth.cloud.credential import PasswordCredential
-from hearth.cloud.fault import CloudFault
+from hearth.cloud.fault import NoService
 from tests.clients.dev import HEARTH
 from tests.clients.signing import Signer
 from tests.conftest import lacking
@@ -221,7 +221,7 @@ class Catalogue:
 
     async def endpoint(self, service: str) -> str:
         if self.url is None or service != "cloudformation":
-            raise CloudFault(service, 404, "EndpointNotFound", f"no {service}")
+            raise NoService(service)
         return self.url
 
 

@@ -3,8 +3,9 @@
 from typing import Any
 
 from keystoneauth1 import access
+from keystoneauth1.access import service_catalog
 
-from hearth.cloud.catalogues import KEPT_MAX, Catalogues
+from hearth.cloud.catalogues import KEPT_MAX, Catalogues, readable
 
 
 def token(url: str, user: str = "u") -> Any:
@@ -46,3 +47,13 @@ def test_only_the_latest_are_kept():
     shared.share(again)
     assert again._data["token"]["catalog"] is not first._data["token"]["catalog"]
     assert url_of(again) == "http://first"
+
+
+def test_an_unreadable_endpoint_leaves_the_others_readable():
+    endpoint = {"interface": "public", "region": "one", "region_id": "one", "id": "e"}
+    there = {"type": "network", "endpoints": [{**endpoint, "url": "http://there"}]}
+    for odd in ("http://[::bad", None, 7):
+        bad = {"type": "compute", "endpoints": [{**endpoint, "url": odd}, "x"]}
+        listed = service_catalog.ServiceCatalogV3(readable([bad, "x", {"type": 7}, there]))
+        assert listed.url_for(service_type="network") == "http://there"
+        assert set(listed.get_endpoints_data()) <= {"network", "compute"}

@@ -6,7 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from hearth.cloud.fault import CloudFault, NoAnswer, fault_of
+from hearth.cloud.fault import (
+    CloudFault,
+    NoAnswer,
+    NotFound,
+    fault_of,
+    of_a_read,
+    of_a_write,
+    retry_after_s,
+)
 
 SHAPES = [
     ({"NeutronError": {"type": "NetworkInUse", "message": "busy", "detail": ""}}, "NetworkInUse"),
@@ -29,8 +37,86 @@ def test_every_service_is_understood(body, kind):
 
 
 def test_a_page_of_html_and_an_empty_answer_are_named_by_their_status():
-    assert fault_of("image", 404, {}, "<html>nothing here</html>").message == "Not Found"
-    assert fault_of("identity", 404, {}, None).message == "Not Found"
+    assert fault_of("image", 403, {}, "<html>nothing here</html>").message == "Forbidden"
+    assert fault_of("identity", 403, {}, None).message == "Forbidden"
+
+
+NUMBERED = {"x-openstack-request-id": "req-1"}
+ABOUT_AN_OBJECT = [
+    ({}, {"itemNotFound": {"code": 404, "message": "Volume 1 could not be found."}}),
+    ({}, {"itemNotFound": {"code": 404, "message": "The resource could not be found."}}),
+    ({}, {"NeutronError": {"type": "NetworkNotFound", "message": "Network 1 could not be found"}}),
+    ({}, {"error": {"code": 404, "title": "Not Found", "message": "Could not find user: 1."}}),
+    ({}, {"message": "No image found with ID 1", "code": "404 Not Found", "title": "Not Found"}),
+    ({}, {"code": 404, "title": "Not Found", "description": "Secret not found."}),
+    ({}, {"code": 404, "type": "zone_not_found", "message": "Could not find Zone"}),
+    ({}, {"faultcode": "Client", "faultstring": "Load Balancer 1 not found."}),
+    ({}, {"errors": [{"title": "Not Found", "detail": "Cluster 1 could not be found"}]}),
+    ({"x-trans-id": "tx1"}, "<html><h1>Not Found</h1></html>"),
+    (NUMBERED, None),  # the answer to a HEAD
+    (NUMBERED, {"message": "busy"}),
+]
+OF_A_ROUTER = [
+    "default backend - 404",
+    "404 page not found\n",
+    "<html><body>404 Not Found<hr>nginx</body></html>",
+    None,
+    [],
+    {},
+    {"message": "no Route matched with those values"},
+    {"error_msg": "404 Route Not Found"},
+    {"timestamp": "2026-01-01", "status": 404, "error": "Not Found", "path": "/volume"},
+]
+WITHOUT_A_PATH = [
+    {"NeutronError": {"type": "HTTPNotFound", "message": "The resource could not be found."}},
+    {"message": "The resource could not be found.<br /><br />\n", "code": "404 Not Found",
+     "title": "Not Found"},
+    {"faultcode": "Client", "faultstring": "The resource could not be found."},
+    {"error": {"code": 404, "title": "Not Found",
+               "message": "The requested URL was not found on the server. If you entered"}},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("headers", "body"), ABOUT_AN_OBJECT)
+def test_an_answer_of_the_service_about_the_object_says_that_it_is_gone(headers, body):
+    assert isinstance(fault_of("block-storage", 404, headers, body), NotFound)
+
+
+@pytest.mark.parametrize("body", OF_A_ROUTER)
+def test_the_page_of_a_router_counts_as_no_answer(body):
+    fault = fault_of("block-storage", 404, {"x-request-id": "1"}, body)
+    assert isinstance(fault, NoAnswer)
+    assert fault.passing
+    assert not fault.not_carried_out
+    assert fault.status == 503  # so that nobody takes it for the answer of the service
+    assert "did not come from the service" in fault.message
+
+
+@pytest.mark.parametrize("body", WITHOUT_A_PATH)
+def test_a_path_that_the_service_does_not_have_says_nothing_about_the_object(body):
+    fault = fault_of("network", 404, NUMBERED, body)
+    assert not isinstance(fault, NotFound | NoAnswer)
+    assert not fault.passing
+
+
+@pytest.mark.parametrize("status", [500, 520, 529])
+def test_a_read_is_repeated_after_any_trouble_of_the_service(status):
+    fault = fault_of("compute", status, {}, None)
+    assert of_a_read(fault).passing
+    written = of_a_write(fault)
+    assert isinstance(written, NoAnswer)
+    assert written.again is (status != 500)
+
+
+@pytest.mark.parametrize(
+    ("text", "pause_s"),
+    [("2", 2), ("0", 0.5), ("-5", 0.5), ("999999999", 30), ("inf", 30), ("1e400", 30),
+     ("nan", None), ("soon", None), ("", None), ("Fri, 01 Jan 2021 00:00:00 GMT", 0.5),
+     ("Fri, 01 Jan 2100 00:00:00 GMT", 30), ("Fri, 99 Jan 2100 00:00:00 GMT", None)],
+)  # fmt: skip
+def test_a_pause_that_a_service_asks_for_has_bounds(text, pause_s):
+    assert retry_after_s({"retry-after": text}) == pause_s
+    assert fault_of("compute", 429, {"retry-after": text}, None).retry_after == pause_s
 
 
 def test_a_used_up_quota_is_no_conflict():

@@ -4,7 +4,8 @@ import asyncio
 
 import pytest
 
-from hearth.cloud import CloudFault, ListingCloud, Response
+from hearth.cloud import CloudFault, ListingCloud, Response, listing
+from hearth.cloud.fault import NotFound, Unreadable
 from hearth.cloud.listing import page_of
 
 
@@ -27,7 +28,7 @@ class Shelf(ListingCloud):
             return Response(200, {}, {"things": [thing(n) for n in range(10, 20)]})
         ident = path.rpartition("/")[2]
         if int(ident) >= 20:
-            raise CloudFault(service, 404, "NotFound", "gone")
+            raise NotFound(service, "gone")
         return Response(200, {}, {"thing": thing(int(ident))})
 
 
@@ -78,7 +79,35 @@ def test_a_missing_member_is_a_fault_for_its_asker_only():
 
     *found, fault = asyncio.run(story())
     assert [body["id"] for body in found] == ["1", "2", "3", "4"]
-    assert fault.not_found
+    assert isinstance(fault, NotFound)
+
+
+@pytest.mark.parametrize("next_page", ["/things", "/things?marker=1"])
+def test_a_list_that_does_not_end_is_no_list(next_page):
+    class Endless(Shelf):
+        async def request(self, service, method, path, **_kw):
+            self.calls.append(path)
+            return Response(200, {}, {"things": [{"id": "1"}], "next": f"http://x{next_page}"})
+
+    endless = Endless()
+    with pytest.raises(Unreadable, match="does not end"):
+        asyncio.run(endless.listing("s", "/things"))
+    assert len(endless.calls) <= 2
+
+
+def test_a_list_of_too_many_pages_is_no_list(monkeypatch):
+    monkeypatch.setattr(listing, "PAGES_MAX", 3)
+
+    class Endless(Shelf):
+        async def request(self, service, method, path, **_kw):
+            self.calls.append(path)
+            page = len(self.calls)
+            return Response(200, {}, {"things": [{"id": str(page)}], "next": f"?marker={page}"})
+
+    endless = Endless()
+    with pytest.raises(Unreadable, match="does not end"):
+        asyncio.run(endless.listing("s", "/things"))
+    assert len(endless.calls) == 3
 
 
 def test_a_fault_of_the_list_reaches_everybody():

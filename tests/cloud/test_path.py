@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import hearth
-from hearth.cloud.fault import CloudFault
+from hearth.cloud.fault import CloudFault, NotFound
 from hearth.cloud.path import filled_path, segment, straight
 from tests.cloud.test_identity import town
 
@@ -82,7 +82,7 @@ def test_a_segment_stays_one(value: object):
 def test_what_can_name_nothing_is_not_found(value: str):
     with pytest.raises(CloudFault) as fault:
         segment(value)
-    assert fault.value.not_found
+    assert isinstance(fault.value, NotFound)
     with pytest.raises(CloudFault):
         filled_path("/v2.0/routers/{router}/x", {"router": value})
 

@@ -6,7 +6,8 @@ from contextlib import asynccontextmanager
 import pytest
 from aiohttp import web
 
-from hearth.cloud import CloudConfig, CloudFault, CloudPool, NoAnswer, PasswordCredential
+from hearth.cloud import CloudConfig, CloudFault, CloudPool, NoAnswer, PasswordCredential, transport
+from hearth.cloud.fault import NotFound, NoToken
 
 
 class Town:
@@ -14,8 +15,13 @@ class Town:
 
     def __init__(self):
         self.script, self.calls, self.tokens, self.url = [], [], 0, ""
+        self.refusals = []  # the statuses of the next answers of Keystone
 
     async def keystone(self, request):
+        if self.refusals:
+            status = self.refusals.pop(0)
+            error = {"code": status, "title": "x", "message": "Could not find trust: 1."}
+            return web.json_response({"error": error}, status=status)
         self.tokens += 1
         entry = {"interface": "public", "region": "one", "region_id": "one", "id": "e"}
         body = {
@@ -42,6 +48,8 @@ class Town:
         if step == "cut":
             request.transport.close()
             return web.Response()
+        if isinstance(step, dict):
+            return web.json_response(step)
         headers = {"Retry-After": "0"} if step in {429, 503} else {}
         return web.json_response({"networks": []}, status=step, headers=headers)
 
@@ -66,13 +74,13 @@ class Town:
             await runner.cleanup()
 
 
-def play(script, method="GET", **more):
+def play(script, method="GET", path="/v2.0/networks", **more):
     town = Town()
 
     async def story():
         async with town.open() as cloud:
             town.script = list(script)
-            return await cloud.request("network", method, "/v2.0/networks", **more)
+            return await cloud.request("network", method, path, **more)
 
     try:
         return town, asyncio.run(story())
@@ -169,14 +177,58 @@ def test_a_write_on_a_kept_connection_is_sent_once(method):
     assert len(town.calls) == 2
 
 
-def test_a_service_that_the_catalogue_lacks_is_not_found():
+def test_a_service_that_the_catalogue_lacks_says_nothing_about_objects():
     async def story():
         async with Town().open() as cloud:
             await cloud.request("object-store", "GET", "/")
 
     with pytest.raises(CloudFault, match="object-store") as caught:
         asyncio.run(story())
-    assert caught.value.not_found
+    assert not isinstance(caught.value, NotFound)
+
+
+def renew(refusals):
+    """Renew a token while Keystone answers so; return the town and the fault of the call."""
+    town = Town()
+
+    async def story():
+        async with town.open() as cloud:
+            await cloud.request("network", "POST", "/v2.0/networks")
+            town.refusals, town.script = list(refusals), [401]
+            await cloud.request("network", "POST", "/v2.0/networks")
+
+    try:
+        asyncio.run(story())
+    except CloudFault as fault:
+        return town, fault
+    return town, None
+
+
+@pytest.mark.parametrize("status", [401, 404, 500, 503, 520])
+def test_a_hiccup_of_keystone_does_not_fail_a_call(status):
+    town, fault = renew([status, status])
+    assert fault is None
+    assert [call[2] for call in town.calls] == ["token-1", "token-1", "token-2"]
+
+
+def test_a_trust_that_keystone_does_not_find_is_no_missing_object(monkeypatch):
+    monkeypatch.setattr(transport, "ATTEMPTS_MAX", 2)
+    town, fault = renew([404] * 9)
+    assert isinstance(fault, NoToken)
+    assert not isinstance(fault, NotFound)
+    assert fault.message == "Could not find trust: 1."
+    assert len(town.calls) == 2  # the call itself was not sent again
+
+
+def test_an_answer_about_another_object_is_no_answer(monkeypatch):
+    monkeypatch.setattr(transport, "ATTEMPTS_MAX", 2)
+    mine, other = (f"{n}4b1c1d0-0000-4000-8000-000000000000" for n in (1, 2))
+    path = f"/v2.0/networks/{mine}"
+    for shown, fails in [(mine, False), (other, True)]:
+        body = {"network": {"id": shown}}
+        town, answer = play([body, body], path=path)
+        assert isinstance(answer, NoAnswer) is fails
+        assert len(town.calls) == 1 + fails
 
 
 def test_whoami_tells_project_user_and_roles():

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from hearth.cloud.fault import CloudFault
+from hearth.cloud.fault import CloudFault, NotFound
 from hearth.resources.parts import Call, Entries, Members, Rows, filled
 from tests.resources.fake import context_of
 
@@ -40,7 +40,9 @@ class Cloud:
     async def request(self, service, method, path, *, json=None, idempotent=None):
         self.calls.append((method, path, json) if json is not None else (method, path))
         if path in self.faults:
-            raise CloudFault(service, self.faults[path], "Fault", "no")
+            status = self.faults[path]
+            gone = NotFound(service, "no")
+            raise gone if status == 404 else CloudFault(service, status, "Fault", "no")
 
 
 def settled(part, now, *, before=None, cloud=None, body=None, leave=False):

@@ -10,7 +10,7 @@ import sys
 from importlib import import_module
 
 import hearth.resources
-from hearth.cloud import CloudFault
+from hearth.cloud.fault import NoService
 from hearth.model.state import Action
 from hearth.resources.base import ResourceType
 from hearth.resources.capabilities import Signalled
@@ -132,7 +132,7 @@ def test_types_without_their_service_are_named():
     class Bare:
         async def endpoint(self, service):
             if service == "object-store":
-                raise CloudFault(service, 404, "EndpointNotFound", "none")
+                raise NoService(service)
             return "http://there"
 
     catalog = Catalog(builtin_types())

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from hearth.cloud.fault import CloudFault
+from hearth.cloud.fault import CloudFault, NoService, NotFound
 from hearth.engine.core.record import Held, Record
 from hearth.model.state import Action, Status
 from hearth.resources.read_back import _same
@@ -92,16 +92,15 @@ def test_an_answer_that_cannot_be_read_is_told(monkeypatch: pytest.MonkeyPatch):
     assert found.reason == "the answer of the service cannot be read (KeyError)"
 
 
-def test_not_found_means_missing_only_if_the_service_is_there(monkeypatch: pytest.MonkeyPatch):
+def test_only_an_answer_of_the_service_means_missing(monkeypatch: pytest.MonkeyPatch):
     async def lost(self: Any, ctx: Any) -> None:
-        raise CloudFault("network", 404, "NotFound", "no such thing")
+        raise NotFound("network", "no such thing")
 
-    async def nowhere(service: str) -> str:
-        raise CloudFault(service, 404, "EndpointNotFound", "no endpoint")
+    async def nowhere(self: Any, ctx: Any) -> None:
+        raise NoService("network")
 
     assert compared(monkeypatch, record(), lost).state is State.MISSING
-    found = compared(monkeypatch, record(), lost, endpoint=nowhere)
-    assert (found.state, found.reason) == (State.NOT_CHECKABLE, "network: no such thing (HTTP 404)")
+    assert compared(monkeypatch, record(), nowhere).state is State.NOT_CHECKABLE
 
 
 @pytest.mark.parametrize(

@@ -263,11 +263,13 @@ def test_an_engine_that_stands_still_in_a_transaction_keeps_nobody_out(
     assert awake == [one.epoch + 1]  # it was carried out anew
 
 
-def test_a_message_makes_an_unowned_stack_claimable(store: Store) -> None:
+@pytest.mark.parametrize("due_at", [None, float("inf")])
+def test_a_message_makes_an_unowned_stack_claimable(store: Store, due_at: float | None) -> None:
     stack_id = made(store)
     engine_id = an_engine(store)
     (one,) = claimed(store, engine_id)
-    assert written(store, part(store, engine_id, one, Changes(release=(None,)))) is Fate.DONE
+    assert written(store, part(store, engine_id, one, Changes(release=(due_at,)))) is Fate.DONE
+    assert store.transact(lambda tx: tx.value(sa.select(tables.stack.c.due_at))) is None
     assert claimed(store, engine_id) == []
     store.transact(lambda tx: accept.send(tx, stack_id, Signalled("a"), 1.0))
     assert [c.stack_id for c in claimed(store, engine_id)] == [stack_id]

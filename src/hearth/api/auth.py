@@ -18,7 +18,7 @@ from hearth.api.access_rules import SUPPORTED, allows, rules_from
 from hearth.api.answer import JSONResponse
 from hearth.api.front.scope import below
 from hearth.cloud.contract import Cloud
-from hearth.cloud.fault import CloudFault
+from hearth.cloud.fault import CloudFault, NoToken
 from hearth.model.cache import Cache
 from hearth.service.caller import RESTRICTED, STACK_USER_ROLE, TRUST, UNRESTRICTED, Caller
 from hearth.telemetry.about import about, working_on
@@ -153,9 +153,9 @@ class Tokens:
                 params={"nocatalog": "1", **({"allow_expired": "1"} if expired else {})},
             )
         except CloudFault as fault:
-            if fault.status in (400, 401, 404):
-                return None
-            raise
+            if fault.status not in (400, 401, 404) or isinstance(fault, NoToken):
+                raise
+            return None
         return answer.part("token")
 
 

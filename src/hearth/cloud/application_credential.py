@@ -6,16 +6,17 @@ contains the secret, so a credential whose response was lost is deleted and crea
 """
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 from hearth.cloud.contract import Body, Cloud
-from hearth.cloud.fault import CloudFault
+from hearth.cloud.fault import CloudFault, NotFound
 from hearth.cloud.identity import made_id
 from hearth.cloud.path import segment
 
 MADE_BY = "hearth"
 RULE = ("service", "method", "path")
-IN_USE_OR_GONE = (403, 404, 409)
+IN_USE = (403, 409)
 
 
 async def make_application_credential(
@@ -56,13 +57,10 @@ async def drop_application_credentials(cloud: Cloud, user_id: str, *, key: str) 
     """Delete the application credentials of a user whose name belongs to `key`, if any."""
     path = f"{_of(user_id)}?name={segment(credential_name(key))}"
     for found in await cloud.listing("identity", path):
-        try:
+        with suppress(NotFound):
             await cloud.request(
                 "identity", "DELETE", f"{_of(user_id)}/{segment(found['id'])}", idempotent=True
             )
-        except CloudFault as fault:
-            if not fault.not_found:
-                raise
 
 
 async def drop_access_rules(cloud: Cloud, user_id: str, rules: Sequence[Body]) -> None:
@@ -80,7 +78,7 @@ async def drop_access_rules(cloud: Cloud, user_id: str, rules: Sequence[Body]) -
                 "identity", "DELETE", f"{path}/{segment(rule['id'])}", idempotent=True
             )
         except CloudFault as fault:
-            if fault.status not in IN_USE_OR_GONE:
+            if fault.status not in IN_USE and not isinstance(fault, NotFound):
                 raise
 
 

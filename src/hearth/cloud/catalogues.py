@@ -6,6 +6,7 @@ A parsed catalogue takes some 45 kB, and a process may know thousands of tokens.
 import hashlib
 import threading
 from typing import Any
+from urllib.parse import quote, urlsplit
 
 import msgspec
 
@@ -26,6 +27,8 @@ class Catalogues:
     def share(self, info: Any) -> None:
         """Replace the catalogue of a new token, an AccessInfoV3 of keystoneauth1, by an equal one
         that is known.
+
+        An unreadable endpoint of one service does not prevent that the others are read.
         """
         token = info._data["token"]
         if not token.get("catalog"):
@@ -35,4 +38,35 @@ class Catalogues:
             if (known := self._known.get(key)) is not None:
                 token["catalog"] = known
             else:
+                token["catalog"] = readable(token["catalog"])
                 self._known.keep(key, token["catalog"])
+
+
+def readable(catalogue: Any) -> list[dict[str, Any]]:
+    """Return a catalogue without services and endpoints that keystoneauth1 cannot read.
+
+    An unreadable URL is percent-encoded instead, so that a call to its service fails and names it.
+    """
+    services = catalogue if isinstance(catalogue, list) else []
+    return [
+        {**service, "endpoints": _endpoints(service.get("endpoints"))}
+        for service in services
+        if isinstance(service, dict) and isinstance(service.get("type"), str)
+    ]
+
+
+def _endpoints(endpoints: Any) -> list[dict[str, Any]]:
+    known = endpoints if isinstance(endpoints, list) else []
+    return [
+        {**endpoint, "url": _url(endpoint["url"])}
+        for endpoint in known
+        if isinstance(endpoint, dict) and isinstance(endpoint.get("url"), str)
+    ]
+
+
+def _url(text: str) -> str:
+    try:
+        urlsplit(text)
+    except ValueError:
+        return quote(text, safe=":/")
+    return text

@@ -4,11 +4,26 @@ An overview of all error classes is in hearth.model.problem.
 """
 
 import json
+import time
 from collections.abc import Mapping
+from contextlib import suppress
+from email.utils import parsedate_to_datetime
+from math import isnan
 from typing import Any
 
 PASSING = frozenset({0, 429, 502, 503, 504})
-BROKEN_OFF = frozenset({500, 502, 503, 504})  # a write may have been carried out
+OF_AN_EDGE = frozenset(range(520, 530))  # statuses of delivery networks in front of a service
+BROKEN_OFF = frozenset({500, 502, 503, 504}) | OF_AN_EDGE  # a write may have been carried out
+RETRY_AFTER_MIN_S, RETRY_AFTER_MAX_S = 0.5, 30.0
+REQUEST_IDS = ("x-openstack-request-id", "x-compute-request-id", "x-trans-id")
+"""The headers by which services of OpenStack number their requests; no router adds them."""
+
+NO_ROUTE = ("The resource could not be found.", "The requested URL was not found on the server.")
+"""The beginnings of the messages with which frameworks of services refuse a path that the service
+does not have, such as that of an extension that is not loaded.
+"""
+
+NOT_ITS_OWN = "The answer 404 did not come from the service itself: {}"
 OVER_LIMIT_TYPES = frozenset({"OverQuota", "overLimit", "OverQuotaClient"})
 BRIEF_LIMIT = 200  # for a service that a user names
 MESSAGE_LIMIT = 4096  # characters of a service's message that are kept
@@ -35,12 +50,7 @@ class CloudFault(Exception):
         self.status = status
         self.type = type
         self.message = message
-        self.retry_after = retry_after
-
-    @property
-    def not_found(self) -> bool:
-        """Whether the object of the call does not exist (404)."""
-        return self.status == 404
+        self.retry_after = retry_after  # from `retry_after_s`
 
     @property
     def conflict(self) -> bool:
@@ -63,6 +73,46 @@ class CloudFault(Exception):
         if isinstance(self, NoAnswer):
             return False
         return self.status in {0, 429} or (self.status == 503 and self.retry_after is not None)
+
+
+class NotFound(CloudFault):
+    """The service that was asked reports that the object of the call does not exist.
+
+    Only this class says that an object is gone. Other faults with the status 404 say nothing about
+    the object: a service that the catalogue lacks (NoService), Keystone refusing the credential of
+    a call to another service (NoToken), a path that the service does not have. The page of a router
+    in front of the service counts as no answer. Source: rule R18.
+    """
+
+    def __init__(
+        self,
+        service: str,
+        message: str,
+        type: str = "NotFound",  # noqa: A002
+    ) -> None:
+        super().__init__(service, 404, type, message)
+
+
+class NoService(CloudFault):
+    """The service catalogue lacks a service, so nothing is known of its objects."""
+
+    def __init__(self, service: str) -> None:
+        words = f"The service catalogue of the cloud has no {service} service."
+        super().__init__(service, 404, "EndpointNotFound", words)
+
+
+class NoToken(CloudFault):
+    """Keystone issued no token, so the call to the service was not sent and had no effect."""
+
+    @property
+    def passing(self) -> bool:
+        """Whether Keystone itself is in trouble, so that a retry may succeed."""
+        return super().passing or of_a_read(self) is not self
+
+    @property
+    def not_carried_out(self) -> bool:
+        """Whether the call certainly had no effect: always."""
+        return True
 
 
 class NoAnswer(CloudFault):
@@ -101,7 +151,7 @@ def of_a_write(fault: CloudFault) -> CloudFault:
     """Return the fault of a failed write call, as NoAnswer if the call may have had an effect.
 
     That is the case after an internal error of the service (500) and after errors of a proxy: 502,
-    504, and 503 without Retry-After.
+    504, 520 to 529, and 503 without Retry-After.
     """
     bare = fault.status != 503 or fault.retry_after is None
     if fault.status not in BROKEN_OFF or not bare:
@@ -115,56 +165,97 @@ def of_a_write(fault: CloudFault) -> CloudFault:
     )
 
 
+def of_a_read(fault: CloudFault) -> CloudFault:
+    """Return the fault of a failed read call, as NoAnswer if a repetition may succeed.
+
+    That includes internal errors of the service (500): a read is harmless to repeat, and a deadlock
+    in the database of the service or a restart of its message broker ends soon.
+    """
+    if fault.status != 500 and fault.status not in OF_AN_EDGE:
+        return fault
+    return NoAnswer(fault.service, fault.message, status=fault.status, type=fault.type)
+
+
 def fault_of(
     service: str, status: int, headers: Mapping[str, str], body: Any, *, brief: bool = False
 ) -> CloudFault:
     """Return the CloudFault for a response with a status of 300 or more.
 
+    A 404 is NotFound if it has the form of a service of OpenStack and is about an object. A 404 in
+    another form comes from a router in front of the service: it is NoAnswer, as for a 503.
+
     If `brief` is true, the message is cut to BRIEF_LIMIT characters, and bodies in plain text are
     ignored. This is for servers that users name, which may not be OpenStack services.
+    """
+    stated = _stated(status, body)
+    kind, message = stated or (_reason(status), _text(body, brief=brief) or _reason(status))
+    limit = BRIEF_LIMIT if brief else MESSAGE_LIMIT
+    kind, message = kind[:limit], message[:limit]
+    if status != 404:
+        return CloudFault(service, status, kind, message, retry_after_s(headers))
+    numbered = any(name in headers for name in REQUEST_IDS)
+    if not numbered and (stated is None or body.keys() == {"message"}):
+        words = NOT_ITS_OWN.format(message)[:limit]
+        return NoAnswer(service, words, status=503, type=_reason(503))
+    if stated is not None and _lacks_path(body, message):
+        return CloudFault(service, status, kind, message)
+    return NotFound(service, message, kind)
+
+
+def _stated(status: int, body: Any) -> tuple[str, str] | None:
+    """Return the type and the message of an error in a format that services of OpenStack use; None
+    for another body.
 
     Supported formats: {"NeutronError": {type, message}}, {"badRequest": {message}} (nova, cinder),
     {"error": {title, message}} (keystone), {title, message|description} (glance, barbican), {type,
     message|errors} (designate), {faultcode, faultstring} (octavia), {"error_message":
-    {faultstring}} (aodh), {error_message} (blazar), {"errors": [{title, detail}]}, {message}, plain
-    text (swift). For any other body, the message is the name of the status, such as "Not Found".
+    {faultstring}} (aodh), {error_message} (blazar), {"errors": [{title, detail}]}, {message}.
     """
     match body:
         case {"NeutronError": {"type": str(kind), "message": str(message)}}:
-            pass
+            return kind, message
         case {"NeutronError": str(message)}:
-            kind = "NeutronError"
+            return "NeutronError", message
         case {"error": {"title": str(kind), "message": str(message)}}:
-            pass
-        case {"error": {"message": str(message)}}:
-            kind = _reason(status)
+            return kind, message
         case (
-            {"faultstring": str(message)}
+            {"error": {"message": str(message)}}
+            | {"faultstring": str(message)}
             | {"error_message": {"faultstring": str(message)}}
             | {"error_message": str(message)}
         ):
-            kind = _reason(status)
+            return _reason(status), message
         case {"type": str(kind), "message": str(message)}:
-            pass
+            return kind, message
         case {"type": str(kind), "errors": errors}:
-            message = json.dumps(errors)
-        case {"title": str(kind), "message": str(message)}:
-            pass
-        case {"title": str(kind), "description": str(message)}:
-            pass
+            return kind, json.dumps(errors)
+        case {"title": str(kind), "message": str(message)} | {
+            "title": str(kind),
+            "description": str(message),
+        }:
+            return kind, message
         case {"errors": [{"title": str(kind), **first}, *_]}:
-            message = str(first.get("detail") or kind)
+            return kind, str(first.get("detail") or kind)
         case dict() if len(body) == 1 and isinstance(next(iter(body.values())), dict):
             kind = str(next(iter(body)))
-            message = str(body[kind].get("message", kind))
+            return kind, str(body[kind].get("message", kind))
         case {"message": str(message)}:
-            kind = _reason(status)
-        case str(text) if not brief and text.strip() and "<html" not in text.lower():
-            kind, message = _reason(status), text.strip()
-        case _:
-            kind = message = _reason(status)
-    limit = BRIEF_LIMIT if brief else MESSAGE_LIMIT
-    return CloudFault(service, status, kind[:limit], message[:limit], _retry_after(headers))
+            return _reason(status), message
+    return None
+
+
+def _text(body: Any, *, brief: bool) -> str:
+    """Return the message of a body in plain text (swift); empty for HTML and other bodies."""
+    plain = isinstance(body, str) and not brief and "<html" not in body.lower()
+    return body.strip() if plain else ""
+
+
+def _lacks_path(body: Any, message: str) -> bool:
+    """Return whether a 404 is about a path that the service does not have, not about an object.
+
+    Nova and its relatives use the same message for objects, under the key `itemNotFound`.
+    """
+    return message.startswith(NO_ROUTE) and "itemNotFound" not in body
 
 
 def _reason(status: int) -> str:
@@ -184,11 +275,22 @@ def _reason(status: int) -> str:
     }.get(status, f"HTTP {status}")
 
 
-def _retry_after(headers: Mapping[str, str]) -> float | None:
-    try:
-        return max(0.0, float(headers["retry-after"]))
-    except (KeyError, ValueError):
-        return None  # absent, or a date: nobody in OpenStack sends one
+def retry_after_s(headers: Mapping[str, str]) -> float | None:
+    """Return the seconds that the header Retry-After asks to wait, or None without a usable one.
+
+    The header holds seconds or, from proxies, a date. The result is within RETRY_AFTER_MIN_S and
+    RETRY_AFTER_MAX_S, whatever the header says.
+    """
+    text = headers.get("retry-after", "")
+    pause_s = float("nan")
+    with suppress(ValueError, OverflowError):
+        pause_s = float(text)
+    if isnan(pause_s):
+        with suppress(ValueError, OverflowError):
+            pause_s = parsedate_to_datetime(text).timestamp() - time.time()
+    if isnan(pause_s):
+        return None
+    return min(max(pause_s, RETRY_AFTER_MIN_S), RETRY_AFTER_MAX_S)
 
 
 class NotFetched(Exception):

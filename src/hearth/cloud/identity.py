@@ -9,11 +9,12 @@ import hashlib
 import json
 import secrets
 from collections.abc import Sequence
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
 from hearth.cloud.contract import Body, Cloud, Response
-from hearth.cloud.fault import CloudFault, NoAnswer
+from hearth.cloud.fault import CloudFault, NoAnswer, NotFound
 from hearth.cloud.path import segment
 from hearth.model.discreet import Discreet
 from hearth.model.json_text import parse_json
@@ -202,10 +203,8 @@ class StackDomain:
         try:
             path = f"/v3/users/{segment(user_id)}"
             user = (await self._admin.request("identity", "GET", path)).part("user")
-        except CloudFault as fault:
-            if fault.not_found:
-                return False
-            raise
+        except NotFound:
+            return False
         domain_id = self._place.get("domain_id", user.get("domain_id"))
         wanted = (domain_id, project_id, key)
         is_own = project_id is not None and wanted == (
@@ -313,7 +312,7 @@ class StackDomain:
             roles = (answer.body or {}).get("roles", [])
             if not roles:
                 words = f'Keystone has no role "{self._role}", which stack users need.'
-                raise CloudFault("identity", 404, "RoleNotFound", words)
+                raise NotFound("identity", words, "RoleNotFound")
             self._role_id = str(roles[0]["id"])
         return self._role_id
 
@@ -345,8 +344,5 @@ def _made_for_a_record(user: Body) -> bool:
 
 
 async def _drop(cloud: Cloud, path: str) -> None:
-    try:
+    with suppress(NotFound):
         await cloud.request("identity", "DELETE", path, idempotent=True)
-    except CloudFault as fault:
-        if not fault.not_found:
-            raise

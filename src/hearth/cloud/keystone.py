@@ -35,7 +35,14 @@ from hearth.cloud.credential import (
     TokenCredential,
     TrustCredential,
 )
-from hearth.cloud.fault import BRIEF_LIMIT, CONNECT_FAILURE, CloudFault, NoAnswer
+from hearth.cloud.fault import (
+    BRIEF_LIMIT,
+    CONNECT_FAILURE,
+    NOT_ITS_OWN,
+    CloudFault,
+    NoService,
+    NoToken,
+)
 from hearth.cloud.guard import Guard
 from hearth.cloud.guarded import guarded_session
 from hearth.cloud.reach import Reach, Tls
@@ -50,6 +57,7 @@ FOREIGN = {
     "v3password": v3.Password,
     "v3token": v3.Token,
 }
+REFUSING = (401, 404)  # a trust that Keystone does not find is a 404
 DISCOVERED = {"compute": (2, 1), "block-storage": (3, 0)}  # versions to find by discovery
 
 
@@ -95,7 +103,7 @@ class KeystoneSession:
     async def token(self, *, renew: str | None = None) -> str:
         """Return a valid token. `renew` is a token that a service has refused, if any.
 
-        Raises CloudFault if Keystone refuses the credential, or if the token of a request was
+        Raises NoToken if Keystone refuses the credential, or if the token of a request was
         refused, which cannot be renewed.
         """
         info = self._access
@@ -120,13 +128,12 @@ class KeystoneSession:
         )
 
     async def endpoint(self, service: str) -> str:
-        """Return the URL of a service in the catalogue. Raises CloudFault if there is none."""
+        """Return the URL of a service in the catalogue. Raises NoService if there is none."""
         if service not in self._endpoints:
             await self.token()
             found = await self._in_thread(lambda: self._find_endpoint(service))
             if found is None:
-                words = f"The service catalogue of the cloud has no {service} service."
-                raise CloudFault(service, 404, "EndpointNotFound", words)
+                raise NoService(service)
             self._endpoints[service] = str(found).rstrip("/")
         return self._endpoints[service]
 
@@ -144,10 +151,22 @@ class KeystoneSession:
         except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
             log.warning("a response of Keystone cannot be read: %r", error)
             words = "A response of Keystone has an unexpected format; the log has the details."
-            raise CloudFault("identity", 400, "BadAnswer", words) from error
+            raise NoToken("identity", 503, "BadAnswer", words) from error
 
-    def _fault(self, error: ka_errors.ClientException) -> CloudFault:
-        """Return the CloudFault for an exception of keystoneauth.
+    def recovers(self, fault: CloudFault) -> bool:
+        """Return whether a call that failed with `fault` before it was sent may succeed soon.
+
+        That is so after Keystone has accepted the credential, while it is in trouble, or refuses
+        the credential because it restarts without its keys or its database. A token that has ended
+        stays refused.
+        """
+        if self._access is None or not isinstance(fault, NoToken):
+            return False
+        ends = isinstance(self.credential, TokenCredential)
+        return fault.passing or (fault.status in REFUSING and not ends)
+
+    def _fault(self, error: ka_errors.ClientException) -> NoToken:
+        """Return the fault for an exception of keystoneauth.
 
         The message is shortened for a cloud that a user named.
         """
@@ -157,18 +176,20 @@ class KeystoneSession:
             words = "Keystone does not answer" if unreached else words[:BRIEF_LIMIT]
         match error:
             case ka_errors.SSLError():
-                return CloudFault("identity", 0, "SSLError", words)
+                return NoToken("identity", 0, "SSLError", words)
             case ka_errors.ConnectFailure():
-                return CloudFault("identity", 0, CONNECT_FAILURE, words)
+                return NoToken("identity", 0, CONNECT_FAILURE, words)
             case ka_errors.HttpError():
                 words = str(error.message).replace(f" (HTTP {error.http_status})", "")
                 brief = words if self._guard is None else words[:BRIEF_LIMIT]
-                return CloudFault("identity", error.http_status, kind, brief)
+                if error.http_status == 404 and not _is_of_keystone(error.response):
+                    return NoToken("identity", 503, kind, NOT_ITS_OWN.format(brief))
+                return NoToken("identity", error.http_status, kind, brief)
             case ka_errors.AuthorizationFailure():
-                return CloudFault("identity", 401, kind, words)
+                return NoToken("identity", 401, kind, words)
             case ka_errors.RetriableConnectionFailure() | ka_errors.ConnectionError():
-                return NoAnswer("identity", words)
-        return CloudFault("identity", 400, kind, words)
+                return NoToken("identity", 0, "NoAnswer", words)
+        return NoToken("identity", 400, kind, words)
 
     # the methods below run in a thread
 
@@ -178,7 +199,7 @@ class KeystoneSession:
         plugin = self._session.auth
         if again:
             if isinstance(self.credential, TokenCredential):
-                raise CloudFault("identity", 401, "Unauthorized", "The token is no longer valid.")
+                raise NoToken("identity", 401, "Unauthorized", "The token is no longer valid.")
             plugin.invalidate()
         found = plugin.get_access(self._session)
         self._catalogues.share(found)
@@ -272,6 +293,14 @@ class KeystoneSession:
         except ka_errors.EndpointNotFound:
             return None
         return str(found) if found else None
+
+
+def _is_of_keystone(answer: Any) -> bool:
+    """Return whether an HTTP response has the form of an error of Keystone."""
+    try:
+        return isinstance(answer.json().get("error"), dict)
+    except (ValueError, AttributeError):
+        return False
 
 
 def _read_whole(info: Any) -> None:

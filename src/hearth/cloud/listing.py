@@ -11,7 +11,7 @@ from typing import Any, Generic, TypeVar
 from urllib.parse import urlsplit
 
 from hearth.cloud.contract import Body, Response
-from hearth.cloud.fault import CloudFault
+from hearth.cloud.fault import CloudFault, Unreadable
 from hearth.cloud.path import segment
 
 T = TypeVar("T")
@@ -151,14 +151,20 @@ class ListingCloud(ABC):
         return inner if isinstance(inner, dict) else body
 
     async def _all_pages(self, service: str, path: str, microversion: str | None) -> list[Body]:
+        """Return the members on all pages. Raises Unreadable if the list does not end.
+
+        An incomplete list would be no proof that an object does not exist.
+        """
         members: list[Body] = []
+        pages: set[str] = set()
         at: str | None = path
-        for _ in range(PAGES_MAX):
-            answer = await self.request(service, "GET", at or path, microversion=microversion)
+        while at is not None:
+            if at in pages or len(pages) == PAGES_MAX:
+                raise Unreadable(service, f"GET {path}: the list does not end, page {at}")
+            pages.add(at)
+            answer = await self.request(service, "GET", at, microversion=microversion)
             page, at = page_of(answer.body, path)
             members += page
-            if at is None:
-                break
         return members
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote, unquote
 
-from hearth.cloud.fault import CloudFault
+from hearth.cloud.fault import CloudFault, NotFound
 
 UPWARDS = frozenset({".", ".."})
 
@@ -16,7 +16,7 @@ def segment(value: object) -> str:
     """
     text = str(value)
     if not text or text in UPWARDS:
-        raise CloudFault("", 404, "NotFound", f'Invalid id or name "{text}".')
+        raise NotFound("", f'Invalid id or name "{text}".')
     return quote(text, safe="")
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import json as json_codec
+import re
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from ssl import SSLContext
@@ -25,8 +26,10 @@ from hearth.cloud.fault import (
     CONNECT_FAILURE,
     CloudFault,
     NoAnswer,
+    NoToken,
     Unreadable,
     fault_of,
+    of_a_read,
     of_a_write,
 )
 from hearth.cloud.keystone import KeystoneSession
@@ -42,7 +45,7 @@ READING = frozenset({"GET", "HEAD"})
 Elsewhere = Callable[[str | None, ForeignCredential | None, Tls | None], Cloud]
 ATTEMPTS_MAX = 6  # of one call, if a repetition is safe; the pauses are 15 s together
 LASTING_MAX = 4  # attempts of a call that probably fails in the same way: 3.5 s
-RETRY_AFTER_MAX_S = 30.0
+UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 MICROVERSION_SERVICES = {"application-container": "container", "block-storage": "volume"}
 """The names of services in the microversion header, where they differ from the service type."""
 
@@ -127,9 +130,6 @@ class HttpCloud(ListingCloud):
 
         A failed attempt is repeated if that is safe and may succeed.
         """
-        url = _address(service, await self._session.endpoint(service), straight(service, path))
-        if params:
-            url = url.update_query(dict(params))
         sent = {
             "Accept": "application/json",
             "Accept-Encoding": "gzip, deflate" if self._compressed else "identity",
@@ -143,14 +143,20 @@ class HttpCloud(ListingCloud):
         safe = method in READING if idempotent is None else idempotent
         renewed: str | None = None
         for attempt in range(ATTEMPTS_MAX):
-            token = await self._session.token(renew=renewed)
-            if token != self._proven[0]:
-                self._proven = token, time.monotonic()
+            try:
+                url, token = await self._admitted(service, path, params, renewed)
+            except CloudFault as fault:
+                if not self._session.recovers(fault) or attempt == _attempts_max(fault) - 1:
+                    raise
+                await self._rest(service, attempt, fault)
+                continue
             try:
                 answer = await self._once(
                     service, method, url, data, {**sent, "X-Auth-Token": token}
                 )
                 self._proven = token, time.monotonic()
+                if method == "GET":
+                    _about_the_asked(service, path, answer.body)
                 return answer
             except CloudFault as fault:
                 proven_s = time.monotonic() - self._proven[1]
@@ -165,17 +171,33 @@ class HttpCloud(ListingCloud):
                 again = again or (safe and (fault.passing or broken_off))
                 if not again or attempt == _attempts_max(fault) - 1:
                     raise
-                pause_s = fault.retry_after if fault.retry_after is not None else 0.5 * 2**attempt
-            self._observer.call_repeated(service)
-            await asyncio.sleep(min(pause_s, RETRY_AFTER_MAX_S))
+                await self._rest(service, attempt, fault)
         raise AssertionError("unreachable: the last attempt has neither returned nor raised")
+
+    async def _admitted(
+        self, service: str, path: str, params: Mapping[str, str] | None, renewed: str | None
+    ) -> tuple[URL, str]:
+        """Return the URL of a call and a token for it; `renewed` is a token that was refused."""
+        url = _address(service, await self._session.endpoint(service), straight(service, path))
+        if params:
+            url = url.update_query(dict(params))
+        token = await self._session.token(renew=renewed)
+        if token != self._proven[0]:
+            self._proven = token, time.monotonic()
+        return url, token
+
+    async def _rest(self, service: str, attempt: int, fault: CloudFault) -> None:
+        """Pause before a call is repeated; `attempt` counts from 0."""
+        pause_s = fault.retry_after if fault.retry_after is not None else 0.5 * 2**attempt
+        self._observer.call_repeated(service)
+        await asyncio.sleep(pause_s)
 
     def _refused(
         self, service: str, method: str, status: int, headers: Mapping[str, str], body: Any
     ) -> CloudFault:
         """Return the fault of a call that a service refused."""
         fault = fault_of(service, status, headers, body, brief=self._foreign)
-        return fault if method in READING else of_a_write(fault)
+        return of_a_read(fault) if method in READING else of_a_write(fault)
 
     def _ended(
         self, trace: Trace | None, service: str, method: str, url: URL, status: int, taken_s: float
@@ -277,9 +299,24 @@ def _address(service: str, endpoint: str, path: str) -> URL:
     raise CloudFault(service, 400, "BadEndpoint", words)
 
 
+def _about_the_asked(service: str, path: str, body: Any) -> None:
+    """Raise NoAnswer if a body shows another object than the one whose UUID ends the path.
+
+    A cache in front of a service may have mixed up two answers.
+    """
+    asked = path.partition("?")[0].rpartition("/")[2]
+    if not isinstance(body, dict) or not UUID.fullmatch(asked):
+        return
+    inner = next(iter(body.values())) if len(body) == 1 else body
+    shown = inner.get("id") if isinstance(inner, dict) else None
+    if isinstance(shown, str) and UUID.fullmatch(shown) and asked not in inner.values():
+        raise NoAnswer(service, f"GET {path}: the answer shows another object, {shown}")
+
+
 def _attempts_max(fault: CloudFault) -> int:
     """Return the maximum number of attempts of a call that ends with this fault."""
-    return LASTING_MAX if fault.status == 401 or fault.type == CONNECT_FAILURE else ATTEMPTS_MAX
+    refused = fault.status == 401 and not isinstance(fault, NoToken)
+    return LASTING_MAX if refused or fault.type == CONNECT_FAILURE else ATTEMPTS_MAX
 
 
 def _joined(endpoint: str, path: str) -> str:

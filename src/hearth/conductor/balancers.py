@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from hearth.cloud.contract import Cloud
-from hearth.cloud.fault import CloudFault
+from hearth.cloud.fault import CloudFault, NoService, NotFound
 from hearth.cloud.path import segment
 from hearth.conductor.work import Work
 
@@ -18,7 +18,6 @@ log = logging.getLogger(__name__)
 SERVICE = "load-balancer"
 BALANCERS = "/v2.0/lbaas/loadbalancers"
 LOOK_AGAIN_S = 1.0
-ABSENT = (0, 404)  # a cloud without this service
 
 
 async def remove(work: Work) -> None:
@@ -56,9 +55,7 @@ async def _own(work: Work, cloud: Cloud) -> list[Mapping[str, Any]]:
     wanted = re.compile(rf"Kubernetes .+ from cluster {re.escape(work.cluster.uuid)}(?![\w-])")
     try:
         found = await cloud.listing(SERVICE, BALANCERS)
-    except CloudFault as fault:
-        if fault.status not in ABSENT and fault.type != "EndpointNotFound":
-            raise
+    except NoService:
         return []
     return [one for one in found if wanted.search(one.get("description") or "")]
 
@@ -83,6 +80,6 @@ async def _gone(cloud: Cloud, service: str, path: str) -> None:
     try:
         await cloud.request(service, "DELETE", path, idempotent=True)
     except CloudFault as fault:
-        if not fault.not_found and not fault.conflict:
+        if not isinstance(fault, NotFound) and not fault.conflict:
             raise
         log.info("%s: %s", path, fault)

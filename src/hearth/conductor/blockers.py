@@ -11,7 +11,7 @@ from typing import Any
 from msgspec import Struct
 
 from hearth.cloud.contract import Body, Cloud
-from hearth.cloud.fault import CloudFault
+from hearth.cloud.fault import CloudFault, NotFound
 from hearth.cloud.path import segment
 from hearth.engine.core.record import Record
 from hearth.store import reads
@@ -131,7 +131,7 @@ async def detach(cloud: Cloud, one: Blocker) -> bool:
     try:
         await cloud.request(call.service, call.method, call.path, json=call.body, idempotent=True)
     except CloudFault as fault:
-        if fault.not_found:
+        if isinstance(fault, NotFound):
             return True
         log.info("%s cannot be detached: %s", one.text, fault)
         return False
@@ -205,10 +205,8 @@ async def _volumes(cloud: Cloud, mine: Own, server_id: str, place: str) -> list[
     path = f"/servers/{segment(server_id)}/os-volume_attachments"
     try:
         attached = await cloud.listing(COMPUTE, path)
-    except CloudFault as fault:
-        if fault.not_found:
-            return []
-        raise
+    except NotFound:
+        return []
     found = []
     for one in attached:
         ident = one["volumeId"]
@@ -231,7 +229,7 @@ async def _shown(cloud: Cloud, service: str, path: str, root: str) -> Mapping[st
     try:
         found: Mapping[str, Any] = (await cloud.request(service, "GET", path)).part(root)
     except CloudFault as fault:
-        if fault.status not in (403, 404):
+        if fault.status != 403 and not isinstance(fault, NotFound):
             raise
         return {}
     return found

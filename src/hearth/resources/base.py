@@ -330,12 +330,16 @@ class ResourceType:
         return ()
 
     async def replace_failed(self, ctx: ResourceContext) -> bool:
-        """Return whether the next update replaces this failed resource; if not, it updates the
-        resource.
+        """Return whether the next update replaces this resource, whose create failed; if not, it
+        updates the resource.
 
-        Source: spec/engine.md, section 6.4.
+        After any other failed action it replaces a resource only if its object is lost.
         """
         return True
+
+    def is_dead(self, body: Mapping[str, Any]) -> bool:
+        """Return whether a body shows that the object is in a state that nothing leaves."""
+        return False
 
     def conflicts(
         self, properties: Mapping[str, Any], still_open: Collection[str] = ()

@@ -9,6 +9,7 @@ such field, a type with IntentKey.RENAME creates it under the generated name and
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from string import Formatter
 from typing import Any, ClassVar
 
@@ -16,7 +17,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from hearth.cloud.contract import Body, Response
-from hearth.cloud.fault import CloudFault
+from hearth.cloud.fault import CloudFault, NotFound
 from hearth.cloud.path import filled_path, segment
 from hearth.model.state import Action
 from hearth.resources import parts
@@ -37,6 +38,10 @@ from hearth.resources.parts import Call, Part
 from hearth.schema import Prop
 
 POLL_S = 2.0
+DEAD = frozenset({"ERROR", "DELETED", "SOFT_DELETED"})
+"""Statuses that an object never leaves, whatever its service. A status such as ERROR_EXTENDING is
+none: the object still has its data.
+"""
 
 
 class Collection(Struct, frozen=True):
@@ -263,10 +268,8 @@ class CollectionResource(ResourceType):
                 self.collection.detail or self.path(ctx),
                 microversion=self.collection.microversion,
             )
-        except CloudFault as fault:
-            if fault.not_found:
-                return []
-            raise
+        except NotFound:
+            return []
 
     async def describe(self, ctx: ResourceContext) -> Made | None:
         """Replace the intent key in the key field by the text from the template."""
@@ -349,6 +352,9 @@ class CollectionResource(ResourceType):
             return Failed(went_to(status, self.why(body)), retry=True)
         return Later(POLL_S, body)
 
+    def is_dead(self, body: Mapping[str, Any]) -> bool:
+        return str(body.get(self.collection.status)).upper() in DEAD
+
     def why(self, body: Mapping[str, Any]) -> str:
         """Return the reason for an error state, taken from the body; "Unknown" if the type
         overrides nothing.
@@ -362,10 +368,8 @@ class CollectionResource(ResourceType):
         """
         try:
             body = await self.show(ctx)
-        except CloudFault as fault:
-            if fault.not_found:
-                return Ready()
-            raise
+        except NotFound:
+            return Ready()
         status = str((body or {}).get(self.collection.status, "")).upper()
         if status in {"DELETED", "SOFT_DELETED"}:
             return Ready()
@@ -483,8 +487,5 @@ def went_to(status: object, why: str) -> str:
 
 async def forgiving(call: Any) -> None:
     """Await `call`, a delete call, and ignore the error "not found"."""
-    try:
+    with suppress(NotFound):
         await call
-    except CloudFault as fault:
-        if not fault.not_found:
-            raise

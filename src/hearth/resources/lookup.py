@@ -12,7 +12,7 @@ from typing import Any
 from msgspec import Struct
 
 from hearth.cloud.contract import Body, Cloud
-from hearth.cloud.fault import CloudFault
+from hearth.cloud.fault import CloudFault, NoService, NotFound
 from hearth.cloud.path import segment
 from hearth.model.problem import Problem, StackValidationFailed, hint, nearest
 from hearth.model.span import Span
@@ -169,7 +169,7 @@ class Names:
         except CloudFault as fault:
             if fault.status == 403:
                 return value  # who may not list may still name an id
-            if fault.type == "EndpointNotFound":
+            if isinstance(fault, NoService):
                 words = f"{kind} {value}: this cloud has no {known.service} service"
                 return StackValidationFailed(at, words, PREFIX)
             raise
@@ -194,7 +194,7 @@ class Names:
             path = f"{known.path}/{segment(ident)}"
             await self._cloud.request(known.service, "GET", path, headers=known.headers)
         except CloudFault as fault:
-            if fault.not_found:
+            if isinstance(fault, NotFound):
                 return _missing(known, value, at)
             if fault.status != 403:
                 raise

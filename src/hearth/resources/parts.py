@@ -13,7 +13,7 @@ from typing import Any, Protocol
 from msgspec import Struct
 
 from hearth.cloud.contract import Body
-from hearth.cloud.fault import CloudFault
+from hearth.cloud.fault import CloudFault, NotFound
 from hearth.cloud.path import filled_path
 from hearth.resources.context import Made, ResourceContext, Step
 
@@ -56,7 +56,7 @@ class Call(Struct, frozen=True):
                 idempotent=self.method != "POST" if self.again is None else self.again,
             )
         except CloudFault as fault:
-            if not (self.undoes and fault.not_found):
+            if not (self.undoes and isinstance(fault, NotFound)):
                 raise
 
 
@@ -129,10 +129,8 @@ class Members(Part, frozen=True, kw_only=True):
     async def leave(self, kind: Whole, ctx: ResourceContext) -> None:
         try:
             now = await self._now(kind, ctx)
-        except CloudFault as fault:
-            if fault.not_found:
-                return
-            raise
+        except NotFound:
+            return
         await self._remove(kind, ctx, set(self.wanted(ctx)) if now is None else now)
 
     async def _now(self, kind: Whole, ctx: ResourceContext) -> set[str] | None:

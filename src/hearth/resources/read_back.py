@@ -3,8 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from hearth.cloud.contract import Cloud
-from hearth.cloud.fault import CloudFault
+from hearth.cloud.fault import CloudFault, NotFound
 from hearth.model.state import Action
 from hearth.resources.base import NOTHING_MADE, Failed, ResourceContext, ResourceType
 from hearth.resources.lookup import KINDS, Names
@@ -38,10 +37,29 @@ async def real_state(
         if found is None or rtype.reads_back() or await exists(rtype, ctx):
             return found
         return None
-    except CloudFault as fault:
-        if fault.not_found and await _has_service(ctx.cloud, rtype):
-            return None
-        raise
+    except NotFound:
+        return None
+
+
+async def is_lost(rtype: ResourceType, ctx: ResourceContext) -> bool:
+    """Return whether only a replacement helps: the object is gone, or in a state that nothing
+    leaves.
+
+    Raises CloudFault if the service gives no answer about the object.
+    """
+    if not makes_object(rtype):
+        return False
+    if ctx.physical_id is None:
+        return True
+    try:
+        if type(rtype).show is ResourceType.show:
+            return not await exists(rtype, ctx)
+        body = await rtype.show(ctx)
+    except NotFound:
+        return True
+    except Unfit:
+        return False
+    return body is None or rtype.is_dead(body)
 
 
 async def exists(rtype: ResourceType, ctx: ResourceContext) -> bool:
@@ -50,23 +68,10 @@ async def exists(rtype: ResourceType, ctx: ResourceContext) -> bool:
         if step.poll is not None:
             try:
                 progress = await step.poll(ctx)
-            except CloudFault as fault:
-                if fault.not_found:
-                    return False
-                raise
+            except NotFound:
+                return False
             if isinstance(progress, Failed):
                 raise Unfit(str(rtype.service), 0, progress.error, progress.reason)
-    return True
-
-
-async def _has_service(cloud: Cloud, rtype: ResourceType) -> bool:
-    """Return whether the catalogue has the service of a type."""
-    if rtype.service is None:
-        return True
-    try:
-        await cloud.endpoint(rtype.service)
-    except CloudFault:
-        return False
     return True
 
 

@@ -13,7 +13,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from hearth.cloud.contract import Cloud
-from hearth.cloud.fault import CloudFault
+from hearth.cloud.fault import NoService
 from hearth.resources.base import ResourceType
 from hearth.resources.entry_points import entry_points
 from hearth.resources.index import INDEX, REVIVED
@@ -73,9 +73,7 @@ class Catalog:
         for service, types in wanted.items():
             try:
                 await cloud.endpoint(service)
-            except CloudFault as fault:
-                if not fault.not_found:
-                    raise
+            except NoService:
                 found |= dict.fromkeys(types, f"this cloud has no {service} service")
             else:
                 found |= await self._unextended(types, cloud)

@@ -5,7 +5,7 @@ from functools import partial
 from typing import Any
 
 from hearth.cloud.contract import Cloud
-from hearth.cloud.fault import CloudFault
+from hearth.cloud.fault import CloudFault, NotFound
 from hearth.engine.endpoints import stack_facts
 from hearth.model.problem import Problem, StackValidationFailed
 from hearth.model.state import Action
@@ -39,7 +39,7 @@ async def missing_outside(
         try:
             await _show(services, cloud, row, definition, external_id, checked.properties)
         except CloudFault as fault:
-            if not fault.not_found:
+            if not isinstance(fault, NotFound):
                 raise
             words = f'there is no {definition.type} "{external_id}": {fault.message}'
             at = definition.span.under("external_id")

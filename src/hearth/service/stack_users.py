@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from hearth.cloud.contract import Cloud, Clouds
 from hearth.cloud.credential import PasswordCredential
-from hearth.cloud.fault import CloudFault
+from hearth.cloud.fault import NotFound
 from hearth.cloud.identity import KeyPair, StackDomain
 from hearth.resources.base import Users
 from hearth.store.rows import StackRow
@@ -51,7 +51,7 @@ class StackUsers(Users):
 
     async def key_pair(self, user_id: str, *, key: str) -> tuple[str, str]:
         if not await self._has(user_id, key):
-            raise CloudFault("identity", 404, "NotFound", f"There is no user {user_id}.")
+            raise NotFound("identity", f"There is no user {user_id}.")
         pair = await self._domain.make_key_pair(user_id, await self.project())
         return pair.access, pair.secret
 
@@ -69,7 +69,7 @@ class StackUsers(Users):
 
     async def enable(self, user_id: str, *, key: str, enabled: bool) -> None:
         if not await self._has(user_id, key):
-            raise CloudFault("identity", 404, "NotFound", f"There is no user {user_id}.")
+            raise NotFound("identity", f"There is no user {user_id}.")
         await self._domain.enable_user(user_id, enabled=enabled)
 
     async def drop(self, user_id: str, *, key: str) -> None:

@@ -3,11 +3,12 @@ name.
 """
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 from msgspec.structs import replace
 
-from hearth.cloud.fault import CloudFault
+from hearth.cloud.fault import NotFound
 from hearth.resources.base import Made, ResourceContext, Step
 from hearth.schema import Replace
 from hearth.schema.prop import STRING, Attr, Prop
@@ -57,10 +58,8 @@ class Claim(Thing):
             return True
         try:
             shown = await self.show(ctx)
-        except CloudFault as fault:
-            if fault.not_found:
-                return True
-            raise
+        except NotFound:
+            return True
         return shown["fate"] != "ok" or not shown["labelled"]
 
     async def observe(self, ctx: ResourceContext) -> Mapping[str, Any] | None:
@@ -97,11 +96,8 @@ class Claim(Thing):
         return Made(data={"released": "yes"})
 
     async def _release(self, ctx: ResourceContext) -> None:
-        try:
+        with suppress(NotFound):
             await ctx.cloud.request("test", "POST", f"/things/{ctx.physical_id}/release")
-        except CloudFault as fault:
-            if not fault.not_found:
-                raise
 
     async def _take(self, ctx: ResourceContext) -> Made:
         await ctx.cloud.request("test", "POST", f"/things/{ctx.physical_id}/take")
@@ -112,11 +108,8 @@ class Claim(Thing):
 
     async def _keep(self, ctx: ResourceContext) -> Made:
         path = f"/things/{ctx.physical_id}/copy"
-        try:
+        with suppress(NotFound):
             await ctx.cloud.request("test", "POST", path, json={"key": ctx.key + LAST})
-        except CloudFault as fault:
-            if not fault.not_found:
-                raise
         return Made()
 
     async def _kept(self, ctx: ResourceContext) -> Made | None:

@@ -15,7 +15,7 @@ from typing import Any
 from msgspec import Struct
 
 from hearth.cloud.contract import Body, Response
-from hearth.cloud.fault import CloudFault, NoAnswer, of_a_write
+from hearth.cloud.fault import CloudFault, NoAnswer, NotFound, of_a_write
 
 OP_TIME_S = 10.0
 FOREVER = float("inf")
@@ -242,7 +242,7 @@ class TwinCloud:
                 return self._work("update", self._thing(id_), body)
             case "DELETE", ["things", id_]:
                 if id_ not in self.things:
-                    raise CloudFault("test", 404, "NotFound", f"{id_} not found")
+                    raise NotFound("test", f"{id_} not found")
                 return self._work("delete", self._thing(id_), {})
             case "POST", ["things", id_, "copy"]:
                 return self._copy(self._thing(id_), body["key"])
@@ -254,7 +254,7 @@ class TwinCloud:
                 return self._missing(id_)
             case "POST", ["things", id_, op]:
                 return self._work(op, self._thing(id_), {})
-        raise CloudFault("test", 404, "NotFound", path)
+        raise NotFound("test", path)
 
     # -- what happens ----------------------------------------------------------------------
 
@@ -424,7 +424,7 @@ class TwinCloud:
         self.settle()
         thing = self.things.get(id_)
         if thing is None:
-            raise CloudFault("test", 404, "NotFound", f"{id_} not found")
+            raise NotFound("test", f"{id_} not found")
         return thing
 
     def _show(self, thing: Thing) -> Body:

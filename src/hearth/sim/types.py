@@ -1,9 +1,10 @@
 """Resource types of the simulator, whose objects are things in the simulated cloud."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
-from hearth.cloud.fault import CloudFault
+from hearth.cloud.fault import NotFound
 from hearth.model.state import Action
 from hearth.resources.base import (
     Change,
@@ -139,20 +140,15 @@ class Thing(ResourceType):
         return Made(body=body) if body["asleep"] is (ctx.action is Action.SUSPEND) else None
 
     async def _delete(self, ctx: ResourceContext) -> Made | None:
-        try:
+        with suppress(NotFound):
             await ctx.cloud.request("test", "DELETE", f"/things/{ctx.physical_id}")
-        except CloudFault as fault:
-            if not fault.not_found:
-                raise
         return Made()
 
     async def _deleting(self, ctx: ResourceContext) -> Made | None:
         try:
             shown = await ctx.cloud.request("test", "GET", f"/things/{ctx.physical_id}")
-        except CloudFault as fault:
-            if fault.not_found:
-                return Made()
-            raise
+        except NotFound:
+            return Made()
         busy = shown.body["op"] == "delete" and shown.body["status"] == "BUSY"
         return Made() if busy else None
 
@@ -163,21 +159,16 @@ class Thing(ResourceType):
     async def _gone(self, ctx: ResourceContext) -> Progress:
         try:
             return await self._poll(ctx)
-        except CloudFault as fault:
-            if fault.not_found:
-                return Ready()
-            raise
+        except NotFound:
+            return Ready()
 
     async def orphans(self, ctx: ResourceContext) -> list[str]:
         things = await ctx.cloud.listing("test", "/things")
         return [t["id"] for t in things if t["key"] == ctx.key and t["id"] != ctx.physical_id]
 
     async def delete_orphan(self, ctx: ResourceContext, physical_id: str) -> None:
-        try:
+        with suppress(NotFound):
             await ctx.cloud.request("test", "DELETE", f"/things/{physical_id}")
-        except CloudFault as fault:
-            if not fault.not_found:
-                raise
 
 
 class Other(Thing):

@@ -9,6 +9,7 @@ knows. The change set `always` (results) is written in any case.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from functools import cache
+from math import isinf
 from operator import attrgetter
 from typing import Any
 
@@ -233,13 +234,21 @@ def _write(tx: Tx, valid: Sequence[tuple[Part, Changes]], new_id: Callable[[], s
         for child, rollback in changes.cancel:
             accept.cancel_quietly(tx, child, rollback, part.now)
     released = [
-        {"b_id": part.stack_id, "b_wait_s": at if at is None else at - part.now}
+        {"b_id": part.stack_id, "b_wait_s": _wait_s(at, part.now)}
         for part, changes in valid
         if changes.release
         for at in changes.release
     ]
     if released:
         tx.many(_RELEASE, released)
+
+
+def _wait_s(due_at: float | None, now: float) -> float | None:
+    """Return the seconds until a stack is due; None if only a message makes it due.
+
+    Infinity counts as None: MariaDB cannot store it.
+    """
+    return None if due_at is None or isinf(due_at) else due_at - now
 
 
 def _ask_children(

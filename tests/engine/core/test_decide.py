@@ -2,7 +2,17 @@
 
 import pytest
 
-from hearth.engine.core.decide import Decision, Desired, Verdict, decide, differing, provably_kept
+from hearth.engine.core.decide import (
+    Decision,
+    Desired,
+    Verdict,
+    as_found,
+    decide,
+    differing,
+    must_examine,
+    provably_kept,
+    to_write,
+)
 from hearth.engine.core.record import Held, Record
 from hearth.model.state import Action, Status
 from hearth.schema.prop import STRING, Prop
@@ -24,7 +34,7 @@ def decided(before: Record, *, kind: str = "T", parts=None, must=None, **more) -
     desired = Desired("d", kind, parts or {}, properties, properties, (), {}, "Delete", frozenset())
     return decide(
         before, desired, SCHEMA,
-        replace_failed=more.pop("replace_failed", True), must_replace=lambda *_: must, **more,
+        lost=more.pop("lost", True), must_replace=lambda *_: must, **more,
     )  # fmt: skip
 
 
@@ -42,8 +52,8 @@ def decided(before: Record, *, kind: str = "T", parts=None, must=None, **more) -
         (record(), {"always": True}, Verdict.REPLACE),
         (record(), {"properties": {"u": "2"}, "must": "because"}, Verdict.REPLACE),
         (record(status=Status.FAILED), {}, Verdict.REPLACE),
-        (record(status=Status.FAILED), {"replace_failed": False}, Verdict.KEEP),
-        (record(Action.CHECK, Status.FAILED), {"replace_failed": False}, Verdict.REPLACE),
+        (record(status=Status.FAILED), {"lost": False}, Verdict.KEEP),
+        (record(Action.CHECK, Status.FAILED), {"lost": False}, Verdict.REPLACE),
         (record(Action.DELETE, Status.FAILED), {}, Verdict.REPLACE),
     ],
 )
@@ -53,11 +63,45 @@ def test_a_record_is_made_changed_replaced_or_left_alone(before, more, verdict):
 
 def test_what_an_update_that_failed_may_have_written_is_written_again():
     failed = record(Action.UPDATE, Status.FAILED, attempted={"u": "2", "r": "1"})
-    decision = decided(failed, replace_failed=False)
+    decision = decided(failed, lost=False)
     assert (decision.verdict, decision.changed) == (Verdict.UPDATE, {"u"})
     checked = record(Action.CHECK, attempted={"u": "2", "r": "1"}, definition="d")
     assert not provably_kept(checked, "d")
     assert decided(checked, properties={"u": "2"}).changed == {"u"}
+
+
+def test_only_an_update_that_the_cloud_refused_needs_no_look_at_the_object():
+    tried = {"u": "2", "r": "1"}
+    assert must_examine(record(Action.UPDATE, Status.FAILED, attempted=tried))
+    assert must_examine(record(Action.RESUME, Status.FAILED))
+    assert not must_examine(record(Action.UPDATE, Status.FAILED))
+    assert not must_examine(record(Action.CREATE, Status.FAILED))
+    assert not must_examine(record(Action.UPDATE, attempted=tried))
+
+
+@pytest.mark.parametrize(
+    ("real", "desired", "changed"),
+    [
+        ({}, "1", {"u"}),  # it cannot be read: whatever may differ is written
+        ({}, "2", {"u"}),
+        ({"u": "1"}, "1", set()),  # the update changed nothing: going back needs no call
+        ({"u": "1"}, "2", {"u"}),
+        ({"u": "2"}, "2", set()),  # the update went through
+        ({"u": "2"}, "1", {"u"}),
+        ({"u": "3"}, "2", {"u"}),
+    ],
+)
+def test_after_a_failed_update_the_real_values_are_compared(real, desired, changed):
+    failed = record(Action.UPDATE, Status.FAILED, attempted={"u": "2", "r": "1"})
+    goal = {"u": desired, "r": "1"}
+    assert to_write(as_found(failed, real, goal, ()).held, goal) == changed
+
+
+def test_a_value_that_no_update_can_lower_stays():
+    failed = record(Action.UPDATE, Status.FAILED, properties={"u": 2}, attempted={"u": 3})
+    for real, size, changed in [(3, 2, set()), (3, 3, set()), (3, 4, {"u"}), (2, 3, {"u"})]:
+        goal = {"u": size}
+        assert to_write(as_found(failed, {"u": real}, goal, {"u"}).held, goal) == changed
 
 
 def test_only_a_replacement_found_in_the_changed_properties_is_late():

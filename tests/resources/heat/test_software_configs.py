@@ -6,8 +6,8 @@ from email import message_from_string
 import pytest
 import yaml
 
-from hearth.cloud import CloudFault
 from hearth.cloud.contract import Response
+from hearth.cloud.fault import NotFound
 from hearth.resources.registry import builtin_types
 from tests.resources.fake import context_of
 
@@ -28,7 +28,7 @@ class Shelf:
             return Response(200, body={"software_config": {**json, "id": ID}})
         ident = path.removeprefix("/software_configs/")
         if ident not in self.configs:
-            raise CloudFault(service, 404, "NotFound", "no such config")
+            raise NotFound(service, "no such config")
         return Response(200, body={"software_config": {"config": self.configs[ident]}})
 
 

@@ -7,6 +7,7 @@ import pytest
 from msgspec.structs import replace
 
 from hearth.cloud import CloudFault
+from hearth.cloud.fault import NotFound
 from hearth.model.state import Action
 from hearth.resources.base import Change, Failed, Later, Ready
 from hearth.resources.deployments import Deployments, DeploymentState
@@ -66,10 +67,10 @@ class Shelf(Deployments):
 
 
 class Away:
-    """A cloud without a compute service."""
+    """A cloud without servers."""
 
     async def request(self, service, method, path, **more):
-        raise CloudFault(service, 404, "EndpointNotFound", "no such service")
+        raise NotFound(service, "no such server")
 
 
 def deployment(kind=DEPLOYMENT, shelf=None, **properties):

@@ -7,6 +7,7 @@ import pytest
 
 from hearth.cloud import CloudFault, ListingCloud, Response
 from hearth.cloud.contract import Whoami
+from hearth.cloud.fault import NoService, NotFound
 from hearth.model.state import Action
 from hearth.resources.base import Change
 from tests.resources.driver import Broken, Driver
@@ -32,7 +33,7 @@ class Elsewhere(ListingCloud):
             case "GET", "/stacks?name=web-thing-abc":
                 return Response(200, {}, {"stacks": [self.stack] if self.stack else []})
         if self.stack is None:
-            raise CloudFault(service, 404, "EntityNotFound", "gone")
+            raise NotFound(service, "gone", "EntityNotFound")
         match method:
             case "PUT":
                 self.begin("UPDATE", json)
@@ -58,7 +59,7 @@ class Elsewhere(ListingCloud):
             self.stack["stack_status_reason"] = "so it is"
             if self.action == "DELETE":
                 self.stack = None
-                raise CloudFault("orchestration", 404, "EntityNotFound", "gone")
+                raise NotFound("orchestration", "gone", "EntityNotFound")
         return Response(200, {}, {"stack": dict(self.stack)})
 
 
@@ -128,7 +129,7 @@ class Region(ListingCloud):
         if self.fault is not None:
             raise self.fault
         if self.region not in ("here", "there", None):
-            raise CloudFault(service, 404, "EndpointNotFound", "This cloud has none.")
+            raise NoService(service)
         return "http://far"
 
     def elsewhere(self, *, region=None, credential=None, tls=None):
@@ -156,7 +157,7 @@ class Region(ListingCloud):
                 return Response(202)
             case "key-manager", "/v1/secrets/s7":
                 if self.secret is None:
-                    raise CloudFault(service, 404, "Not Found", "no such secret")
+                    raise NotFound(service, "no such secret", "Not Found")
                 return Response(200, {}, {"content_types": {"default": "text/plain"}})
             case "key-manager", "/v1/secrets/s7/payload":
                 return Response(200, {}, self.secret)
@@ -287,7 +288,7 @@ def test_what_is_wrong_with_a_secret_is_told_without_what_it_says(secret, words)
         (CloudFault("identity", 0, "ConnectFailure", "http://far"), "auth_url does not answer", 0),
         (CloudFault("identity", 401, "Unauthorized", "Who are you?"), "used: Who are you?", 400),
         (CloudFault("identity", 400, "WrongCertificate", "no PEM"), "context.ca_cert: no PEM", 400),
-        (CloudFault("x", 404, "EndpointNotFound", "none"), "Cannot establish connection to", 400),
+        (NoService("x"), "Cannot establish connection to", 400),
     ],
 )
 def test_a_cloud_out_of_reach_is_never_taken_for_one_where_the_stack_is_gone(fault, words, status):

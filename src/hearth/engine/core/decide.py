@@ -19,6 +19,7 @@ Values = Mapping[str, Any]
 EXTERNAL = (
     "external_id"  # the part of a definition with the id of an object that the stack does not own
 )
+_MAKING = (Action.INIT, Action.CREATE)
 MustReplace = Callable[[Values, Values, frozenset[str]], str | None]
 
 
@@ -62,13 +63,15 @@ class Decision(Struct, frozen=True):
     """A verdict with its reason and the properties that differ.
 
     `late` is true if a replacement is needed only because of the changed properties. As in Heat,
-    the old record then shows a started update that ended with "requires replacement".
+    the old record then shows a started update that ended with "requires replacement". `before` are
+    the properties from which an update starts.
     """
 
     verdict: Verdict
     reason: str = ""
     changed: frozenset[str] = frozenset()
     late: bool = False
+    before: Values = {}
 
 
 def decide(
@@ -76,7 +79,7 @@ def decide(
     desired: Desired,
     schema: Mapping[str, Prop],
     *,
-    replace_failed: bool,
+    lost: bool,
     must_replace: MustReplace,
     nested: bool = False,
     always: bool = False,
@@ -85,7 +88,7 @@ def decide(
 ) -> Decision:
     """Return the decision for a record at its update node.
 
-    `schema` are the properties of the type. `replace_failed`: a failure is a reason to replace.
+    `schema` are the properties of the type. `lost`: after a failure only a replacement helps.
     `must_replace` returns why the type requires a replacement for these changes, or None. `nested`:
     the resource has a nested stack, which must be updated even if no property differs. `always`:
     every update replaces resources of the type. `check_failed`: a failed check is a reason to
@@ -110,8 +113,8 @@ def decide(
         return Decision(Verdict.REPLACE, "its delete has already begun")
     if record.failed and record.action is Action.CHECK and check_failed:
         return Decision(Verdict.REPLACE, "its last check failed")
-    if record.failed and replace_failed:
-        return Decision(Verdict.REPLACE, f"its {record.action} failed")
+    if record.failed and lost:
+        return Decision(Verdict.REPLACE, why_lost(record))
     if always:
         return Decision(Verdict.REPLACE, "every update replaces resources of this type")
     changed = to_write(held, desired.properties)
@@ -137,7 +140,46 @@ def _with_change(
     if fixed:
         why = f"{', '.join(fixed)} cannot be changed in place"
         return Decision(Verdict.REPLACE, why, changed, late=True)
-    return Decision(Verdict.UPDATE, ", ".join(sorted(changed)), changed)
+    before = record.held.properties
+    return Decision(Verdict.UPDATE, ", ".join(sorted(changed)), changed, before=before)
+
+
+def why_lost(record: Record) -> str:
+    """Return the reason to replace a failed record that no update can mend."""
+    failed = f"its {record.action} failed"
+    if record.action in _MAKING:
+        return failed
+    return f"{failed}, and its object is gone or in an error state"
+
+
+def must_examine(record: Record) -> bool:
+    """Return whether the object of a failed record must be read before the decision.
+
+    That is so unless the failed action was a create, or an update that the cloud refused: then the
+    object is as the last success left it. Source: rule R19.
+    """
+    if not record.failed or record.action in _MAKING:
+        return False
+    return record.action is not Action.UPDATE or record.held.attempted is not None
+
+
+def as_found(record: Record, real: Values, desired: Values, only_grow: Collection[str]) -> Record:
+    """Return the record of a failed update with what the update really left.
+
+    `real` are the values read from the object. A value that no update can lower, and that exceeds
+    the desired one, counts as the desired one.
+    """
+    held = record.held
+    there = {
+        name: desired.get(name)
+        if name in only_grow and _larger(value, desired.get(name))
+        else value
+        for name, value in real.items()
+    }
+    attempted = None if held.attempted is None else {**held.attempted, **there}
+    return record.having(
+        held=held.having(properties={**held.properties, **there}, attempted=attempted)
+    )
 
 
 def to_write(held: Held, desired: Values) -> frozenset[str]:

@@ -15,8 +15,10 @@ from hearth.engine.core.decide import (
     MustReplace,
     Values,
     differing,
+    must_examine,
     to_write,
     updatable,
+    why_lost,
 )
 from hearth.engine.core.record import Record
 from hearth.engine.core.walk import asleep, unhealthy
@@ -88,8 +90,9 @@ class Traits(Struct, frozen=True):
 
     `name` is the name of the type, and `schema` are its properties. `must_replace` returns why the
     type requires a replacement for a change, or None. `nested`: the resource has a nested stack.
-    `always`: every update replaces the resource. `replace_failed`: whether an update replaces a
-    failed resource; None if that depends on its state in the cloud. `rules` are the rules that
+    `always`: every update replaces the resource. `replace_failed`: whether an update replaces
+    a resource whose create failed; None if that depends on its state in the cloud. `makes_object`:
+    the resource stands for an object in the cloud. `rules` are the rules that
     translate the properties, such as names to ids. `only_grow` names the properties that no update
     can lower. `succeeds(name)` returns whether this type can
     take over an object that was created as the type `name`. `as_made(record, written)` returns the
@@ -103,6 +106,7 @@ class Traits(Struct, frozen=True):
     nested: bool = False
     always: bool = False
     replace_failed: bool | None = True
+    makes_object: bool = True
     rules: Sequence[Rule] = ()
     only_grow: Collection[str] = ()
     succeeds: Callable[[str], bool] = lambda kind: False
@@ -381,14 +385,28 @@ def _by_state(
     if unhealthy(record):
         planned = PlannedAction.MAY_REPLACE if traits.nested else PlannedAction.REPLACE
         return _because(planned, "its last check failed")
-    if record.failed and traits.replace_failed:
-        return _because(PlannedAction.REPLACE, f"its {record.action} failed")
-    if record.failed and traits.replace_failed is None:
-        why = f"its {record.action} failed: it will be replaced if the cloud reports an error state"
-        return _because(PlannedAction.MAY_REPLACE, why)
+    if (failed := _of_a_failure(record, traits)) is not None:
+        return failed
     if traits.always:
         return _because(PlannedAction.REPLACE, "every update replaces resources of this type")
     return None
+
+
+def _of_a_failure(record: Record, traits: Traits) -> Prediction | None:
+    """Return the prediction that follows from the record's failure, or None."""
+    if not record.failed or traits.nested:
+        return None
+    if must_examine(record):
+        examined = traits.makes_object
+    else:
+        made = record.action is Action.UPDATE
+        if not made and traits.replace_failed:
+            return _because(PlannedAction.REPLACE, why_lost(record))
+        examined = not made
+    if not examined:
+        return None
+    when = "it will be replaced if its object is gone or in an error state"
+    return _because(PlannedAction.MAY_REPLACE, f"its {record.action} failed: {when}")
 
 
 def _because(planned: PlannedAction, why: str) -> Prediction:

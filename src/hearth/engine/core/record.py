@@ -22,8 +22,9 @@ class Held(Struct, frozen=True, omit_defaults=True):
     with names replaced by ids. `secret` names the properties with hidden values. `attributes` are
     the recorded values, and `reference` is the value of get_resource; None before the first
     success. `attempted` are the properties of a failed update: the object may have some of them
-    already. `asleep` is true if the object is suspended but a later state has replaced the SUSPEND
-    action in the record, for example because a user marked the resource as unhealthy.
+    already. It is None if the cloud refused the update, so that it changed nothing. `asleep` is
+    true if the object is suspended but a later state has replaced the SUSPEND action in the record,
+    for example because a user marked the resource as unhealthy.
     """
 
     definition: str = ""

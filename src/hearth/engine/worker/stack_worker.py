@@ -19,6 +19,7 @@ from hearth.engine.worker.known.owned import OwnedStack
 from hearth.engine.worker.life_log import LifeLog, subject
 from hearth.engine.worker.loader import Loader
 from hearth.engine.worker.node import members, orphans, snapshots
+from hearth.engine.worker.node.calls import FOREVER
 from hearth.engine.worker.node.outcome import Outcome
 from hearth.engine.worker.node.task import NodeTask
 from hearth.engine.worker.operation.begin import begin
@@ -281,7 +282,7 @@ class StackWorker:
             return False
         self._kill_tasks()
         until = min(rest for rest in rests if rest is not None)
-        await self._release(due_at=until)
+        await self._release(due_at=None if until == FOREVER else until)
         return True
 
     async def _wait(self) -> bool:

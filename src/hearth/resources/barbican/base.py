@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from hearth.cloud.contract import Body, Cloud
-from hearth.cloud.fault import CloudFault
+from hearth.cloud.fault import NotFound
 from hearth.cloud.path import segment
 from hearth.resources.base import Failed, IntentKey, Later, Made, Progress, Ready, ResourceContext
 from hearth.resources.collection import POLL_S, Collection, CollectionResource
@@ -81,7 +81,5 @@ async def payload(cloud: Cloud, ref: str) -> Any:
     try:
         accept = {"Accept": kind}
         return (await cloud.request(SERVICE, "GET", f"{path}/payload", headers=accept)).body
-    except CloudFault as fault:
-        if fault.not_found:
-            return None
-        raise
+    except NotFound:
+        return None

@@ -3,7 +3,7 @@
 from typing import Any
 
 from hearth.cloud.contract import Body
-from hearth.cloud.fault import CloudFault
+from hearth.cloud.fault import NotFound
 from hearth.cloud.path import segment
 from hearth.resources.barbican.base import SERVICE, BarbicanResource, id_of, kept, payload
 from hearth.resources.base import ResourceContext
@@ -114,9 +114,7 @@ class Order(BarbicanResource):
             return None
         try:
             found = await ctx.cloud.request(SERVICE, "GET", f"/v1/containers/{segment(id_of(ref))}")
-        except CloudFault as fault:
-            if fault.not_found:
-                return None
-            raise
+        except NotFound:
+            return None
         refs = {one["name"]: one["secret_ref"] for one in found.body["secret_refs"]}
         return await payload(ctx.cloud, refs[name]) if name in refs else None

@@ -1,7 +1,7 @@
 """OS::Cinder::EncryptedVolumeType: the encryption of a volume type; for administrators."""
 
 from hearth.cloud.contract import Body
-from hearth.cloud.fault import CloudFault
+from hearth.cloud.fault import NotFound
 from hearth.cloud.path import segment
 from hearth.resources.base import IntentKey, Made, ResourceContext
 from hearth.resources.collection import Collection, CollectionResource
@@ -56,10 +56,8 @@ class EncryptedVolumeType(CollectionResource):
         ident = str(ctx.properties["volume_type"])
         try:
             now = await self.read(ctx, ident)
-        except CloudFault as fault:
-            if fault.not_found:
-                return []
-            raise
+        except NotFound:
+            return []
         same = all(now.get(name) == value for name, value in self.fields(ctx).items())
         return [{**now, "id": ident}] if same else []
 
@@ -83,5 +81,5 @@ class EncryptedVolumeType(CollectionResource):
         )
         if not answer.body:
             words = f"The volume type {volume_type} has no encryption."
-            raise CloudFault(SERVICE, 404, "itemNotFound", words)
+            raise NotFound(SERVICE, words, "itemNotFound")
         return dict(answer.body)

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from hearth.cloud.contract import Body
-from hearth.cloud.fault import CloudFault
+from hearth.cloud.fault import NotFound
 from hearth.cloud.path import segment
 from hearth.resources.base import (
     Failed,
@@ -142,7 +142,5 @@ async def volume_of(ctx: ResourceContext, properties: Mapping[str, Any]) -> Body
         return await ctx.cloud.member(
             "block-storage", "/volumes", str(properties["volume_id"]), detail="/volumes/detail"
         )
-    except CloudFault as fault:
-        if fault.not_found:
-            return None
-        raise
+    except NotFound:
+        return None

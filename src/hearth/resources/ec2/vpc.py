@@ -10,7 +10,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from hearth.cloud.contract import Body
-from hearth.cloud.fault import CloudFault
+from hearth.cloud.fault import CloudFault, NotFound
 from hearth.cloud.path import segment
 from hearth.resources.adapter import AdapterType
 from hearth.resources.base import (
@@ -289,10 +289,8 @@ class SubnetRouteTableAssociation(ResourceType):
         router, _, subnet = ctx.physical.partition(":")
         try:
             network = await network_of(ctx, subnet)
-        except CloudFault as fault:
-            if fault.not_found:
-                return None
-            raise
+        except NotFound:
+            return None
         now = await router_of_subnet(ctx, network, subnet)
         if now == router:
             await part(ctx, router, subnet)
@@ -320,10 +318,8 @@ async def router_of_vpc(ctx: ResourceContext, vpc: str) -> str | None:
     """
     try:
         network = await ctx.cloud.member("network", "/v2.0/networks", vpc)
-    except CloudFault as fault:
-        if fault.not_found:
-            return None
-        raise
+    except NotFound:
+        return None
     for router in await ctx.cloud.listing("network", ROUTERS):
         if router["name"] == network["name"]:
             return str(router["id"])

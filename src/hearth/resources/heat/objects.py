@@ -6,7 +6,7 @@ from email.utils import parsedate_to_datetime
 from typing import Any
 
 from hearth.cloud.contract import Cloud
-from hearth.cloud.fault import CloudFault
+from hearth.cloud.fault import CloudFault, NotFound
 from hearth.cloud.path import segment
 from hearth.model.json_text import parse_json
 from hearth.resources.base import ResourceContext
@@ -93,11 +93,10 @@ async def drop_object(ctx: ResourceContext, container: str, name: str) -> None:
     try:
         while True:
             await ctx.cloud.request(OBJECTS, "DELETE", path, idempotent=True)
-    except CloudFault as fault:
-        if not fault.not_found:
-            raise
+    except NotFound:
+        pass
     try:
         await ctx.cloud.request(OBJECTS, "DELETE", f"/{segment(container)}", idempotent=True)
     except CloudFault as fault:
-        if not (fault.not_found or fault.conflict):
+        if not (isinstance(fault, NotFound) or fault.conflict):
             raise

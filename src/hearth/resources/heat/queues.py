@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from hearth.cloud.contract import Cloud, Response
-from hearth.cloud.fault import CloudFault
+from hearth.cloud.fault import CloudFault, NotFound, NoToken
 from hearth.cloud.path import segment
 from hearth.resources.base import ResourceContext
 from hearth.resources.heat.stack_user import users_of
@@ -18,7 +18,6 @@ MESSAGES = "messaging"
 TTL_S = 3600
 LISTED_MAX = 20  # messages at a time, as many as the service gives at most
 NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
-GONE = (401, 404)  # the answers of Keystone and Zaqar when the user or the queue is deleted
 
 
 def queue_name(ctx: ResourceContext) -> str:
@@ -44,7 +43,8 @@ async def drop_queue(ctx: ResourceContext, name: str) -> None:
         await users_of(ctx).enable(ctx.data["user_id"], key=ctx.key, enabled=True)
         await _call(await own_cloud(ctx), "DELETE", name)
     except CloudFault as fault:
-        if fault.status not in GONE:
+        user_is_gone = isinstance(fault, NoToken) and fault.status == 401
+        if not (user_is_gone or isinstance(fault, NotFound)):
             raise
 
 

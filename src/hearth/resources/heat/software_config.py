@@ -12,7 +12,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from hearth.cloud.contract import Body
-from hearth.cloud.fault import CloudFault
+from hearth.cloud.fault import NotFound
 from hearth.cloud.path import segment
 from hearth.resources.base import IntentKey, Made, ResourceContext
 from hearth.resources.collection import Collection, CollectionResource
@@ -110,10 +110,8 @@ async def config_or_text(ctx: ResourceContext, text: str) -> str:
         return text
     try:
         found = await stored_config(ctx, text)
-    except CloudFault as fault:
-        if fault.not_found:
-            return text
-        raise
+    except NotFound:
+        return text
     config = found["config"]
     return config if isinstance(config, str) else "" if config is None else json.dumps(config)
 

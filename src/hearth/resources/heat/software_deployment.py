@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from hearth.cloud.fault import CloudFault
+from hearth.cloud.fault import NotFound
 from hearth.cloud.path import segment
 from hearth.model.state import Action, Status
 from hearth.resources.base import (
@@ -245,7 +245,7 @@ class SoftwareDeployment(ReportsResults, StackUser):
         found = await deployments_of(ctx).config(str(config_id))
         if found is None and ctx.action is not Action.DELETE:
             words = f"The Software Config ({config_id}) could not be found."
-            raise CloudFault("orchestration", 404, "NotFound", words)
+            raise NotFound("orchestration", words)
         return found
 
     async def _fetched(self, ctx: ResourceContext, after: float) -> Any:
@@ -266,9 +266,7 @@ class SoftwareDeployment(ReportsResults, StackUser):
             return False
         try:
             await ctx.cloud.request("compute", "GET", f"/servers/{segment(server)}")
-        except CloudFault as fault:
-            if not fault.not_found and fault.type != "EndpointNotFound":
-                raise
+        except NotFound:
             return True
         return False
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hearth.cloud.contract import Body, Cloud, Response
-from hearth.cloud.fault import CloudFault
+from hearth.cloud.fault import CloudFault, NoService, NotFound
 from hearth.cloud.foreign_credential import NoCredential, foreign_credential
 from hearth.cloud.path import segment
 from hearth.cloud.reach import Tls
@@ -198,7 +198,7 @@ class Stack(ResourceType):
         try:
             body = await self.show(ctx) or {}
         except CloudFault as fault:
-            if fault.not_found and ctx.action is Action.DELETE:
+            if isinstance(fault, NotFound) and ctx.action is Action.DELETE:
                 return Ready()
             raise
         action, _, status = str(body.get("stack_status", "")).partition("_")
@@ -278,7 +278,7 @@ async def reached(cloud: Cloud, context: Mapping[str, Any] | None) -> Cloud:
         there = cloud.elsewhere(region=region, credential=credential, tls=tls)
         await there.endpoint(SERVICE)
     except CloudFault as fault:
-        if fault.type == "EndpointNotFound":
+        if isinstance(fault, NoService):
             region = region or (await cloud.whoami()).region
             why = f"public endpoint for {SERVICE} service in {region} region not found"
             raise _out_of_reach(_unconnected(region, why)) from fault

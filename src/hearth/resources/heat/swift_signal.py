@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote, unquote, urlsplit
 
-from hearth.cloud.fault import CloudFault
+from hearth.cloud.fault import NotFound
 from hearth.cloud.path import segment
 from hearth.model.json_text import parse_json
 from hearth.resources.base import (
@@ -89,10 +89,8 @@ class SwiftSignalHandle(ResourceType):
         path = f"/{segment(ctx.stack.id)}/{segment(ctx.physical_name)}"
         try:
             await ctx.cloud.request(OBJECTS, "HEAD", path)
-        except CloudFault as fault:
-            if fault.not_found:
-                return None
-            raise
+        except NotFound:
+            return None
         return Made(physical_id=ctx.physical_name)
 
     async def sign(self, ctx: ResourceContext) -> Made:

@@ -5,7 +5,7 @@ import hmac
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
-from hearth.cloud.fault import CloudFault
+from hearth.cloud.fault import NotFound
 from hearth.model.problem import InvalidTemplateReference, Rejected, nearest
 from hearth.resources.base import IntentKey, Made, ResourceContext, ResourceType, Step
 from hearth.resources.ec2.not_implemented import not_implemented
@@ -100,7 +100,7 @@ class AccessKey(ResourceType):
         user = await owner(ctx)
         if user is None:
             words = f"UserName: this stack has no user {ctx.given('UserName')}"
-            raise CloudFault("identity", 404, "UserNotFound", words)
+            raise NotFound("identity", words, "UserNotFound")
         await users_of(ctx).keep_key_pair(user, access, secret)
         return Made(physical_id=access, data={"secret_key": secret})
 

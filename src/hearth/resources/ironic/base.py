@@ -5,7 +5,7 @@ updates are JSON patches.
 from typing import Any
 
 from hearth.cloud.contract import Body
-from hearth.cloud.fault import CloudFault
+from hearth.cloud.fault import CloudFault, NotFound
 from hearth.resources.base import IntentKey, Made, ResourceContext
 from hearth.resources.collection import Collection, CollectionResource
 
@@ -41,10 +41,8 @@ class IronicResource(CollectionResource):
         try:
             url = self.url(ctx, ctx.key)
             answer = await ctx.cloud.request(SERVICE, "GET", url, microversion=MICROVERSION)
-        except CloudFault as fault:
-            if fault.not_found:
-                return []
-            raise
+        except NotFound:
+            return []
         return [answer.body]
 
     async def change(self, ctx: ResourceContext, fields: Body) -> Made | None:

@@ -6,7 +6,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from hearth.cloud.contract import Body, Cloud
-from hearth.cloud.fault import CloudFault
+from hearth.cloud.fault import NotFound
 from hearth.cloud.path import segment
 from hearth.model.problem import Problem, Rejected, StackValidationFailed
 from hearth.resources.base import Made, ResourceContext, Step
@@ -92,10 +92,8 @@ class ShareNetwork(CollectionResource):
             return ()  # the constraints report it
         try:
             found = await _network_of(cloud, subnet)
-        except CloudFault as fault:
-            if fault.not_found:
-                return ()
-            raise
+        except NotFound:
+            return ()
         if found == network:
             return ()
         return ("Provided neutron_subnet does not belong to provided neutron_network.",)

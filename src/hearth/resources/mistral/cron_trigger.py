@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from hearth.cloud.contract import Body
-from hearth.cloud.fault import CloudFault
+from hearth.cloud.fault import NotFound
 from hearth.cloud.path import segment
 from hearth.model.json_text import parse_json
 from hearth.resources.base import IntentKey, Made, ResourceContext, ResourceType, Step
@@ -83,10 +83,8 @@ class CronTrigger(ResourceType):
         """
         try:
             body = await self._get(ctx, ctx.wanted_name)
-        except CloudFault as fault:
-            if fault.not_found:
-                return None
-            raise
+        except NotFound:
+            return None
         wanted = self.fields(ctx)
         same = parse_json(body["workflow_input"] or "{}") == parse_json(wanted["workflow_input"])
         if not same or body.get("pattern") != wanted.get("pattern"):

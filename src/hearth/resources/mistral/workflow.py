@@ -10,7 +10,7 @@ from typing import Any
 import yaml
 
 from hearth.cloud.contract import Body, Response
-from hearth.cloud.fault import CloudFault
+from hearth.cloud.fault import NotFound
 from hearth.cloud.path import segment
 from hearth.model.problem import Rejected, StackValidationFailed
 from hearth.resources.base import IntentKey, Made, ResourceContext, SignalResult, Step
@@ -226,10 +226,8 @@ class Workflow(DeliversSignals, StackUser):
         """Return the workflow with this name if it contains this record's intent key, else None."""
         try:
             body = (await ctx.cloud.request(SERVICE, "GET", path_of(ctx.wanted_name))).body
-        except CloudFault as fault:
-            if fault.not_found:
-                return None
-            raise
+        except NotFound:
+            return None
         if mark(ctx) not in (body.get("tags") or ()):
             return None
         return Made(physical_id=ctx.wanted_name, body=body)
@@ -274,10 +272,8 @@ class Workflow(DeliversSignals, StackUser):
             return True
         try:
             await self.show(ctx)
-        except CloudFault as fault:
-            if fault.not_found:
-                return True
-            raise
+        except NotFound:
+            return True
         return False
 
     # what is shown
@@ -307,10 +303,8 @@ class Workflow(DeliversSignals, StackUser):
     async def _execution(self, ctx: ResourceContext, ident: str) -> Body | None:
         try:
             body = (await ctx.cloud.request(SERVICE, "GET", f"/executions/{segment(ident)}")).body
-        except CloudFault as fault:
-            if fault.not_found:
-                return None
-            raise
+        except NotFound:
+            return None
         return {name: body.get(name) for name in SHOWN}
 
     # signals

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
 from hearth.cloud.contract import Body
-from hearth.cloud.fault import CloudFault
+from hearth.cloud.fault import NotFound
 from hearth.cloud.path import segment
 from hearth.resources.base import IntentKey, Made, ResourceContext, Step
 from hearth.resources.collection import CollectionResource
@@ -87,10 +87,8 @@ class NeutronResource(CollectionResource):
             return True
         try:
             body = await self.show(ctx)
-        except CloudFault as fault:
-            if fault.not_found:
-                return True
-            raise
+        except NotFound:
+            return True
         return (body or {}).get("status") == "ERROR"
 
 

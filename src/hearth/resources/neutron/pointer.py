@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from hearth.cloud.contract import Body
-from hearth.cloud.fault import CloudFault
+from hearth.cloud.fault import NotFound
 from hearth.cloud.path import segment
 from hearth.resources.base import IntentKey, Made, ResourceContext, ResourceType, Step
 
@@ -64,9 +64,8 @@ class Pointer(ResourceType):
             now = await ctx.cloud.member("network", self.objects, ident)
             if self.pointed(now) == aim:
                 await self.put(ctx, ident, {self.field: {} if self.inner else None})
-        except CloudFault as fault:
-            if not fault.not_found:
-                raise
+        except NotFound:
+            pass
         return None
 
     def pointed(self, body: Mapping[str, Any]) -> Any:

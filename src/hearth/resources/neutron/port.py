@@ -6,7 +6,7 @@ from ipaddress import ip_address
 from typing import Any
 
 from hearth.cloud.contract import Body
-from hearth.cloud.fault import CloudFault
+from hearth.cloud.fault import NotFound
 from hearth.resources.base import FOR_HEARTH, Change, Made, ResourceContext, Step
 from hearth.resources.collection import Collection, Elsewhere, forgiving
 from hearth.resources.neutron import order
@@ -364,10 +364,8 @@ class Port(NeutronResource):
             return None
         try:
             port = await self.show(ctx) or {}
-        except CloudFault as fault:
-            if fault.not_found:
-                return None  # a deleted port has no addresses
-            raise
+        except NotFound:
+            return None  # a deleted port has no addresses
         return Made(data={"port_fip": as_text(port.get("fixed_ips", []))})
 
     async def yield_addresses(self, ctx: ResourceContext) -> Made | None:

@@ -1,10 +1,11 @@
 """OS::Neutron::RouterInterface: connects a router to a subnet."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 from hearth.cloud.contract import Body
-from hearth.cloud.fault import CloudFault
+from hearth.cloud.fault import CloudFault, NotFound
 from hearth.cloud.path import segment
 from hearth.resources.base import (
     IntentKey,
@@ -116,7 +117,7 @@ class RouterInterface(ResourceType):
     async def detach(self, ctx: ResourceContext) -> Made | None:
         """Remove the interface; "not found" is success."""
         router, wanted = parted(ctx.physical)
-        try:
+        with suppress(NotFound):
             await ctx.cloud.request(
                 "network",
                 "PUT",
@@ -124,9 +125,6 @@ class RouterInterface(ResourceType):
                 json=wanted,
                 idempotent=True,
             )
-        except CloudFault as fault:
-            if not fault.not_found:
-                raise
         return None
 
     async def gone(self, ctx: ResourceContext) -> Progress:

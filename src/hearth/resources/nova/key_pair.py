@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from hearth.cloud.contract import Body
-from hearth.cloud.fault import CloudFault
+from hearth.cloud.fault import NotFound
 from hearth.cloud.path import segment
 from hearth.resources.base import (
     FOR_HEARTH,
@@ -125,10 +125,8 @@ class KeyPair(ResourceType):
     async def find(self, ctx: ResourceContext) -> Made | None:
         try:
             body = await self.read(ctx, str(ctx.properties["name"]))
-        except CloudFault as fault:
-            if fault.not_found:
-                return None
-            raise
+        except NotFound:
+            return None
         ours = str(body.get("public_key", "")).split()[:2] == public_key(ctx).split()[:2]
         return Made(physical_id=str(body["name"]), body=body) if ours else None
 

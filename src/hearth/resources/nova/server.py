@@ -5,7 +5,7 @@ from collections.abc import Mapping, Set
 from typing import Any
 
 from hearth.cloud.contract import Body
-from hearth.cloud.fault import CloudFault
+from hearth.cloud.fault import NotFound
 from hearth.cloud.path import segment
 from hearth.resources.base import (
     FOR_CREATE,
@@ -313,10 +313,8 @@ class Server(CollectionResource):
             return True
         try:
             body = await self.show(ctx)
-        except CloudFault as fault:
-            if fault.not_found:
-                return True
-            raise
+        except NotFound:
+            return True
         return (body or {}).get("status") in {"ERROR", "DELETED", "SOFT_DELETED"}
 
     # change

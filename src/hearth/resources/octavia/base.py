@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from hearth.cloud.contract import Body
-from hearth.cloud.fault import CloudFault
+from hearth.cloud.fault import CloudFault, NotFound
 from hearth.cloud.listing import page_of
 from hearth.model.state import Action
 from hearth.resources.base import ResourceContext
@@ -81,10 +81,8 @@ class OctaviaResource(CollectionResource):
         params = {"tags": tag}
         try:
             answer = await ctx.cloud.request(SERVICE, "GET", self.path(ctx), params=params)
-        except CloudFault as fault:
-            if fault.not_found:  # the parent object is gone
-                return []
-            raise
+        except NotFound:  # the parent object is gone
+            return []
         members, _ = page_of(answer.body, self.path(ctx))
         return [member for member in members if tag in (member.get("tags") or [])]
 
@@ -100,5 +98,5 @@ async def _broken(ctx: ResourceContext, balancer_id: str) -> bool:
     try:
         body = await ctx.cloud.member(SERVICE, BALANCERS, balancer_id)
     except CloudFault as fault:
-        return fault.not_found
+        return isinstance(fault, NotFound)
     return body.get("provisioning_status") == "ERROR"

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
-from hearth.cloud.fault import CloudFault
+from hearth.cloud.fault import NotFound
 from hearth.cloud.path import segment
 from hearth.resources.base import (
     FOR_HEARTH,
@@ -116,9 +116,8 @@ class Container(ResourceType):
                 for one in objects:
                     path = f"{base}/{segment(one['name'])}"
                     await forgiving(ctx.cloud.request(SERVICE, "DELETE", path, idempotent=True))
-        except CloudFault as fault:
-            if not fault.not_found:
-                raise
+        except NotFound:
+            pass
         return None
 
     async def delete(self, ctx: ResourceContext) -> Made | None:
@@ -136,7 +135,7 @@ class Container(ResourceType):
     async def show(self, ctx: ResourceContext) -> Mapping[str, Any] | None:
         there = await self.head(ctx, ctx.physical)
         if there is None:
-            raise CloudFault(SERVICE, 404, "Not Found", f"There is no container {ctx.physical}.")
+            raise NotFound(SERVICE, f"There is no container {ctx.physical}.")
         return there
 
     def observed(self, ctx: ResourceContext, body: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -154,10 +153,8 @@ class Container(ResourceType):
         """Return the headers of a container, or None if it does not exist."""
         try:
             answer = await ctx.cloud.request(SERVICE, "HEAD", f"/{segment(name)}")
-        except CloudFault as fault:
-            if fault.not_found:
-                return None
-            raise
+        except NotFound:
+            return None
         return dict(answer.headers)
 
     async def attribute(self, ctx: ResourceContext, name: str) -> Any:

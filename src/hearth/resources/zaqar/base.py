@@ -3,7 +3,7 @@
 from typing import Any
 
 from hearth.cloud.contract import Response
-from hearth.cloud.fault import CloudFault
+from hearth.cloud.fault import NotFound
 from hearth.cloud.path import segment
 from hearth.resources.base import Made, Progress, Ready, ResourceContext, ResourceType, Step
 from hearth.resources.lookup import CLIENT
@@ -47,7 +47,5 @@ class ZaqarResource(ResourceType):
         """
         try:
             return await self.call(ctx, method, queue, path)
-        except CloudFault as fault:
-            if fault.not_found:
-                return None
-            raise
+        except NotFound:
+            return None

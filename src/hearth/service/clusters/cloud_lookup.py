@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import quote
 
 from hearth.cloud.contract import Body, Cloud
-from hearth.cloud.fault import CloudFault
+from hearth.cloud.fault import CloudFault, NotFound
 from hearth.clusters.problems import bad_request, conflict, refused
 from hearth.model.problem import Rejected
 
@@ -81,7 +81,7 @@ async def _member(cloud: Cloud, service: str, path: str, root: str | None = None
     try:
         answer = await cloud.request(service, "GET", path)
     except CloudFault as fault:
-        if fault.status in (400, 404):
+        if fault.status == 400 or isinstance(fault, NotFound):
             return None
         raise
     found: Any = answer.body if root is None else answer.part(root)

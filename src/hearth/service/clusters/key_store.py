@@ -11,7 +11,7 @@ from typing import Protocol
 from sqlalchemy.exc import IntegrityError
 
 from hearth.cloud.contract import Body, Cloud
-from hearth.cloud.fault import CloudFault, NoAnswer
+from hearth.cloud.fault import CloudFault, NoAnswer, NotFound
 from hearth.cloud.path import segment
 from hearth.clusters.config import ClusterConfig
 from hearth.clusters.objects import Cluster
@@ -204,10 +204,8 @@ class Barbican:
         try:
             path = f"/v1/containers/{segment(id_of(reference))}"
             found: Body = (await self._cloud.request(SERVICE, "GET", path)).body
-        except CloudFault as fault:
-            if fault.not_found:
-                return None
-            raise
+        except NotFound:
+            return None
         return found
 
     async def drop(self, cluster_id: str, reference: str) -> None:
@@ -239,9 +237,8 @@ class Barbican:
             try:
                 path = f"/v1/{plural}/{segment(id_of(ref))}"
                 await self._cloud.request(SERVICE, "DELETE", path, idempotent=True)
-            except CloudFault as fault:
-                if not fault.not_found:
-                    raise
+            except NotFound:
+                pass
 
 
 def _name(cluster_id: str, kind: str) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from hearth.cloud.fault import CloudFault
+from hearth.cloud.fault import CloudFault, NoService, NotFound, NoToken
 from hearth.engine.worker.node.adopt import observed
 from hearth.resources.registry import builtin_types
 
@@ -14,7 +14,7 @@ NET = builtin_types()["OS::Neutron::Net"]
 VOLUME = builtin_types()["OS::Cinder::Volume"]
 
 
-def found(monkeypatch: pytest.MonkeyPatch, rtype: Any, shown: Any, *, service: bool = True) -> Any:
+def found(monkeypatch: pytest.MonkeyPatch, rtype: Any, shown: Any) -> Any:
     """The real state if `observe` gives or raises `shown`; the name `one` and the size 2 are
     recorded."""
 
@@ -23,16 +23,10 @@ def found(monkeypatch: pytest.MonkeyPatch, rtype: Any, shown: Any, *, service: b
             raise shown
         return shown
 
-    async def endpoint(name: str) -> str:
-        if not service:
-            raise CloudFault(name, 404, "EndpointNotFound", "no endpoint")
-        return "http://there"
-
     monkeypatch.setattr(type(rtype), "observe", observe)
     ctx: Any = SimpleNamespace(
-        name="x", physical_id="id", properties={"name": "one", "size": 2},
-        cloud=SimpleNamespace(endpoint=endpoint),
-    )  # fmt: skip
+        name="x", physical_id="id", properties={"name": "one", "size": 2}, cloud=None
+    )
     return asyncio.run(observed(rtype, ctx))
 
 
@@ -43,8 +37,9 @@ def test_only_what_an_update_can_change_back_counts(monkeypatch: pytest.MonkeyPa
     assert found(monkeypatch, VOLUME, {"size": 1}) == {"size": 1}
 
 
-def test_an_object_is_gone_only_if_its_service_is_there(monkeypatch: pytest.MonkeyPatch):
-    lost = CloudFault("network", 404, "NotFound", "no such thing")
+def test_an_object_is_gone_only_if_its_service_says_so(monkeypatch: pytest.MonkeyPatch):
+    lost = NotFound("network", "no such thing")
     assert found(monkeypatch, NET, lost) is None
-    assert found(monkeypatch, NET, lost, service=False) == {}
+    assert found(monkeypatch, NET, NoService("network")) == {}
+    assert found(monkeypatch, NET, NoToken("identity", 404, "NotFound", "no trust")) == {}
     assert found(monkeypatch, NET, CloudFault("network", 503, "Busy", "later")) == {}

@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from hearth.cloud.fault import CloudFault, NoAnswer
+from hearth.cloud.fault import CloudFault, NoAnswer, NotFound
 from hearth.engine.core.decide import Desired, updatable
 from hearth.engine.worker.failure import ResourceFailure, failure_of
 from hearth.engine.worker.known.aim import DOCUMENT
@@ -108,7 +108,7 @@ async def _shown(
             found = await read_back(rtype, ctx)
             return None if found is None else _updatable(rtype, ctx, found)
         except CloudFault as fault:
-            if fault.not_found:
+            if isinstance(fault, NotFound):
                 return None
             passing = fault.passing or isinstance(fault, NoAnswer)
             if not passing or looks == PASSING_MAX:
@@ -132,6 +132,22 @@ async def observed(rtype: ResourceType, ctx: ResourceContext) -> Mapping[str, An
         log.info("resource %s: its state in the cloud cannot be read: %s", ctx.name, fault)
         return {}
     return None if found is None else _updatable(rtype, ctx, found)
+
+
+async def updatable_state(rtype: ResourceType, ctx: ResourceContext) -> Mapping[str, Any] | None:
+    """Return the real values of the properties that an update can change, or None if the object is
+    gone.
+
+    Like `observed`, but values that no update can lower are included.
+    """
+    if not makes_object(rtype):
+        return {}
+    try:
+        found = await real_state(rtype, ctx)
+    except CloudFault as fault:
+        log.info("resource %s: its state in the cloud cannot be read: %s", ctx.name, fault)
+        return {}
+    return None if found is None else updatable(rtype.properties, found, ctx.properties, ())
 
 
 def _updatable(

@@ -8,6 +8,7 @@ row which step was running, and first searches for the object by its key.
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Protocol
 
+from hearth.cloud.fault import CloudFault
 from hearth.engine.core.decide import Desired
 from hearth.engine.core.graph import NodeKind
 from hearth.engine.core.record import Held, Record
@@ -18,6 +19,7 @@ from hearth.engine.worker.known.owned import OwnedStack
 from hearth.engine.worker.node.calls import CloudCalls
 from hearth.engine.worker.node.intent import Intent
 from hearth.engine.worker.node.outcome import Done, Outcome
+from hearth.engine.worker.node.watched import WatchedCloud, Writes
 from hearth.model.state import Action, Status
 from hearth.resources.base import ResourceContext, ResourceType, Step
 from hearth.resources.capabilities import NestedType
@@ -79,6 +81,7 @@ class Attempt:
         self.calls = CloudCalls(owned, self.intent)
         self.doing = Action.DELETE if kind is NodeKind.CLEANUP else Action.UPDATE
         self.attempted: Desired | None = None  # the state that an update tried to reach
+        self.writes = Writes()
         self.left_over: str | None = None  # why objects of a snapshot make the stack's delete fail
         self._rekey = rekey
 
@@ -204,6 +207,19 @@ class Attempt:
             self.record_id, self.traversal, self.kind.value, action.value, phase, step, number,
             self.began_at, desired,
         )  # fmt: skip
+
+    async def run_update(
+        self, rtype: ResourceType, ctx: ResourceContext, desired: Desired, number: int
+    ) -> None:
+        """Run the steps of an update; note if the cloud refused it, so that it changed nothing."""
+        self.writes.possible |= self.row is not None or rtype.needs_users
+        ctx.cloud = WatchedCloud(ctx.cloud, self.writes)
+        try:
+            await self.run_steps(rtype, ctx, Action.UPDATE, desired, number)
+        except CloudFault as fault:
+            if self.writes.refused(fault):
+                self.attempted = None
+            raise
 
     async def run_steps(
         self,

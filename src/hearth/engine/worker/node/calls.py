@@ -28,6 +28,7 @@ PASSING_MAX = 8  # retries of a call that certainly had no effect
 BROKEN_MAX = 3  # retries of a call that the service aborted, if only a retry shows its effect
 LOOK_AGAIN_S = 1.0
 LEASE_PAUSE_S = 0.5
+FOREVER = float("inf")  # until a message comes
 # errors while a response is parsed
 UNREADABLE = (LookupError, TypeError, AttributeError, ValueError)
 UNKNOWN = (
@@ -50,8 +51,9 @@ class CloudCalls:
         self._look = asyncio.Event()
 
     def rest(self, until: float) -> None:
-        """Record that the node has nothing to do until this time, unless a message arrives
-        earlier.
+        """Record that the node has nothing to do until this time, unless a message arrives earlier.
+
+        FOREVER: only a message ends its rest.
         """
         self.rests_until = until
         if self._owned.host.handing_over:

@@ -15,6 +15,7 @@ from hearth.cloud.fault import CloudFault
 from hearth.engine.worker.failure import ResourceFailure, Stopped
 from hearth.engine.worker.known.aim import DOCUMENT
 from hearth.engine.worker.node.attempt import Attempt
+from hearth.engine.worker.node.calls import FOREVER
 from hearth.engine.worker.node.members import balance, read_members
 from hearth.model.json_text import parse_json
 from hearth.model.state import Action, Status
@@ -28,7 +29,6 @@ from hearth.store.rows import Document, Options, Revision
 PLACES = ("resources.", "resources[", "Resources.", "Resources[")
 Begin = Callable[[], Awaitable[None]]
 Found = TypeVar("Found")
-FOREVER = float("inf")
 
 
 class ChildStack:

@@ -4,7 +4,7 @@ import logging
 from collections.abc import Sequence
 from functools import partial
 
-from hearth.cloud.fault import CloudFault
+from hearth.cloud.fault import CloudFault, NotFound
 from hearth.engine.core.decide import Desired
 from hearth.engine.core.record import Record
 from hearth.engine.core.retry import retry_delay_s
@@ -143,7 +143,7 @@ async def take_back(attempt: Attempt, rtype: ResourceType) -> bool:
         try:
             await aside(attempt, rtype, ctx, steps)
         except CloudFault as fault:
-            if fault.not_found:
+            if isinstance(fault, NotFound):
                 return False
             number += 1
             if not fault.conflict or number > attempt.owned.tools.retries:

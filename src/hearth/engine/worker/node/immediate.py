@@ -90,7 +90,7 @@ def _decide(owned: OwnedStack, record: Record, desired: Desired, rtype: Resource
         record,
         desired,
         rtype.properties,
-        replace_failed=True,
+        lost=record.action in (Action.INIT, Action.CREATE) or record.physical_id is None,
         must_replace=lambda before, after, changed: rtype.must_replace(
             Change(before, after, changed)
         ),

@@ -10,7 +10,16 @@ import msgspec
 from msgspec.structs import replace
 
 from hearth.cloud.fault import CloudFault
-from hearth.engine.core.decide import EXTERNAL, Decision, Desired, Verdict, decide, to_write
+from hearth.engine.core.decide import (
+    EXTERNAL,
+    Decision,
+    Desired,
+    Verdict,
+    as_found,
+    decide,
+    must_examine,
+    to_write,
+)
 from hearth.engine.core.record import Record
 from hearth.engine.core.walk import asleep, unhealthy
 from hearth.engine.worker.failure import ResourceFailure, failure_of
@@ -32,6 +41,7 @@ from hearth.engine.worker.node.outcome import Done, Failed, Outcome
 from hearth.model.state import Action, Status
 from hearth.resources.base import Change, ResourceType
 from hearth.resources.capabilities import NestedType
+from hearth.resources.read_back import is_lost
 from hearth.store.rows import AttemptRow
 from hearth.template import Evaluated, ResourceDefinition
 
@@ -142,15 +152,19 @@ async def _decided(attempt: Attempt, rtype: ResourceType, desired: Desired) -> D
     if isinstance(rtype, NestedType) and not record.new and not await is_there(attempt):
         attempt.not_stale()
         return Decision(Verdict.REPLACE, "its nested stack no longer exists")
-    replace_failed = record.failed and await rtype.replace_failed(there())
+    lost = record.failed and await _is_lost(attempt, rtype)
     check_failed = not (
         isinstance(rtype, NestedType) and record.failed and await nested_failed(attempt)
     )
     observed: Mapping[str, Any] | None = {}
     # Hearth must not replace objects outside of the stack
     outside = EXTERNAL in record.held.parts or EXTERNAL in desired.parts
-    if owned.aim.observes() and not (record.new or isinstance(rtype, NestedType) or outside):
+    unread = record.new or isinstance(rtype, NestedType) or outside or lost
+    unfinished = record.failed and record.held.attempted is not None
+    if owned.aim.observes() and not unread:
         observed = await adopt.observed(rtype, there())
+    elif unfinished and not unread:
+        observed = await adopt.updatable_state(rtype, there())
     attempt.not_stale()
     if record.replaced_by is not None:  # a rollback returns to it
         if not await take_back(attempt, rtype):
@@ -160,13 +174,12 @@ async def _decided(attempt: Attempt, rtype: ResourceType, desired: Desired) -> D
     if observed is None:
         return Decision(Verdict.REPLACE, "its object no longer exists in the cloud")
     if observed:
-        properties = {**record.held.properties, **observed}
-        record = record.having(held=record.held.having(properties=properties))
+        record = as_found(record, observed, desired.properties, rtype.only_grow)
     return decide(
         record,
         desired,
         rtype.properties,
-        replace_failed=replace_failed,
+        lost=lost,
         must_replace=lambda before, after, changed: rtype.must_replace(
             Change(before, after, changed, owned.memory.data.get(record.id, {}))
         ),
@@ -175,6 +188,15 @@ async def _decided(attempt: Attempt, rtype: ResourceType, desired: Desired) -> D
         check_failed=check_failed,
         substitute=before is not None and before.substitute == desired.kind,
     )
+
+
+async def _is_lost(attempt: Attempt, rtype: ResourceType) -> bool:
+    """Return whether only a replacement helps a failed record. Raises CloudFault."""
+    record = attempt.record
+    there = attempt.context(rtype, Action.UPDATE, record.held.properties)
+    if record.action in (Action.INIT, Action.CREATE) or isinstance(rtype, NestedType):
+        return await rtype.replace_failed(there)
+    return must_examine(record) and await is_lost(rtype, there)
 
 
 async def _keep(attempt: Attempt, rtype: ResourceType, desired: Desired) -> Outcome:
@@ -208,7 +230,7 @@ async def _update(
         rtype,
         Action.UPDATE,
         desired.properties,
-        before=attempt.record.held.properties,
+        before=decision.before,
         changed=decision.changed,
         update_policy=desired.update_policy,
         template_metadata=_changed_metadata(attempt.record, desired),
@@ -218,7 +240,7 @@ async def _update(
         await ChildStack(attempt).carry_out(rtype, ctx, Action.UPDATE, begin)
     else:
         await begin()
-        await attempt.run_steps(rtype, ctx, Action.UPDATE, desired, 0)
+        await attempt.run_update(rtype, ctx, desired, 0)
     return await attempt.succeed(rtype, ctx, desired, Action.UPDATE)
 
 
@@ -264,6 +286,8 @@ async def go_on(attempt: Attempt, row: AttemptRow) -> Outcome | None:
     try:
         if isinstance(rtype, NestedType):
             await ChildStack(attempt).carry_out(rtype, ctx, action)
+        elif action is Action.UPDATE:
+            await attempt.run_update(rtype, ctx, desired, row.attempt)
         else:
             first = partial(give_way, attempt) if action is Action.CREATE else None
             await attempt.run_steps(rtype, ctx, action, desired, row.attempt, first=first)

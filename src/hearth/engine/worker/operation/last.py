@@ -80,7 +80,7 @@ class LastSteps:
                 log.warning(
                     "stack %s: cannot delete its trust or domain project: %s", stack.id, fault
                 )
-                if fault.not_found or fault.status == 401:
+                if fault.status in (401, 404):
                     break
                 odd = fault.status == 403 and attempt < FORBIDDEN_MAX
                 again = odd or fault.passing or isinstance(fault, NoAnswer)
