@@ -147,9 +147,14 @@ def _with_change(
 def why_lost(record: Record) -> str:
     """Return the reason to replace a failed record that no update can mend."""
     failed = f"its {record.action} failed"
-    if record.action in _MAKING:
+    if never_made(record):
         return failed
     return f"{failed}, and its object is gone or in an error state"
+
+
+def never_made(record: Record) -> bool:
+    """Return whether no create of the record has ever succeeded, whatever failed after it."""
+    return record.action in _MAKING or record.held.reference is None
 
 
 def must_examine(record: Record) -> bool:
@@ -158,7 +163,7 @@ def must_examine(record: Record) -> bool:
     That is so unless the failed action was a create, or an update that the cloud refused: then the
     object is as the last success left it. Source: rule R19.
     """
-    if not record.failed or record.action in _MAKING:
+    if not record.failed or never_made(record):
         return False
     return record.action is not Action.UPDATE or record.held.attempted is not None
 

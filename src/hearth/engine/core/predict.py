@@ -16,6 +16,7 @@ from hearth.engine.core.decide import (
     Values,
     differing,
     must_examine,
+    never_made,
     to_write,
     updatable,
     why_lost,
@@ -396,14 +397,10 @@ def _of_a_failure(record: Record, traits: Traits) -> Prediction | None:
     """Return the prediction that follows from the record's failure, or None."""
     if not record.failed or traits.nested:
         return None
-    if must_examine(record):
-        examined = traits.makes_object
-    else:
-        made = record.action is Action.UPDATE
-        if not made and traits.replace_failed:
-            return _because(PlannedAction.REPLACE, why_lost(record))
-        examined = not made
-    if not examined:
+    unmade = never_made(record)
+    if unmade and traits.replace_failed:
+        return _because(PlannedAction.REPLACE, why_lost(record))
+    if not (unmade or (must_examine(record) and traits.makes_object)):
         return None
     when = "it will be replaced if its object is gone or in an error state"
     return _because(PlannedAction.MAY_REPLACE, f"its {record.action} failed: {when}")

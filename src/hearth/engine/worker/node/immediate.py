@@ -5,7 +5,7 @@ The start and the end of such a node are in one commit, so one commit can carry 
 
 from typing import Any
 
-from hearth.engine.core.decide import Decision, Desired, Verdict, decide
+from hearth.engine.core.decide import Decision, Desired, Verdict, decide, never_made
 from hearth.engine.core.graph import Node, NodeKind
 from hearth.engine.core.record import Record
 from hearth.engine.core.walk import asleep, kept_asleep, said_by_state
@@ -90,7 +90,7 @@ def _decide(owned: OwnedStack, record: Record, desired: Desired, rtype: Resource
         record,
         desired,
         rtype.properties,
-        lost=record.action in (Action.INIT, Action.CREATE) or record.physical_id is None,
+        lost=never_made(record),
         must_replace=lambda before, after, changed: rtype.must_replace(
             Change(before, after, changed)
         ),

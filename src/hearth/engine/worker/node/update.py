@@ -18,6 +18,7 @@ from hearth.engine.core.decide import (
     as_found,
     decide,
     must_examine,
+    never_made,
     to_write,
 )
 from hearth.engine.core.record import Record
@@ -194,7 +195,7 @@ async def _is_lost(attempt: Attempt, rtype: ResourceType) -> bool:
     """Return whether only a replacement helps a failed record. Raises CloudFault."""
     record = attempt.record
     there = attempt.context(rtype, Action.UPDATE, record.held.properties)
-    if record.action in (Action.INIT, Action.CREATE) or isinstance(rtype, NestedType):
+    if never_made(record) or isinstance(rtype, NestedType):
         return await rtype.replace_failed(there)
     return must_examine(record) and await is_lost(rtype, there)
 
