@@ -12,10 +12,12 @@ from msgspec.structs import replace
 from hearth.clusters.objects import Cluster, NodeGroup
 from hearth.clusters.outputs import read_back
 from hearth.clusters.states import (
+    BUSY,
     CREATE_COMPLETE,
     CREATE_FAILED,
     CREATE_IN_PROGRESS,
     DELETE_COMPLETE,
+    DELETE_FAILED,
     DELETE_IN_PROGRESS,
     FAILED,
     UPDATE_COMPLETE,
@@ -69,12 +71,12 @@ def followed(
     """Return the cluster and its groups as they follow from the states of the stacks.
 
     `stacks` is {stack id: state}; a stack that it does not contain no longer exists. If `working`
-    is true, a task has further steps, so the cluster stays in progress unless it has failed.
-    `known` has the UUIDs of groups whose status already includes the state of their stack; they
-    keep it.
+    is true, a task has further steps, so the cluster stays in progress unless it has failed, and a
+    group without a stack may still get one. `known` has the UUIDs of groups whose status already
+    includes the state of their stack; they keep it.
     """
     after = cluster
-    members = [g if g.uuid in known else _state(cluster, g, stacks) for g in groups]
+    members = [g if g.uuid in known else _state(g, stacks, working=working) for g in groups]
     for state in stacks.values():
         if state.outputs or state.parameters:
             after, members = _read(after, members, state)
@@ -87,14 +89,21 @@ def followed(
     return Followed(cluster=after, groups=left, gone=gone)
 
 
-def _state(cluster: Cluster, group: NodeGroup, stacks: Mapping[str, StackState]) -> NodeGroup:
-    """Return a group with the status of its stack; a group without a stack stays unchanged."""
+def _state(group: NodeGroup, stacks: Mapping[str, StackState], *, working: bool) -> NodeGroup:
+    """Return a group with the status of its stack.
+
+    If `working` is true, a task may still create the stack of a group without one, so that group
+    stays unchanged. A group in DELETE_IN_PROGRESS stays in it until its stack is deleted or the
+    delete has failed: the stack may have been read before the delete reached it.
+    """
     if group.stack_id is None:
-        return group
+        return group if working else _without_stack(group)
     found = stacks.get(group.stack_id)
     if found is None:
         return replace(group, status=_missing(group), status_reason=_words_gone(group))
     status = found.status
+    if group.status == DELETE_IN_PROGRESS and not status.startswith("DELETE_"):
+        return group
     if group.status == CREATE_IN_PROGRESS and status.startswith("UPDATE_"):
         status = "CREATE_" + status.removeprefix("UPDATE_")  # one of several attempts
     elif status == UPDATE_COMPLETE and group.status == CREATE_COMPLETE:
@@ -102,8 +111,15 @@ def _state(cluster: Cluster, group: NodeGroup, stacks: Mapping[str, StackState])
     return replace(group, status=status, status_reason=found.reason or None)
 
 
+def _without_stack(group: NodeGroup) -> NodeGroup:
+    """Return a group that will never have a stack; its operation in progress has ended."""
+    if group.status not in BUSY:
+        return group
+    return replace(group, status=_missing(group), status_reason=_words_gone(group))
+
+
 def _missing(group: NodeGroup) -> str:
-    """Return the status of a group whose stack no longer exists."""
+    """Return the status of a group whose stack does not exist."""
     if group.status in (DELETE_IN_PROGRESS, DELETE_COMPLETE):
         return DELETE_COMPLETE
     return CREATE_FAILED if group.status in (CREATE_IN_PROGRESS, CREATE_FAILED) else UPDATE_FAILED
@@ -112,7 +128,15 @@ def _missing(group: NodeGroup) -> str:
 def _words_gone(group: NodeGroup) -> str | None:
     if group.status in (DELETE_IN_PROGRESS, DELETE_COMPLETE):
         return None
+    if group.stack_id is None:
+        return never_created(group)
     return f"The stack {group.stack_id} no longer exists."
+
+
+def never_created(group: NodeGroup) -> str:
+    """Return the error message for an operation on a group whose stack was never created."""
+    words = f"Node group {group.name} has no stack, because it could not be created."
+    return f"{words} Delete the group and create it again."
 
 
 def _read(
@@ -164,21 +188,40 @@ def begun(cluster: Cluster, groups: Sequence[NodeGroup], status: str) -> tuple[
 ]:  # fmt: skip
     """Return copies of the cluster and the groups with `status`, for the start of an operation.
 
-    Their status reasons are removed.
+    Their status reasons are removed. Groups that the operation cannot change keep both: all but a
+    delete need a stack that is not being deleted.
     """
     after = replace(cluster, status=status, status_reason=None)
-    return after, [replace(group, status=status, status_reason=None) for group in groups]
+    return after, [
+        replace(group, status=status, status_reason=None)
+        if status == DELETE_IN_PROGRESS or changeable(group)
+        else group
+        for group in groups
+    ]
+
+
+def changeable(group: NodeGroup) -> bool:
+    """Return whether the group has a stack, and no delete of the group is in progress."""
+    return group.stack_id is not None and group.status != DELETE_IN_PROGRESS
 
 
 def failed(
     cluster: Cluster, groups: Sequence[NodeGroup], reason: str
 ) -> tuple[Cluster, list[NodeGroup]]:
-    """Return copies of the cluster and the groups with the failed status of the current operation.
+    """Return copies of the cluster and the groups, each with the failed status of its operation.
 
-    `reason` becomes their status reason.
+    `reason` becomes their status reason. A group whose creation failed earlier keeps its status and
+    reason.
     """
-    status = {CREATE_IN_PROGRESS: CREATE_FAILED, DELETE_IN_PROGRESS: "DELETE_FAILED"}.get(
-        cluster.status or "", UPDATE_FAILED
-    )
-    after = replace(cluster, status=status, status_reason=reason)
-    return after, [replace(group, status=status, status_reason=reason) for group in groups]
+    after = replace(cluster, status=_failed(cluster.status), status_reason=reason)
+    return after, [
+        group
+        if group.stack_id is None and group.status in FAILED
+        else replace(group, status=_failed(group.status), status_reason=reason)
+        for group in groups
+    ]
+
+
+def _failed(status: str | None) -> str:
+    ends = {CREATE_IN_PROGRESS: CREATE_FAILED, DELETE_IN_PROGRESS: DELETE_FAILED}
+    return ends.get(status or "", UPDATE_FAILED)

@@ -55,9 +55,14 @@ async def stack(work: Work) -> None:
 
 
 async def group_stack(work: Work) -> None:
-    """Request the stack of an additional node group; store its id in the same transaction."""
-    whole = work.whole
-    group = work.group(work.task.args["group"])
+    """Request the stack of an additional node group; store its id in the same transaction.
+
+    If the group no longer exists, only end the task.
+    """
+    whole, group = work.whole, work.existing_group()
+    if group is None:
+        await work.commit(None)
+        return
     asked = stack_request(
         whole.template, whole.cluster, whole.groups, group,
         files=work.files, config=work.services.clusters, facts=await facts_of(work, group),

@@ -69,12 +69,11 @@ async def group_stack(work: Work) -> None:
 
     If the group no longer exists, only end the task.
     """
-    uuid = work.task.args["group"]
-    group = next((g for g in work.whole.groups if g.uuid == uuid), None)
+    group = work.existing_group()
     if group is None:
         await work.commit(None)
     elif group.stack_id:
-        await stacks.delete(work, [uuid], step=None)
+        await stacks.delete(work, [group.uuid], step=None)
     else:
         now = work.services.clock.now()
         await work.commit(None, also=lambda tx: clusters.drop_group(tx, work.whole, group, now))

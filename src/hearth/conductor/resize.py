@@ -3,7 +3,7 @@
 from msgspec.structs import replace
 
 from hearth.clusters.definition import resize_parameters
-from hearth.clusters.problems import conflict
+from hearth.clusters.follow import never_created
 from hearth.conductor import stacks
 from hearth.conductor.work import Changed, Work
 from hearth.model.problem import Rejected
@@ -13,12 +13,16 @@ from hearth.store.clusters import Whole
 async def resize(work: Work) -> None:
     """Update the group's stack to the new number of nodes.
 
-    If the update is rejected, the operation fails and the group gets its former node count again.
+    If the update is rejected or the group has no stack, the operation fails and the group gets its
+    former node count again. If the group no longer exists, only end the task.
     """
     args = work.task.args
-    group = next((g for g in work.whole.groups if g.uuid == args["group"]), None)
-    if group is None or group.stack_id is None:
-        await work.fail(conflict("The node group has no stack.").problems[0].message)
+    group = work.existing_group()
+    if group is None:
+        await work.commit(None)
+        return
+    if group.stack_id is None:
+        await work.fail(never_created(group), lambda found: _restored(found, args["before"]))
         return
     parameters = resize_parameters(group, args["node_count"], args["remove"])
     try:

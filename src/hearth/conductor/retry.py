@@ -25,8 +25,8 @@ async def attempt(work: Work) -> None:
     If the operation's time limit has passed, the operation fails instead. If the stack has not
     failed or no longer exists, do nothing. The task ends in any case.
     """
-    group = next((g for g in work.whole.groups if g.uuid == work.task.args["group"]), None)
-    row = None if group is None or group.stack_id is None else await stacks.row_of(work, group)
+    group = work.existing_group()
+    row = None if group is None else await stacks.find_row(work, group)
     if group is None or row is None or row.state not in FAILED:
         await work.commit(None)
         return

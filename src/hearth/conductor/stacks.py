@@ -117,10 +117,15 @@ async def row_of(work: Work, group: NodeGroup) -> StackRow:
     """Return the database row of a group's stack. Raises Rejected if the stack does not exist any
     more.
     """
-    row = None if group.stack_id is None else await _found(work, group.stack_id)
+    row = await find_row(work, group)
     if row is None:
         raise conflict(f"The stack of node group {group.name} no longer exists.")
     return row
+
+
+async def find_row(work: Work, group: NodeGroup) -> StackRow | None:
+    """Return the database row of a group's stack; None if the stack does not exist."""
+    return None if group.stack_id is None else await _found(work, group.stack_id)
 
 
 async def _found(work: Work, stack_id: str) -> StackRow | None:

@@ -43,6 +43,11 @@ class Work(Struct):
         """Return the node group of the cluster with this UUID, which must exist."""
         return next(group for group in self.whole.groups if group.uuid == uuid)
 
+    def existing_group(self) -> NodeGroup | None:
+        """Return the group in the arguments of the task, or None if it no longer exists."""
+        uuid = self.task.args["group"]
+        return next((group for group in self.whole.groups if group.uuid == uuid), None)
+
     async def commit(
         self,
         step: str | None,

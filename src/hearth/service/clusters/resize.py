@@ -10,10 +10,15 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from hearth.clusters.follow import begun
+from hearth.clusters.follow import begun, never_created
 from hearth.clusters.objects import MASTER, WORKER, Cluster, NodeGroup
-from hearth.clusters.problems import bad_request, not_found
-from hearth.clusters.states import RESIZABLE, UPDATE_IN_PROGRESS
+from hearth.clusters.problems import bad_request, conflict, not_found
+from hearth.clusters.states import (
+    CREATE_IN_PROGRESS,
+    DELETE_IN_PROGRESS,
+    RESIZABLE,
+    UPDATE_IN_PROGRESS,
+)
 from hearth.service.caller import Caller
 from hearth.service.clusters.accept import Changed, begin, demand_state
 from hearth.service.clusters.drivers import driver_of
@@ -56,6 +61,7 @@ async def resize_cluster(
     def change(found: Whole, tx: Tx) -> tuple[Changed, Mapping[str, Any]]:
         demand_state(found.cluster, allowed, "Resize")
         group = _group(found, nodegroup)
+        _check_exists(group)
         _check_count(services, found, group, node_count)
         before: Mapping[str, Any] = {"group": group.uuid, "node_count": group.node_count}
         removed: list[str] = []
@@ -87,6 +93,14 @@ def _group(found: Whole, ident: str | None) -> NodeGroup:
         if ident in (group.uuid, group.name):
             return group
     raise not_found("node group", ident)
+
+
+def _check_exists(group: NodeGroup) -> None:
+    """Raise Rejected if the group is being deleted or could not be created."""
+    if group.status == DELETE_IN_PROGRESS:
+        raise conflict(f"Node group {group.name} is being deleted.")
+    if group.stack_id is None and group.status != CREATE_IN_PROGRESS:
+        raise conflict(never_created(group))
 
 
 def _check_count(services: Services, found: Whole, group: NodeGroup, count: int) -> None:

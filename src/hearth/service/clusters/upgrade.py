@@ -3,11 +3,11 @@
 Source: spec/clusters.md, section 7 and section 12, item 4.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from hearth.clusters.follow import begun
-from hearth.clusters.objects import Cluster, ClusterTemplate
+from hearth.clusters.follow import begun, changeable, never_created
+from hearth.clusters.objects import Cluster, ClusterTemplate, NodeGroup
 from hearth.clusters.problems import bad_request, conflict, not_found
 from hearth.clusters.states import SETTLED, UPDATE_FAILED, UPDATE_IN_PROGRESS
 from hearth.clusters.versions import skew_problem
@@ -38,9 +38,9 @@ async def upgrade_cluster(
 
     If `nodegroup` names an additional group, only that group is upgraded, and the template must be
     that of the cluster. If it names a default group, both default groups are upgraded. By default
-    all groups are. `max_batch_size` is the number of nodes replaced at the same time, by default 1.
-    Raises CloudFault, and Rejected if the driver, the version of Kubernetes or the state of the
-    cluster does not allow it.
+    all groups are, except those that could not be created or are being deleted. `max_batch_size` is
+    the number of nodes replaced at the same time, by default 1. Raises CloudFault, and Rejected if
+    the driver, the version of Kubernetes or the state of the cluster does not allow it.
     """
     new_version = await kubernetes_version(services, caller, template)
 
@@ -49,7 +49,7 @@ async def upgrade_cluster(
         _check_driver(services, found, template)
         if problem := skew_problem(found.cluster.coe_version, new_version):
             raise bad_request(problem)
-        groups = found.groups
+        groups: Sequence[NodeGroup] = list(filter(changeable, found.groups))
         if nodegroup is not None:
             groups = _one_group(found, nodegroup, template)
         args = {
@@ -75,13 +75,15 @@ def _check_driver(services: Services, found: Whole, template: ClusterTemplate) -
         )
 
 
-def _one_group(found: Whole, ident: str, template: ClusterTemplate) -> tuple[Any, ...]:
+def _one_group(found: Whole, ident: str, template: ClusterTemplate) -> list[NodeGroup]:
     for group in found.groups:
         if ident in (group.uuid, group.name):
+            if group.stack_id is None:
+                raise conflict(never_created(group))
             if not group.is_default and template.uuid != found.cluster.cluster_template_id:
                 raise conflict(
                     f"Group {group.name} can only be upgraded to the template of its cluster. "
                     "Upgrade the cluster first."
                 )
-            return (group,) if not group.is_default else tuple(found.defaults)
+            return found.defaults if group.is_default else [group]
     raise not_found("node group", ident)
