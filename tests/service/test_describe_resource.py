@@ -15,6 +15,7 @@ from hearth.model.problem import Rejected
 from hearth.service import services as services_module
 from hearth.service.caller import STACK_USER_ROLE
 from hearth.service.describe_resource import Described, describe_resource
+from hearth.service.resources import resources, rows_about, rows_of
 from hearth.store import reads
 from hearth.store.tables import stack
 
@@ -111,3 +112,20 @@ def test_a_guest_reads_what_it_was_made_for(tmp_path, caller, name, kind):
         assert found.metadata == ({"a": 1} if name == "r1" else {})
     else:
         assert found == kind
+
+
+def test_a_guest_of_a_replaced_resource_is_shown_its_own(tmp_path):
+    async def life(inside: Inside) -> list[tuple[str, str]]:
+        row, _ = await inside.create("replaced", TWO)
+        rows = await inside.services.store.read(lambda tx: rows_of(tx, row))
+        ((_, records),) = rows.records
+        new = next(record for record in records if record.name == "r1")
+        old = replace(new, id="old", physical_id="old", until=1)
+        both = replace(rows, records=[(row, [old, *records])])
+        found = []
+        for record in (old, new):
+            shown = await resources(inside.services, CALLER, row, rows_about(both, record))
+            found.append([(one.record.name, one.record.id == record.id) for one in shown])
+        return found
+
+    assert lived(tmp_path, life) == [[("r1", True), ("r2", False)]] * 2

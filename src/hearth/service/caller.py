@@ -73,3 +73,8 @@ class Caller(Discreet, frozen=True):
     def guest(self) -> bool:
         """Whether the caller is a stack domain user, that is, software in a server."""
         return self.guest_role in self.roles
+
+    @property
+    def guest_id(self) -> str | None:
+        """Return the id of the stack domain user; None if the caller is none."""
+        return self.user_id if self.guest else None

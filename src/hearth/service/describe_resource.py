@@ -40,7 +40,7 @@ async def describe_resource(
         row = reads.find_stack(tx, caller.project_id, identity)
         if row is None:
             return None, None, {}, None
-        record = reads.record_in_charge(tx, row.id, name)
+        record = reads.record_for(tx, row.id, name, caller.guest_id)
         if record is None:
             return row, None, {}, None
         _, data, metadata = reads.data_of(tx, record.id)
@@ -67,7 +67,7 @@ async def secret_of_guest(
     def look(tx: Tx) -> dict[str, str]:
         row = reads.find_stack(tx, caller.project_id, params.get("StackName", ""))
         name = params.get("LogicalResourceId", "")
-        found = row and reads.record_in_charge(tx, row.id, name)
+        found = row and reads.record_for(tx, row.id, name, caller.guest_id)
         return reads.data_of(tx, found.id)[1] if found else {}
 
     data = await services.store.read(look)

@@ -5,6 +5,7 @@ import logging
 from collections.abc import Mapping, Sequence, Set
 from typing import Any
 
+import msgspec
 from msgspec import Struct, field
 
 from hearth.cloud.fault import CloudFault
@@ -192,7 +193,22 @@ async def find_resource(services: Services, row: StackRow, name: str) -> Record:
     Raises Rejected if there is no record: with ResourceNotAvailable if the template has the
     resource, else with ResourceNotFound.
     """
-    found = await services.store.read(lambda tx: reads.record_in_charge(tx, row.id, name))
+    return await _found(services, row, name, None)
+
+
+async def find_resource_for(services: Services, caller: Caller, row: StackRow, name: str) -> Record:
+    """Return the record that the caller means by the name of a resource, see `reads.record_for`.
+
+    Raises Rejected if there is no record, or if the caller is a stack domain user that may not read
+    the resource.
+    """
+    record = await _found(services, row, name, caller.guest_id)
+    await guest_may(services, caller, row, record)
+    return record
+
+
+async def _found(services: Services, row: StackRow, name: str, guest_id: str | None) -> Record:
+    found = await services.store.read(lambda tx: reads.record_for(tx, row.id, name, guest_id))
     if found is None:
         if row.deleted_at is None and row.action is not Action.DELETE:
             _, program = await services.program(row)
@@ -200,6 +216,17 @@ async def find_resource(services: Services, row: StackRow, name: str) -> Record:
                 raise Rejected([ResourceNotAvailable(None, name)])
         raise Rejected([ResourceNotFound(None, name, row.name)])
     return found
+
+
+def rows_about(rows: Rows, record: Record) -> Rows:
+    """Return the rows of a stack without the other records that have the name of `record`."""
+    return msgspec.structs.replace(
+        rows,
+        records=[
+            (row, [one for one in records if one.name != record.name or one.id == record.id])
+            for row, records in rows.records
+        ],
+    )
 
 
 async def show_resource(
@@ -273,7 +300,7 @@ async def metadata(services: Services, caller: Caller, row: StackRow, name: str)
     """
 
     def look(tx: Tx) -> tuple[Record | None, dict[str, str], Any]:
-        record = reads.record_in_charge(tx, row.id, name)
+        record = reads.record_for(tx, row.id, name, caller.guest_id)
         return (record, {}, {}) if record is None else (record, *reads.data_of(tx, record.id)[1:])
 
     record, data, found = await services.store.read(look)
@@ -312,8 +339,9 @@ async def _admitted(services: Services, caller: Caller, row: StackRow, record: R
     """Return whether the caller is a user defined in the template that may read the resource."""
 
     def look(tx: Tx) -> tuple[list[Record], list[Record]]:
-        there = list(reads.in_charge(reads.records(tx, row.id)).values())
-        users = [one for one in there if isinstance(services.programs.type_of(one), User)]
+        records = reads.records(tx, row.id)
+        there = [*records, *reads.in_charge(records).values()]  # these decide about their names
+        users = [one for one in records if isinstance(services.programs.type_of(one), User)]
         mine = [u for u in users if reads.data_of(tx, u.id)[1].get("user_id") == caller.user_id]
         return there, mine
 

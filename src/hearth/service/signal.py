@@ -34,7 +34,7 @@ async def signal(
         return await _clear_hook(services, row, record, str(details["unset_hook"]))
     rtype = services.programs.type_of(record)
     if isinstance(rtype, ReportsResults):
-        return await _take_results(services, caller, row, record, details)
+        return await _take_results(services, row, record, details)
     if record.action in (Action.SUSPEND, Action.DELETE):
         words = f"Signal resource during {record.action} is not supported."
         raise Rejected([NotSupported(None, words)])
@@ -63,34 +63,21 @@ async def _clear_hook(services: Services, row: StackRow, record: Record, hook: s
     return metadata
 
 
-async def _take_results(
-    services: Services, caller: Caller, row: StackRow, record: Record, details: Any
-) -> Any:
+async def _take_results(services: Services, row: StackRow, record: Record, details: Any) -> Any:
     """Store the results of a software deployment; return the metadata of its resource.
 
-    A replaced deployment may still run its DELETE action. Results from its user belong to its
-    record, not to the record now in charge of the name.
+    A replaced deployment may still run its DELETE action; `record` is then that of the replaced
+    one.
     """
     now, event_id = services.clock.now(), services.new_id()
 
     def transaction(tx: Tx) -> Any:
-        mine = _of_user(tx, row, record, caller) if caller.guest else record
-        take(tx, row, mine, mine.id, details, event_id, now)
-        return reads.data_of(tx, mine.id)[2]
+        take(tx, row, record, record.id, details, event_id, now)
+        return reads.data_of(tx, record.id)[2]
 
     metadata = await services.store.run_once(transaction)
     services.bus.tell()
     return metadata
-
-
-def _of_user(tx: Tx, row: StackRow, record: Record, caller: Caller) -> Record:
-    """Return the record to which the caller's user belongs, among the records with the same name.
-
-    If the user belongs to none of them, return `record`.
-    """
-    others = [one for one in reads.records(tx, row.id) if one.name == record.name]
-    mine = [one for one in others if reads.data_of(tx, one.id)[1].get("user_id") == caller.user_id]
-    return mine[0] if mine else record
 
 
 async def _delivered(

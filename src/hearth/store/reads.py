@@ -462,6 +462,21 @@ def record_in_charge(tx: Tx, stack_id: str, name: str) -> Record | None:
     return in_charge(records_named(tx, stack_id, name)).get(name)
 
 
+def record_for(tx: Tx, stack_id: str, name: str, guest_id: str | None) -> Record | None:
+    """Return the record of a stack that a caller means by this name; None if there is no record.
+
+    For the stack domain user `guest_id`, that is the record for which the user was created: while
+    a resource is replaced, two records have its name, and software of the old one still calls. For
+    everybody else, and for a user without such a record, it is the record in charge.
+    """
+    named = records_named(tx, stack_id, name)
+    if guest_id is not None and len(named) > 1:
+        for record in named:
+            if data_of(tx, record.id)[1].get("user_id") == guest_id:
+                return record
+    return in_charge(named).get(name)
+
+
 _DATA = Prepared(
     lambda: sa.select(resource_data).where(
         resource_data.c.resource_id == sa.bindparam("resource_id", type_=sa.String())

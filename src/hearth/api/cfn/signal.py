@@ -21,7 +21,7 @@ from hearth.api.v1.context import services_of
 from hearth.model.problem import EntityNotFound, Rejected
 from hearth.service.caller import Caller
 from hearth.service.find_stack import find_stack
-from hearth.service.resources import find_resource, guest_may
+from hearth.service.resources import find_resource_for
 from hearth.service.signal import signal
 
 READ_KINDS = ("", "application/json", "text/plain")
@@ -74,8 +74,7 @@ async def _signal(request: Request, caller: Caller, details: Any) -> tuple[str, 
     row = await find_stack(services, caller, caller.project_id, found.stack_id)
     if not found.fits(row):
         raise Rejected([EntityNotFound(None, "Stack", found.stack)])
-    record = await find_resource(services, row, found.resource)
-    await guest_may(services, caller, row, record)
+    record = await find_resource_for(services, caller, row, found.resource)
     return record.name, await signal(services, caller, row, record, details)
 
 

@@ -115,7 +115,8 @@ async def show(request: Request) -> Response:
     services, caller = services_of(request), caller_of(request)
     name = request.path_params["resource_name"]
     if caller.guest:
-        await use.guest_may(services, caller, row, await use.find_resource(services, row, name))
+        record = await use.find_resource_for(services, caller, row, name)
+        rows = use.rows_about(rows, record)
     shown = await use.show_resource(
         services, caller, row, name, set(parse.given(request, queries.WITH_ATTR)), rows
     )
@@ -147,8 +148,8 @@ async def send_signal(request: Request) -> Response:
     """
     row = await stack_of(request)
     services, caller = services_of(request), caller_of(request)
-    record = await use.find_resource(services, row, request.path_params["resource_name"])
-    await use.guest_may(services, caller, row, record)
+    name = request.path_params["resource_name"]
+    record = await use.find_resource_for(services, caller, row, name)
     details = await parse.body(request, needed=False)
     await signal(services, caller, row, record, details or None)
     return JSONResponse(None)
