@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import functools
 import time
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -59,8 +59,13 @@ outputs:
 """
 
 
-def small_files(resources: Mapping[str, Any] | None = None) -> Bundle:
-    """Return templates with the parameters of the real ones, and hardly any resources."""
+def small_files(
+    resources: Mapping[str, Any] | None = None, workers_after: Sequence[str] = ()
+) -> Bundle:
+    """Return templates with the parameters of the real ones, and hardly any resources.
+
+    The workers depend on the resources `workers_after`.
+    """
 
     def group(count: str, removed: bool) -> dict[str, Any]:
         properties: dict[str, Any] = {
@@ -78,7 +83,8 @@ def small_files(resources: Mapping[str, Any] | None = None) -> Bundle:
         if removed:
             lists = [{"resource_list": {"get_param": "minions_to_remove"}}]
             properties["removal_policies"] = lists
-        return {"type": "OS::Heat::ResourceGroup", "properties": properties}
+        found = {"type": "OS::Heat::ResourceGroup", "properties": properties}
+        return {**found, "depends_on": list(workers_after)} if removed else found
 
     small = {
         "heat_template_version": "2021-04-16",

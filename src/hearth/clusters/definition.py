@@ -17,6 +17,8 @@ from hearth.clusters.objects import MASTER, WORKER, Cluster, ClusterTemplate, No
 NODE_SUBNET = "10.0.0.0/24"
 SECURE_PORT, PLAIN_PORT = 6443, 8080
 PODS_NETWORK = {"calico": "calico_ipv4pool", "flannel": "flannel_network_cidr"}
+TO_REMOVE = "minions_to_remove"
+"""The stack parameter with the indexes of nodes that an update must remove."""
 FROM_LABELS = {
     "admission_control_list": "admission_control_list",
     "availability_zone": "availability_zone",
@@ -191,7 +193,7 @@ def _common(
         "verify_ca": facts.verify_ca,
         "openstack_ca": facts.openstack_ca or None,
         "post_install_manifest_url": facts.post_install_manifest_url or None,
-        "minions_to_remove": [],
+        TO_REMOVE: [],
     }
 
 
@@ -294,11 +296,11 @@ def resize_parameters(group: NodeGroup, count: int, remove: Sequence[str] = ()) 
     earlier resize would otherwise apply again.
     """
     if group.role == MASTER and group.is_default:
-        return {"number_of_masters": count, "minions_to_remove": []}
+        return {"number_of_masters": count, TO_REMOVE: []}
     return {
         "number_of_minions": count,
         "temporary_minions": 0,  # of an upgrade that stopped
-        "minions_to_remove": list(remove),
+        TO_REMOVE: list(remove),
     }
 
 
@@ -332,4 +334,4 @@ def rotation_parameters(rotation_id: str) -> dict[str, Any]:
     The nodes then fetch new certificates and the new credential. `rotation_id` must differ from
     that of the last rotation.
     """
-    return {"ca_rotation_id": rotation_id, "minions_to_remove": []}
+    return {"ca_rotation_id": rotation_id, TO_REMOVE: []}

@@ -9,12 +9,13 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from hearth.clusters.definition import ClusterStack
+from hearth.clusters.definition import TO_REMOVE, ClusterStack
 from hearth.clusters.objects import NodeGroup
 from hearth.clusters.problems import conflict
 from hearth.conductor.work import Changed, Work
 from hearth.engine.core.rules import ActionInProgress
 from hearth.model.problem import Rejected
+from hearth.model.state import Status
 from hearth.service.clusters.stack import requested
 from hearth.service.create_stack import create_stack
 from hearth.service.stack_request import StackRequest
@@ -65,10 +66,16 @@ async def update(
     `state` is added to the state of the task, and `delay_s` is the time until the next step in
     seconds; None is at once.
 
+    Nodes that an earlier update had to remove are removed by this one, too, unless the earlier one
+    is complete: it may not have reached them yet.
+
     Return false if the stack is busy; the current step is then repeated soon. Raises Rejected or
     Lost.
     """
     row = await row_of(work, group)
+    if TO_REMOVE in parameters:
+        named = [*await _not_removed_yet(work, row), *parameters[TO_REMOVE]]
+        parameters = {**parameters, TO_REMOVE: list(dict.fromkeys(named))}
     request = StackRequest(
         existing=True,
         parameters=parameters,
@@ -91,6 +98,15 @@ async def update(
         await work.commit(work.task.step, delay_s=BUSY_AGAIN_S)
         return False
     return True
+
+
+async def _not_removed_yet(work: Work, row: StackRow) -> list[str]:
+    """Return the indexes of nodes that the last update had to remove if it is not complete."""
+    if row.status is Status.COMPLETE:
+        return []
+    _, program = await work.services.program(row)
+    parameter = program.parameters.get(TO_REMOVE)
+    return [] if parameter is None else [str(index) for index in parameter.value or ()]
 
 
 async def delete(work: Work, group_ids: Sequence[str], *, step: str | None) -> None:

@@ -222,9 +222,15 @@ def drop_group(tx: Tx, of: Whole, group: NodeGroup, now: float) -> None:
 
 
 def look_again(tx: Tx, cluster_id: str) -> None:
-    """Make the next synchronisation examine a cluster even if its stacks do not change."""
+    """Make the next synchronisation examine a cluster even if its stacks do not change.
+
+    This counts as a change of the cluster, so that a synchronisation that has read its stacks
+    before does not store what it has read.
+    """
     mine = node_group.c.cluster_id == cluster_id
     tx.execute(node_group.update().where(mine).values(seen=None))
+    of = cluster.c.uuid == cluster_id
+    tx.execute(cluster.update().where(of).values(version=cluster.c.version + 1))
 
 
 def remove(tx: Tx, gone: Whole, now: float) -> None:
