@@ -131,6 +131,9 @@ class AdapterType(ResourceType):
     async def replace_failed(self, ctx: ResourceContext) -> bool:
         return await self.other.replace_failed(self.other_context(ctx))
 
+    async def may_go_first(self, ctx: ResourceContext) -> bool:
+        return await self.other.may_go_first(self.other_context(ctx))
+
     async def observe(self, ctx: ResourceContext) -> Mapping[str, Any] | None:
         """Return the current values of those properties that determine properties of the type
         `other` alone; None if the object is gone.

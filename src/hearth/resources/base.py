@@ -286,6 +286,14 @@ class ResourceType:
         """
         return ()
 
+    async def may_go_first(self, ctx: ResourceContext) -> bool:
+        """Return whether the old object may be deleted before its replacement is created.
+
+        The engine calls this if the object refuses a step of `replaced_steps`, as a server in an
+        error state does. If the result is false, the replacement fails. May raise CloudFault.
+        """
+        return False
+
     def taken_back_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
         """Return the steps that undo `replaced_steps`, for a rollback to the old resource."""
         return ()

@@ -40,17 +40,34 @@ def interface(call: Call) -> Reply:
     raise missing("Port", call.ids[1])
 
 
+DETACHABLE = frozenset(
+    {"active", "paused", "suspended", "stopped", "resized", "shelved", "shelved_offloaded"}
+)  # the states in which a server lets its volumes go
+
+
+def _unlocked(call: Call) -> Thing:
+    """Return the server of the call. Raises Refusal if it is locked for the caller."""
+    server = find(call)
+    if server.hidden["locked"] and not call.caller.is_admin:
+        raise conflict(f"Instance {server.id} is locked")
+    return server
+
+
 def _settled(server: Thing) -> None:
     if server.body["vm_state"] not in ("active", "paused", "stopped"):
         state = server.body["vm_state"]
         raise conflict(
             f"Cannot change the interfaces of instance {server.id} while it is in vm_state {state}"
         )
+    if (task := server.body["task_state"]) is not None:
+        raise conflict(
+            f"Cannot change the interfaces of instance {server.id} while it is in task_state {task}"
+        )
 
 
 def plug(call: Call) -> Reply:
     """Handle POST of an interface: attach a port, or a new port on a network, to a server."""
-    server, given = find(call), call.object("interfaceAttachment")
+    server, given = _unlocked(call), call.object("interfaceAttachment")
     if set(given) - {"net_id", "port_id", "fixed_ips", "tag"}:
         raise bad("Additional properties are not allowed")
     if given.get("net_id") and given.get("port_id"):
@@ -87,7 +104,7 @@ def plug(call: Call) -> Reply:
 
 def unplug(call: Call) -> Reply:
     """Handle DELETE of an interface; reply with status 202, even if there is no such port."""
-    server = find(call)
+    server = _unlocked(call)
     _settled(server)
     life.unplug(call.cloud, server, call.ids[1])
     record(call, server, "detach_interface")
@@ -135,7 +152,7 @@ def volume(call: Call) -> Reply:
 
 def attach(call: Call) -> Reply:
     """Handle POST /servers/{id}/os-volume_attachments: attach an available volume."""
-    server, given = find(call), call.object("volumeAttachment")
+    server, given = _unlocked(call), call.object("volumeAttachment")
     if unknown := set(given) - {"volumeId", "device", "tag", "delete_on_termination"}:
         raise bad(f"Additional properties are not allowed: {sorted(unknown)}")
     store = call.cloud.store
@@ -164,10 +181,14 @@ def update_attachment(call: Call) -> Reply:
 
 def detach(call: Call) -> Reply:
     """Handle DELETE of a volume attachment: detach the volume; reply with status 202."""
-    server = find(call)
+    server = _unlocked(call)
     item = _item(server, call.ids[1])
     if item["boot"]:
         raise Refusal(403, message="Cannot detach a root device volume")
+    if server.body["vm_state"] not in DETACHABLE:
+        state = server.body["vm_state"]
+        words = f"Cannot 'detach_volume' instance {server.id} while it is in vm_state {state}"
+        raise conflict(words)
     server.hidden["volumes"].remove(item)
     found = call.cloud.store.get("volume.volumes", call.ids[1])
     if found is not None:

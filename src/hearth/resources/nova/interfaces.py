@@ -11,9 +11,10 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from hearth.cloud.contract import Body
+from hearth.cloud.fault import CloudFault
 from hearth.cloud.path import segment
 from hearth.model.problem import Problem, Rejected
-from hearth.resources.base import Later, Made, Progress, Ready, ResourceContext
+from hearth.resources.base import Failed, Later, Made, Progress, Ready, ResourceContext, Step
 from hearth.resources.collection import forgiving
 from hearth.resources.lookup import Names
 from hearth.resources.mark import mark
@@ -21,6 +22,7 @@ from hearth.resources.neutron.port import port_fields
 
 PORTS = "/v2.0/ports"
 PORT = "port:"  # prefix of orphans that are ports, not servers
+YIELD_S = 60.0
 RENAMED = {"qos_policy": "qos_policy_id"}
 FIELDS_OF_OURS = ("no_fixed_ips", "value_specs")
 
@@ -296,16 +298,66 @@ async def detached(ctx: ResourceContext) -> Progress:
     return Later(1.0) if leaving(ctx, await attached(ctx)) else Ready()
 
 
-async def yield_ports(ctx: ResourceContext) -> Made | None:
-    """Detach ports that the template manages as separate resources, because the new server needs
-    them.
+def yield_step() -> Step:
+    """Return the step that detaches the ports which the template manages as separate resources,
+    because the new server needs them.
+
+    It fails after YIELD_S seconds: a host that is down never detaches a port.
     """
-    given = {one["port"] for one in ctx.given("networks") or [] if one.get("port")}
-    for interface in await attached(ctx):
+    since: list[float] = []
+
+    async def yielded(ctx: ResourceContext) -> Progress:
+        still = {one["port_id"] for one in await attached(ctx)} & given_ports(ctx)
+        since.append(ctx.now)
+        if not still:
+            return Ready()
+        if ctx.now - since[0] < YIELD_S:
+            return Later(1.0)
+        ports = ", ".join(sorted(still))
+        words = f"server {ctx.physical} has not detached {ports} in {YIELD_S:.0f} s"
+        return Failed(words, "InterfaceDetachFailed")
+
+    return Step("yield-ports", yield_ports, poll=yielded)
+
+
+def given_ports(ctx: ResourceContext) -> set[str]:
+    """Return the ids of the ports that the template manages as separate resources."""
+    return {str(one["port"]) for one in ctx.given("networks") or [] if one.get("port")}
+
+
+async def yield_ports(ctx: ResourceContext) -> Made | None:
+    """Detach the ports that the template manages as separate resources."""
+    given = given_ports(ctx)
+    try:
+        there = await attached(ctx)
+    except CloudFault as fault:
+        if not fault.not_found:
+            raise
+        await unbind(ctx, given)
+        return None
+    for interface in there:
         if interface["port_id"] in given:
             path = f"/servers/{segment(ctx.physical)}/os-interface/{segment(interface['port_id'])}"
             await forgiving(ctx.cloud.request("compute", "DELETE", path, idempotent=True))
     return None
+
+
+async def unbind(ctx: ResourceContext, ports: Collection[str]) -> None:
+    """Clear the device of those ports that still name the server.
+
+    Only for a server that is gone: when a server is deleted later, the compute service unbinds its
+    former ports from whatever server has them then.
+    """
+    for port in sorted(ports):
+        await forgiving(_unbind(ctx, port))
+
+
+async def _unbind(ctx: ResourceContext, port: str) -> None:
+    if (await ctx.cloud.member("network", PORTS, port)).get("device_id") != ctx.physical:
+        return
+    nobody = {"port": {"device_id": "", "device_owner": ""}}
+    path = f"{PORTS}/{segment(port)}"
+    await ctx.cloud.request("network", "PUT", path, json=nobody, idempotent=True)
 
 
 async def attach(ctx: ResourceContext) -> Made | None:

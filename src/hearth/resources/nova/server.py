@@ -342,7 +342,17 @@ class Server(CollectionResource):
     def replaced_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
         """Return the steps that detach those ports of the old server which the new one needs."""
         given = any(one.get("port") for one in ctx.given("networks") or [])
-        return (Step("yield-ports", interfaces.yield_ports),) if given and ctx.physical_id else ()
+        return (interfaces.yield_step(),) if given and ctx.physical_id else ()
+
+    async def may_go_first(self, ctx: ResourceContext) -> bool:
+        """Return whether the server has no task, for whose end a further attempt would wait."""
+        try:
+            body = await self.show(ctx) or {}
+        except CloudFault as fault:
+            if fault.not_found:
+                return True
+            raise
+        return body.get("OS-EXT-STS:task_state") in (None, "deleting")
 
     def taken_back_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
         return (Step("take-ports", interfaces.attach, poll=interfaces.all_attached),)

@@ -20,6 +20,8 @@ from hearth.resources.capabilities import NestedType
 
 log = logging.getLogger(__name__)
 
+REFUSALS = frozenset({400, 409, 500, 501})  # statuses with which an object itself refuses a call
+
 
 async def create(
     attempt: Attempt, rtype: ResourceType, desired: Desired, number: int = 0
@@ -118,8 +120,42 @@ async def give_way(attempt: Attempt) -> None:
         if failed and not immediate.left_alone(owned, old, rtype):
             await _gone_before(attempt, rtype, attempt.context_for(old, rtype))
         else:
-            ctx = attempt.context_for(old, rtype, Action.UPDATE)
-            await aside(attempt, rtype, ctx, rtype.replaced_steps(ctx))
+            await _released(attempt, rtype, old)
+
+
+async def _released(attempt: Attempt, rtype: ResourceType, old: Record) -> None:
+    """Run the `replaced_steps` of a replaced record.
+
+    An object that is gone holds nothing. An object that refuses a step is deleted, if its type
+    allows that and it need not stay: no later update would end otherwise.
+    """
+    ctx = attempt.context_for(old, rtype, Action.UPDATE)
+    for step in rtype.replaced_steps(ctx):
+        try:
+            await aside(attempt, rtype, ctx, (step,))
+        except (CloudFault, ResourceFailure) as problem:
+            if isinstance(problem, CloudFault) and problem.not_found:
+                continue
+            if not _refused(problem) or not await _may_go_first(attempt, rtype, old, ctx):
+                raise
+            log.info("resource %s: deletes the old object first: %s", ctx.name, problem)
+            if not await _gone_before(attempt, rtype, attempt.context_for(old, rtype)):
+                raise
+            return
+
+
+def _refused(problem: CloudFault | ResourceFailure) -> bool:
+    """Return whether the object itself is the cause of the failure of a step."""
+    return isinstance(problem, ResourceFailure) or problem.status in REFUSALS
+
+
+async def _may_go_first(
+    attempt: Attempt, rtype: ResourceType, old: Record, ctx: ResourceContext
+) -> bool:
+    stays = immediate.left_alone(attempt.owned, old, rtype)
+    if stays or old.held.deletion_policy == "Snapshot":
+        return False
+    return await rtype.may_go_first(ctx)
 
 
 async def take_back(attempt: Attempt, rtype: ResourceType) -> bool:
@@ -130,6 +166,8 @@ async def take_back(attempt: Attempt, rtype: ResourceType) -> bool:
     steps = rtype.taken_back_steps(ctx)
     if not steps:
         return True
+    if attempt.record.physical_id is None:  # it was deleted before its replacement was created
+        return False
     others = others_of(attempt)
     for one in others:  # so that a rollback can return to it
         if one.replaced_by is None:
@@ -151,6 +189,8 @@ async def take_back(attempt: Attempt, rtype: ResourceType) -> bool:
             # an object of a lost call may occupy what the resource needs
             swept |= await _swept(attempt)
             if not swept:
+                if await _may_go_first(attempt, rtype, attempt.record, ctx):
+                    return False
                 raise
             await attempt.calls.pause(retry_delay_s(number, attempt.owned.tools.jitter()))
         else:
@@ -192,17 +232,18 @@ def _makes_way(attempt: Attempt, one: Record) -> bool:
     return False
 
 
-async def _gone_before(attempt: Attempt, rtype: ResourceType, ctx: ResourceContext) -> None:
-    """Delete an object before its replacement is created; if this fails, its clean-up node deletes
-    it.
+async def _gone_before(attempt: Attempt, rtype: ResourceType, ctx: ResourceContext) -> bool:
+    """Delete an object before its replacement is created; return False if this fails. Then its
+    clean-up node deletes it.
     """
     try:
         await aside(attempt, rtype, ctx, rtype.steps(Action.DELETE, ctx))
     except (CloudFault, ResourceFailure) as problem:
-        log.info("resource %s: cannot delete the object of a failed create: %s", ctx.name, problem)
-        return
+        log.info("resource %s: cannot delete the old object first: %s", ctx.name, problem)
+        return False
     memory = attempt.owned.memory
     memory.put(memory.records[ctx.record_id].having(physical_id=None))
+    return True
 
 
 async def aside(
