@@ -485,6 +485,16 @@ def went_to(status: object, why: str) -> str:
     return f'Went to status {status} due to "{why}"'
 
 
+def unknown_status(name: str, status: object, why: str) -> Failed:
+    """Return the failure of a resource whose object has a status that nobody knows, or from which
+    nothing leads to the desired one.
+
+    `name` is the name of the resource. Source: spec/engine.md, section 31.
+    """
+    reason = f'{name} - Unknown status {status} due to "{why}"'
+    return Failed(reason, "ResourceUnknownStatus")
+
+
 async def forgiving(call: Any) -> None:
     """Await `call`, a delete call, and ignore the error "not found"."""
     with suppress(NotFound):

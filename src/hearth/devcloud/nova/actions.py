@@ -104,7 +104,7 @@ def _rescue(call: Call, server: Thing, given: Body) -> Reply:
 
 
 def _rebuild(call: Call, server: Thing, given: Body) -> Reply:
-    _allow(server, "rebuild", _states("active", "stopped", "paused", "suspended", "error"))
+    _allow(server, "rebuild", _states("active", "stopped", "error"))
     image_id = given.get("imageRef")
     if not isinstance(image_id, str):
         raise bad("'imageRef' is a required property")

@@ -7,6 +7,7 @@ from typing import Any
 from hearth.cloud.contract import Body
 from hearth.cloud.fault import NotFound
 from hearth.cloud.path import segment
+from hearth.model.state import Action
 from hearth.resources.base import (
     FOR_CREATE,
     FOR_HEARTH,
@@ -19,12 +20,12 @@ from hearth.resources.base import (
     ResourceContext,
     Step,
 )
-from hearth.resources.collection import Collection, CollectionResource, forgiving, went_to
+from hearth.resources.collection import Collection, CollectionResource, forgiving
 from hearth.resources.heat import config_transport
 from hearth.resources.heat.config_transport import ConfigTransport
 from hearth.resources.mark import mark, unmarked
 from hearth.resources.neutron import order
-from hearth.resources.nova import interfaces, snapshots
+from hearth.resources.nova import interfaces, snapshots, states
 from hearth.resources.nova.server_properties import PROPERTIES
 from hearth.resources.nova.server_shown import SHOWN, networks_of
 from hearth.resources.nova.server_update import update_steps
@@ -52,23 +53,6 @@ VERSION_VOLUME_TYPE = "2.67"
 TRANSPORT = ConfigTransport(("ec2",))
 RESERVED = frozenset({"deployments"})
 SHOWN_AS = {"availability_zone": "OS-EXT-AZ:availability_zone", "diskConfig": "OS-DCF:diskConfig"}
-UNDER_WAY = frozenset(
-    [
-        "BUILD",
-        "HARD_REBOOT",
-        "PASSWORD",
-        "REBOOT",
-        "RESCUE",
-        "RESIZE",
-        "REVERT_RESIZE",
-        "SHUTOFF",
-        "SUSPENDED",
-        "VERIFY_RESIZE",
-        "REBUILD",
-        "MIGRATING",
-        "PAUSED",
-    ]
-)
 
 
 class Server(CollectionResource):
@@ -277,26 +261,18 @@ class Server(CollectionResource):
         return self.progress(ctx, await self.show(ctx) or {})
 
     def progress(self, ctx: ResourceContext, body: Mapping[str, Any]) -> Progress:
-        status = str(body.get("status", "")).partition("(")[0].upper()
-        if status == "ACTIVE":
-            return Ready(body)
-        if status in UNDER_WAY:
-            return Later(body=body)
-        if status == "ERROR":
-            return Failed(went_to(status, self.why(body)), retry=True)
-        reason = f'{ctx.name} - Unknown status {status} due to "{self.why(body)}"'
-        return Failed(reason, "ResourceUnknownStatus")
+        if ctx.action is Action.CREATE and not states.busy(body):  # somebody may have stopped it
+            return states.reached(ctx.name, body, states.AT_REST)
+        return states.reached(ctx.name, body, states.ACTIVE)
 
     def why(self, body: Mapping[str, Any]) -> str:
-        fault = body.get("fault") or {}
-        message, code = fault.get("message", "Unknown"), fault.get("code", "Unknown")
-        return f"Message: {message}, Code: {code}"
+        return states.why(body)
 
     async def gone(self, ctx: ResourceContext) -> Progress:
         progress = await super().gone(ctx)
         if isinstance(progress, Later) and (progress.body or {}).get("status") == "ERROR":
             body = progress.body or {}
-            if body.get("OS-EXT-STS:task_state") != "deleting":
+            if body.get(states.TASK) != "deleting":
                 return Failed(f"Server {ctx.wanted_name} delete failed: {self.why(body)}")
         return progress
 
@@ -352,7 +328,7 @@ class Server(CollectionResource):
             if fault.not_found:
                 return True
             raise
-        return body.get("OS-EXT-STS:task_state") in (None, "deleting")
+        return body.get(states.TASK) in (None, "deleting")
 
     def taken_back_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
         return (Step("take-ports", interfaces.attach, poll=interfaces.all_attached),)
@@ -378,14 +354,7 @@ class Server(CollectionResource):
 
     async def suspended(self, ctx: ResourceContext) -> Progress:
         """Report whether the server is suspended."""
-        body = await self.show(ctx) or {}
-        match body.get("status"):
-            case "SUSPENDED":
-                return Ready(body)
-            case "ERROR":
-                return Failed(went_to("ERROR", self.why(body)))
-            case _:
-                return Later(body=body)
+        return states.reached(ctx.name, await self.show(ctx) or {}, states.SUSPENDED)
 
     async def resume(self, ctx: ResourceContext) -> Made | None:
         """Resume the server, unless it is active."""

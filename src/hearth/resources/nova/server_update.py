@@ -5,13 +5,15 @@ from typing import Any
 
 from hearth.cloud.contract import Body
 from hearth.cloud.path import segment
-from hearth.resources.base import Failed, Later, Made, Progress, Ready, ResourceContext, Step
+from hearth.resources.base import Later, Made, Progress, Ready, ResourceContext, Step
 from hearth.resources.collection import CollectionResource, forgiving
-from hearth.resources.nova import interfaces
+from hearth.resources.nova import interfaces, states
 from hearth.resources.nova.user_data import as_metadata, user_data
 
 VERSION = "2.26"
 VERSION_REBUILD_USER_DATA = "2.57"
+_RESIZED = frozenset({"VERIFY_RESIZE"})
+_SLOW = frozenset({"REBUILD", "RESIZE", "REVERT_RESIZE"})
 
 
 def update_steps(server: CollectionResource, ctx: ResourceContext) -> tuple[Step, ...]:
@@ -26,10 +28,15 @@ def update_steps(server: CollectionResource, ctx: ResourceContext) -> tuple[Step
     if "admin_pass" in changed and ctx.given("admin_pass"):
         steps.append(Step("password", change.password))
     if "flavor" in changed:
+        steps.append(Step("settle", server.nothing, poll=change.settled))
+        earlier = Step("confirm-earlier", change.confirm_earlier, poll=change.earlier_confirmed)
+        steps.append(earlier)
         steps.append(Step("resize", change.resize, change.resize_begun, change.resized))
-        steps.append(Step("confirm", change.confirm, poll=server.poll))
+        steps.append(Step("confirm", change.confirm, poll=change.confirmed))
     new_data = "user_data" in changed and ctx.given("user_data_update_policy") == "REBUILD"
     if "image" in changed or new_data:
+        if "flavor" not in changed:
+            steps.append(Step("settle", server.nothing, poll=change.settled))
         steps.append(Step("rebuild", change.rebuild, change.rebuild_begun, change.rebuilt))
     if "networks" in changed and ctx.given("networks"):
         steps.append(Step("reuse", interfaces.reuse))
@@ -71,8 +78,27 @@ class _Change:
         await self._act(ctx, {"changePassword": {"adminPass": ctx.properties["admin_pass"]}})
         return None
 
+    async def settled(self, ctx: ResourceContext) -> Progress:
+        """Report whether no resize or rebuild is under way that an earlier update began."""
+        body = await self._server.show(ctx) or {}
+        return Later(body=body) if states.status_of(body) in _SLOW else Ready(body)
+
+    async def confirm_earlier(self, ctx: ResourceContext) -> Made | None:
+        """Confirm a resize to another flavor, which an earlier update did not complete."""
+        if _flavor(ctx.shown()) != ctx.properties["flavor"]:
+            await self.confirm(ctx)
+        return None
+
+    async def earlier_confirmed(self, ctx: ResourceContext) -> Progress:
+        """Report whether no resize to another flavor waits for its confirmation."""
+        body = await self._server.show(ctx) or {}
+        waits = states.status_of(body) in _RESIZED and _flavor(body) != ctx.properties["flavor"]
+        return Later(body=body) if waits else Ready(body)
+
     async def resize(self, ctx: ResourceContext) -> Made | None:
-        await self._act(ctx, {"resize": {"flavorRef": ctx.properties["flavor"]}})
+        """Resize the server, unless it has the flavor already."""
+        if _flavor(await self._server.show(ctx) or {}) != ctx.properties["flavor"]:
+            await self._act(ctx, {"resize": {"flavorRef": ctx.properties["flavor"]}})
         return None
 
     async def resize_begun(self, ctx: ResourceContext) -> Made | None:
@@ -82,17 +108,11 @@ class _Change:
         return Made(body=body) if begun or _flavor(body) == ctx.properties["flavor"] else None
 
     async def resized(self, ctx: ResourceContext) -> Progress:
+        """Report whether the resize can be confirmed, or has been confirmed by somebody else."""
         body = await self._server.show(ctx) or {}
-        status = body.get("status")
-        if status == "VERIFY_RESIZE":
-            return Ready(body)
-        if status == "ERROR":
-            return Failed(f"Resizing to '{ctx.properties['flavor']}' failed, status '{status}'")
-        if status == "ACTIVE" and not body.get("OS-EXT-STS:task_state"):
-            if _flavor(body) == ctx.properties["flavor"]:
-                return Ready(body)
-            return Failed(f"Resizing to '{ctx.properties['flavor']}' failed, status '{status}'")
-        return Later(body=body)
+        there = _flavor(body) == ctx.properties["flavor"]
+        goals = states.RUNS_OR_NOT | _RESIZED if there else _RESIZED
+        return states.came_to_rest(body, goals, f"Resizing to '{ctx.properties['flavor']}' failed")
 
     async def confirm(self, ctx: ResourceContext) -> Made | None:
         """Confirm the resize, unless the service has already confirmed it."""
@@ -101,7 +121,19 @@ class _Change:
             await self._act(ctx, {"confirmResize": None})
         return None
 
+    async def confirmed(self, ctx: ResourceContext) -> Progress:
+        """Report whether the server has the status that it had before the resize."""
+        body = await self._server.show(ctx) or {}
+        if states.status_of(body) in _RESIZED:  # the service shows no task while it confirms
+            return Later(body=body)
+        return states.reached(ctx.name, body, states.RUNS_OR_NOT)
+
     async def rebuild(self, ctx: ResourceContext) -> Made | None:
+        """Rebuild the server, unless an earlier update has done so: that destroys what is new."""
+        body = await self._server.show(ctx) or {}
+        rests = states.status_of(body) in states.RUNS_OR_NOT and not states.busy(body)
+        if rests and _has_image(ctx, body):
+            return Made(body=body)
         fields: Body = {"imageRef": ctx.properties["image"]}
         if ctx.given("image_update_policy") == "REBUILD_PRESERVE_EPHEMERAL":
             fields["preserve_ephemeral"] = True
@@ -116,19 +148,12 @@ class _Change:
 
     async def rebuild_begun(self, ctx: ResourceContext) -> Made | None:
         body = await self._server.show(ctx) or {}
-        image = body.get("image") or {}
-        same = isinstance(image, dict) and image.get("id") == ctx.properties["image"]
-        moved = "image" in ctx.changed and same
-        return Made(body=body) if body.get("status") == "REBUILD" or moved else None
+        begun = body.get("status") == "REBUILD" or _has_image(ctx, body)
+        return Made(body=body) if begun else None
 
     async def rebuilt(self, ctx: ResourceContext) -> Progress:
         body = await self._server.show(ctx) or {}
-        status = body.get("status")
-        if status == "ACTIVE" and not body.get("OS-EXT-STS:task_state"):
-            return Ready(body)
-        if status == "ERROR":
-            return Failed(f"Rebuilding server failed, status '{status}'")
-        return Later(body=body)
+        return states.came_to_rest(body, states.RUNS_OR_NOT, "Rebuilding server failed")
 
     async def _act(self, ctx: ResourceContext, action: Body, version: str = VERSION) -> None:
         await ctx.cloud.request(
@@ -142,3 +167,10 @@ class _Change:
 
 def _flavor(body: Mapping[str, Any]) -> Any:
     return (body.get("flavor") or {}).get("id")
+
+
+def _has_image(ctx: ResourceContext, body: Mapping[str, Any]) -> bool:
+    """Return whether the server has the changed image; a change of the user data does not show."""
+    image = body.get("image") or {}
+    same = isinstance(image, dict) and image.get("id") == ctx.properties["image"]
+    return same and "image" in ctx.changed and "user_data" not in ctx.changed

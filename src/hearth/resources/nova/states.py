@@ -1,0 +1,84 @@
+"""What the status of a server means for a step that waits for another status.
+
+Nova derives most statuses from the task that is under way. The statuses at rest stay until somebody
+requests something: a step that waits for another one then waits in vain.
+"""
+
+from collections.abc import Mapping, Set
+from typing import Any
+
+from hearth.resources.base import Failed, Later, Progress, Ready
+from hearth.resources.collection import unknown_status, went_to
+
+TASK = "OS-EXT-STS:task_state"
+AT_WORK = frozenset(
+    {
+        "BUILD",
+        "HARD_REBOOT",
+        "MIGRATING",
+        "PASSWORD",
+        "REBOOT",
+        "REBUILD",
+        "RESIZE",
+        "REVERT_RESIZE",
+    }
+)
+ACTIVE = frozenset({"ACTIVE"})
+SUSPENDED = frozenset({"SUSPENDED"})
+RUNS_OR_NOT = frozenset({"ACTIVE", "SHUTOFF"})  # a server that its owner stopped stays stopped
+AT_REST = frozenset(
+    {
+        "ACTIVE",
+        "PAUSED",
+        "RESCUE",
+        "SHELVED",
+        "SHELVED_OFFLOADED",
+        "SHUTOFF",
+        "SUSPENDED",
+        "VERIFY_RESIZE",
+    }
+)
+
+
+def status_of(body: Mapping[str, Any]) -> str:
+    """Return the status in capitals, without a task in parentheses; empty if there is none."""
+    return str(body.get("status", "")).partition("(")[0].upper()
+
+
+def why(body: Mapping[str, Any]) -> str:
+    """Return the fault of the server, as the reason for its status."""
+    fault = body.get("fault") or {}
+    message, code = fault.get("message", "Unknown"), fault.get("code", "Unknown")
+    return f"Message: {message}, Code: {code}"
+
+
+def busy(body: Mapping[str, Any]) -> bool:
+    """Return whether the status may change by itself, because a task is under way or not shown."""
+    status = status_of(body)
+    return status in AT_WORK or (status in AT_REST and body.get(TASK, "not shown") is not None)
+
+
+def reached(name: str, body: Mapping[str, Any], goals: Set[str]) -> Progress:
+    """Report whether the server has one of the statuses `goals`; fail if it cannot get there.
+
+    `name` is the name of the resource. Source: spec/engine.md, section 31.
+    """
+    status = status_of(body)
+    if status in goals:
+        return Ready(body)
+    if busy(body):
+        return Later(body=body)
+    if status == "ERROR":
+        return Failed(went_to(status, why(body)), retry=True)
+    return unknown_status(name, status, why(body))
+
+
+def came_to_rest(body: Mapping[str, Any], goals: Set[str], failure: str) -> Progress:
+    """Report whether the server has one of the statuses `goals` and no task under way.
+
+    If it comes to rest in another status, the failure is `failure` and that status.
+    """
+    if busy(body):
+        return Later(body=body)
+    status = status_of(body)
+    return Ready(body) if status in goals else Failed(f"{failure}, status '{status}'")
