@@ -42,6 +42,11 @@ DEAD = frozenset({"ERROR", "DELETED", "SOFT_DELETED"})
 """Statuses that an object never leaves, whatever its service. A status such as ERROR_EXTENDING is
 none: the object still has its data.
 """
+UNDER_WAY = frozenset(
+    {"ALLOCATING", "BUILD", "PENDING", "PENDING_CREATE", "PENDING_DELETE", "PENDING_UPDATE"}
+)
+"""The statuses between two others of Neutron, Octavia, Designate and Barbican."""
+NOTHING_SHOWN = "an answer that does not show the object"
 
 
 class Collection(Struct, frozen=True):
@@ -51,8 +56,9 @@ class Collection(Struct, frozen=True):
     root key of one object ("" for none), and `answer` that in responses, if it is another. `detail`
     is the path of the list with full bodies, if that is another path; `plural` is the root key of a
     list. The field `id_field` is the physical id. The field `key_field` receives the intent key;
-    None if there is no such field. `status` is the field with the object's state. If an object is
-    in one of the states `staying` after its delete call, the delete has failed.
+    None if there is no such field. `status` is the field with the object's state. The states
+    `ready`, `failing` and `under_way` are in capitals; any other state fails the resource. If an
+    object is in one of the states `staying` after its delete call, the delete has failed.
     """
 
     service: str
@@ -66,6 +72,7 @@ class Collection(Struct, frozen=True):
     microversion: str | None = None
     ready: frozenset[str] = frozenset({"ACTIVE", "DOWN", "AVAILABLE"})
     failing: frozenset[str] = frozenset({"ERROR"})
+    under_way: frozenset[str] = UNDER_WAY
     status: str = "status"
     staying: frozenset[str] = frozenset()
     answer: str = ""
@@ -335,22 +342,26 @@ class CollectionResource(ResourceType):
             if not isinstance(now, Later):
                 return now
         body = await self.show(ctx)
-        return self.progress(ctx, body or {})
+        return self.progress(ctx, body) if body else Later(POLL_S, seen=NOTHING_SHOWN)
 
     async def checked(self, ctx: ResourceContext) -> Progress:
         """Fetch the object and report whether it is healthy. Raises CloudFault if it does not
         exist.
         """
-        return self.progress(ctx, await self.show(ctx) or {})
+        body = await self.show(ctx)
+        return self.progress(ctx, body) if body else Later(POLL_S, seen=NOTHING_SHOWN)
 
     def progress(self, ctx: ResourceContext, body: Mapping[str, Any]) -> Progress:
         """Convert the state in a body to a progress: ready, not yet, or failed."""
         status = body.get(self.collection.status)
-        if status is None or str(status).upper() in self.collection.ready:
+        state = str(status).upper()
+        if status is None or state in self.collection.ready:
             return Ready(body)
-        if str(status).upper() in self.collection.failing:
+        if state in self.collection.failing:
             return Failed(went_to(status, self.why(body)), retry=True)
-        return Later(POLL_S, body)
+        if state in self.collection.under_way:
+            return in_between(status, body)
+        return unknown_status(ctx.name, status, self.why(body))
 
     def is_dead(self, body: Mapping[str, Any]) -> bool:
         return str(body.get(self.collection.status)).upper() in DEAD
@@ -375,7 +386,7 @@ class CollectionResource(ResourceType):
             return Ready()
         if status in self.collection.staying:
             return Failed(went_to(status, self.why(body or {})))
-        return Later(POLL_S, body)
+        return in_between(status, body) if status else Later(POLL_S, body)
 
     async def show(self, ctx: ResourceContext) -> Mapping[str, Any] | None:
         return await ctx.cloud.member(
@@ -483,6 +494,11 @@ def went_to(status: object, why: str) -> str:
     Source: spec/engine.md, section 31.
     """
     return f'Went to status {status} due to "{why}"'
+
+
+def in_between(status: object, body: Mapping[str, Any] | None, after_s: float = POLL_S) -> Later:
+    """Return "not yet" for an object whose status leads on."""
+    return Later(after_s, body, seen=f"status {status}")
 
 
 def unknown_status(name: str, status: object, why: str) -> Failed:

@@ -22,10 +22,14 @@ class Ready(Struct, frozen=True):
 
 
 class Later(Struct, frozen=True):
-    """Result of a poll: the step is not complete; poll again after `after_s` seconds."""
+    """Result of a poll: the step is not complete; poll again after `after_s` seconds.
+
+    `seen` is what the service showed, such as "status BUILD", for the reason of a timeout.
+    """
 
     after_s: float = 2.0
     body: Mapping[str, Any] | None = None
+    seen: str = ""
 
 
 class Failed(Struct, frozen=True):

@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any, Protocol, assert_never
 
 from hearth.engine.worker.committer import Committer
-from hearth.engine.worker.failure import TIMED_OUT, is_temporary
+from hearth.engine.worker.failure import is_temporary
 from hearth.engine.worker.inbox import Inbox
 from hearth.engine.worker.known.access import Access
 from hearth.engine.worker.known.commits import Commits, answer
@@ -304,7 +304,7 @@ class StackWorker:
             if traversal.out_of_time():
                 for _ in range(3):  # events of stopped tasks come before the stack's failure
                     await asyncio.sleep(0)
-                self._operation.ending.fail(TIMED_OUT)
+                self._operation.ending.fail(traversal.timed_out)
         return True
 
     def _ended(self, task: NodeTask, outcome: Outcome | None) -> None:

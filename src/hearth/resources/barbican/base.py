@@ -10,8 +10,8 @@ from typing import Any, ClassVar
 from hearth.cloud.contract import Body, Cloud
 from hearth.cloud.fault import NotFound
 from hearth.cloud.path import segment
-from hearth.resources.base import Failed, IntentKey, Later, Made, Progress, Ready, ResourceContext
-from hearth.resources.collection import POLL_S, Collection, CollectionResource
+from hearth.resources.base import Failed, IntentKey, Made, Progress, ResourceContext
+from hearth.resources.collection import Collection, CollectionResource
 
 SERVICE = "key-manager"
 PAGE = 100
@@ -49,13 +49,10 @@ class BarbicanResource(CollectionResource):
         return Made(physical_id=str(answer.body[self.collection.id_field]))
 
     def progress(self, ctx: ResourceContext, body: Mapping[str, Any]) -> Progress:
-        match body.get("status"):
-            case "ACTIVE":
-                return Ready(body)
-            case "ERROR":
-                why = f"{body.get('error_status_code')} - {body.get('error_reason')}"
-                return Failed(f"{self.word} '{ctx.wanted_name}' failed: {why}", "Error")
-        return Later(POLL_S, body)
+        if body.get("status") == "ERROR":
+            why = f"{body.get('error_status_code')} - {body.get('error_reason')}"
+            return Failed(f"{self.word} '{ctx.wanted_name}' failed: {why}", "Error")
+        return super().progress(ctx, body)
 
     async def show(self, ctx: ResourceContext) -> Mapping[str, Any] | None:
         url = self.url(ctx, ctx.physical)

@@ -56,7 +56,7 @@ async def ready(ctx: ResourceContext) -> Progress:
         case "available":
             return Ready()
         case "creating":
-            return Later()
+            return Later(seen="backup in status creating")
         case status:
             return Failed(f"The backup {ctx.data['backup_id']} went to status {status}.")
 

@@ -17,7 +17,14 @@ from hearth.resources.base import (
     Step,
 )
 from hearth.resources.cinder import backups
-from hearth.resources.collection import Collection, CollectionResource, went_to
+from hearth.resources.collection import (
+    NOTHING_SHOWN,
+    Collection,
+    CollectionResource,
+    in_between,
+    unknown_status,
+    went_to,
+)
 from hearth.resources.mark import mark, unmarked
 from hearth.resources.properties import NAME, OPTIONAL_DESCRIPTION
 from hearth.resources.scheduler_hints import scheduler_hints
@@ -38,6 +45,24 @@ from hearth.schema import (
 
 SERVICE = "block-storage"
 VERSION_EXTEND_IN_USE = "3.42"
+UNDER_WAY = frozenset(
+    {
+        "attaching",
+        "backing-up",
+        "creating",
+        "deleting",
+        "detaching",
+        "downloading",
+        "extending",
+        "managing",
+        "migrating",
+        "reserved",
+        "restoring-backup",
+        "retyping",
+        "reverting",
+        "uploading",
+    }
+)
 DETACHED = frozenset({"available", "error", "error_restoring", "error_extending", "error_deleting"})
 
 
@@ -228,12 +253,14 @@ class Volume(CollectionResource):
         if int(ctx.before.get("size") or 0) > int(ctx.properties["size"]):
             return Failed("Shrinking volume is not supported.", "NotSupported")
         body = await self.show(ctx) or {}
+        if not body:
+            return Later(seen=NOTHING_SHOWN)
         if body.get("status") == "extending":
-            return Later(body=body)
+            return in_between("extending", body)
         if int(body.get("size") or 0) >= int(ctx.properties["size"]):
             return Ready(body)
         if body.get("status") in {"available", "in-use"}:
-            return Later(body=body)
+            return Later(body=body, seen=f"size {body.get('size')}")
         return Failed(went_to(body.get("status"), "Volume resize failed"))
 
     def progress(self, ctx: ResourceContext, body: Mapping[str, Any]) -> Progress:
@@ -242,7 +269,9 @@ class Volume(CollectionResource):
             return Ready(body)
         if status.startswith("error"):
             return Failed(went_to(status, "Unknown"), retry=True)
-        return Later(body=body)
+        if status in UNDER_WAY:
+            return in_between(status, body)
+        return unknown_status(ctx.name, status, "Unknown")
 
     def delete_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
         if ctx.physical_id is None:

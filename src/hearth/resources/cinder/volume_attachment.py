@@ -87,8 +87,8 @@ class VolumeAttachment(ResourceType):
         status = (volume or {}).get("status")
         if status == "in-use":
             return Ready(ctx.body)
-        if status in ON_THE_WAY:
-            return Later()
+        if status in ON_THE_WAY or volume == {}:
+            return Later(seen=f"volume in status {status}")
         return Failed(f'Went to status {status} due to "Volume attachment failed"', retry=True)
 
     async def detach(self, ctx: ResourceContext) -> Made | None:

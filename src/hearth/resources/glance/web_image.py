@@ -5,12 +5,13 @@ from typing import Any
 
 from hearth.cloud.contract import Body
 from hearth.cloud.path import segment
-from hearth.resources.base import Failed, Later, Made, Progress, Ready, ResourceContext, Step
+from hearth.resources.base import Failed, Made, Progress, Ready, ResourceContext, Step
 from hearth.resources.collection import (
-    POLL_S,
     Collection,
     CollectionResource,
     forgiving,
+    in_between,
+    unknown_status,
     went_to,
 )
 from hearth.resources.mark import mark
@@ -209,7 +210,9 @@ class WebImage(CollectionResource):
         if status in {"killed", "deleted"} or body.get("os_glance_failed_import"):
             why = f"location: {ctx.properties['location']} could not be imported"
             return Failed(went_to(status, why), retry=True)
-        return Later(POLL_S, body)
+        if status in {"queued", "saving", "importing", "uploading"}:
+            return in_between(status, body)
+        return unknown_status(ctx.name, status, "Unknown")
 
     async def update(self, ctx: ResourceContext) -> Made | None:
         """Change and remove image properties in one call."""

@@ -203,7 +203,7 @@ class Stack(ResourceType):
             raise
         action, _, status = str(body.get("stack_status", "")).partition("_")
         if action != ctx.action.value or status == "IN_PROGRESS":
-            return Later(body=body)
+            return Later(body=body, seen=f"stack_status {action}_{status}")
         if status == "COMPLETE":
             return Ready(body)
         return Failed(str(body.get("stack_status_reason") or f"{action}_{status}"), "Error")

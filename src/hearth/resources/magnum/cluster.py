@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from hearth.model.state import Action
-from hearth.resources.base import Failed, IntentKey, Later, Progress, Ready, ResourceContext
-from hearth.resources.collection import went_to
+from hearth.resources.base import Failed, IntentKey, Progress, Ready, ResourceContext
+from hearth.resources.collection import in_between, unknown_status, went_to
 from hearth.resources.magnum.base import MagnumResource, listed
 from hearth.resources.properties import FIXED_NAME
 from hearth.schema import INTEGER, LIST, STRING, Attr, Prop, Range, Resolve, Support
@@ -88,7 +88,9 @@ class Cluster(MagnumResource):
         begun = ctx.action is not Action.UPDATE or status != CREATED  # the update is not seen yet
         if status.endswith("_COMPLETE") and begun:
             return Ready(body)
-        return Later(POLL_S, body)
+        if status and not status.endswith(("_COMPLETE", "_IN_PROGRESS")):
+            return unknown_status(ctx.name, status, self.why(body))
+        return in_between(status, body, POLL_S)
 
     def why(self, body: Mapping[str, Any]) -> str:
         return str(body.get("status_reason") or "Unknown")

@@ -10,7 +10,7 @@ from hearth.cloud.fault import CloudFault
 from hearth.cloud.path import segment
 from hearth.model.problem import Problem, Rejected
 from hearth.resources.base import Failed, Later, Made, Progress, Ready, ResourceContext, Step
-from hearth.resources.collection import POLL_S, CollectionResource, went_to
+from hearth.resources.collection import POLL_S, CollectionResource, unknown_status, went_to
 from hearth.resources.lookup import Names
 from hearth.resources.manila.base import MICROVERSION, SERVICE, listed
 from hearth.resources.mark import mark
@@ -32,6 +32,7 @@ REFERENCES = {
     "share_type": "manila.share_type",
     "snapshot": "manila.share_snapshot",
 }  # property → the kind of object that it names
+RULE_UNDER_WAY = frozenset({"applying", "denying", "new", "queued_to_apply", "queued_to_deny"})
 RULE = ("access_type", "access_to", "access_level")
 Rule = tuple[str, str, str]
 
@@ -111,6 +112,25 @@ class Share(CollectionResource):
         "/shares",
         "share",
         ready=frozenset({"AVAILABLE"}),
+        under_way=frozenset(
+            {
+                "BACKUP_CREATING",
+                "BACKUP_RESTORING",
+                "CREATING",
+                "CREATING_FROM_SNAPSHOT",
+                "DELETING",
+                "ENSURING",
+                "EXTENDING",
+                "MANAGE_STARTING",
+                "MANAGING",
+                "MIGRATING",
+                "MIGRATING_TO",
+                "REPLICATION_CHANGE",
+                "REVERTING",
+                "SERVER_MIGRATING",
+                "SHRINKING",
+            }
+        ),
         staying=frozenset({"ERROR", "ERROR_DELETING"}),
     )
     renamed = {
@@ -217,7 +237,10 @@ class Share(CollectionResource):
             return Failed(went_to("error", words))
         if all(state == "active" for state in states.values()):
             return Ready(ctx.body)
-        return Later(POLL_S, ctx.body)
+        rule, state = min((one for one in states.items() if one[1] != "active"), key=str)
+        if state is not None and state not in RULE_UNDER_WAY:
+            return unknown_status(ctx.name, state, f"access rule {rule[0]}:{rule[1]}")
+        return Later(POLL_S, ctx.body, seen=f"access rule {rule[0]}:{rule[1]} in state {state}")
 
     # what is shown
 

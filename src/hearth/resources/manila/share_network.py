@@ -72,7 +72,7 @@ class ShareNetwork(CollectionResource):
     )
     service = SERVICE
     undescribed = None
-    collection = listed("/share-networks", "share_network")
+    collection = listed("/share-networks", "share_network", under_way=frozenset({"NETWORK_CHANGE"}))
     renamed = {"neutron_network": "neutron_net_id", "neutron_subnet": "neutron_subnet_id"}
     not_sent = frozenset({"nova_network", "security_services"})
     relations = (Needs("neutron_network", "neutron_subnet"),)

@@ -20,6 +20,7 @@ from hearth.resources.base import (
     ResourceType,
     Step,
 )
+from hearth.resources.collection import unknown_status
 from hearth.schema import BOOLEAN, LIST, MAP, STRING, Attr, Prop, Support
 
 SERVICE = "workflow"
@@ -152,8 +153,10 @@ class ExternalResource(ResourceType):
             case "ERROR" | "CANCELLED":
                 why = body.get("state_info") or "Unknown"
                 return Failed(f'Went to status {body["state"]} due to "{why}"')
-            case _:
-                return Later(LOOK_AGAIN_S)
+            case "IDLE" | "RUNNING" | "DELAYED" | "WAITING" | "PAUSED" as state:
+                return Later(LOOK_AGAIN_S, seen=f"state {state}")
+            case state:
+                return unknown_status(ctx.name, state, body.get("state_info") or "Unknown")
 
     async def keep(self, ctx: ResourceContext) -> Made:
         """Store the output of the execution in private data."""

@@ -168,5 +168,5 @@ class Firewall(Guard):
         "network",
         "/v2.0/fw/firewalls",
         body="firewall",
-        ready=frozenset({"ACTIVE", "DOWN", "INACTIVE"}),
+        ready=frozenset({"ACTIVE", "CREATED", "DOWN", "INACTIVE"}),
     )

@@ -7,7 +7,7 @@ express: one with a subnet, extra port properties or a floating IP. The private 
 
 import hashlib
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from typing import Any
 
 from hearth.cloud.contract import Body
@@ -22,7 +22,7 @@ from hearth.resources.neutron.port import port_fields
 
 PORTS = "/v2.0/ports"
 PORT = "port:"  # prefix of orphans that are ports, not servers
-YIELD_S = 60.0
+DETACH_S = 60.0
 RENAMED = {"qos_policy": "qos_policy_id"}
 FIELDS_OF_OURS = ("no_fixed_ips", "value_specs")
 
@@ -293,31 +293,43 @@ async def detach(ctx: ResourceContext) -> Made | None:
     return None
 
 
-async def detached(ctx: ResourceContext) -> Progress:
-    """Report whether all interfaces that no entry of `networks` needs are detached."""
-    return Later(1.0) if leaving(ctx, await attached(ctx)) else Ready()
+def detach_step() -> Step:
+    """Return the step that detaches the interfaces which no entry of `networks` needs."""
+    return Step("detach", detach, poll=_detached(leaving))
 
 
 def yield_step() -> Step:
     """Return the step that detaches the ports which the template manages as separate resources,
     because the new server needs them.
+    """
+    return Step("yield-ports", yield_ports, poll=_detached(_given))
 
-    It fails after YIELD_S seconds: a host that is down never detaches a port.
+
+def _detached(
+    doomed: Callable[[ResourceContext, list[Body]], list[str]],
+) -> Callable[[ResourceContext], Awaitable[Progress]]:
+    """Return a poll function that reports whether the ports are detached which `doomed` returns.
+
+    It fails after DETACH_S seconds: a host that is down never detaches a port.
     """
     since: list[float] = []
 
-    async def yielded(ctx: ResourceContext) -> Progress:
-        still = {one["port_id"] for one in await attached(ctx)} & given_ports(ctx)
+    async def detached(ctx: ResourceContext) -> Progress:
+        left = sorted(doomed(ctx, await attached(ctx)))
         since.append(ctx.now)
-        if not still:
+        if not left:
             return Ready()
-        if ctx.now - since[0] < YIELD_S:
-            return Later(1.0)
-        ports = ", ".join(sorted(still))
-        words = f"server {ctx.physical} has not detached {ports} in {YIELD_S:.0f} s"
+        if ctx.now - since[0] < DETACH_S:
+            return Later(1.0, seen=f"attached ports {', '.join(left)}")
+        words = f"server {ctx.physical} has not detached {', '.join(left)} in {DETACH_S:.0f} s"
         return Failed(words, "InterfaceDetachFailed")
 
-    return Step("yield-ports", yield_ports, poll=yielded)
+    return detached
+
+
+def _given(ctx: ResourceContext, interfaces: list[Body]) -> list[str]:
+    """Return the ids of the attached ports that the template manages as separate resources."""
+    return [str(i["port_id"]) for i in interfaces if i["port_id"] in given_ports(ctx)]
 
 
 def given_ports(ctx: ResourceContext) -> set[str]:

@@ -5,7 +5,7 @@ from typing import Any
 
 from hearth.cloud.contract import Body
 from hearth.cloud.path import segment
-from hearth.resources.base import Later, Made, Progress, Ready, ResourceContext, Step
+from hearth.resources.base import Made, Progress, Ready, ResourceContext, Step
 from hearth.resources.collection import CollectionResource, forgiving
 from hearth.resources.nova import interfaces, states
 from hearth.resources.nova.user_data import as_metadata, user_data
@@ -42,7 +42,7 @@ def update_steps(server: CollectionResource, ctx: ResourceContext) -> tuple[Step
         steps.append(Step("reuse", interfaces.reuse))
         if interfaces.own_ports(ctx):
             steps.append(Step("ports", interfaces.make_ports))
-        steps.append(Step("detach", interfaces.detach, poll=interfaces.detached))
+        steps.append(interfaces.detach_step())
         steps.append(Step("attach", interfaces.attach, poll=interfaces.all_attached))
         if any(one.get("floating_ip") for one in ctx.given("networks") or []):
             steps.append(Step("floating-ips", interfaces.point_floating))
@@ -81,7 +81,7 @@ class _Change:
     async def settled(self, ctx: ResourceContext) -> Progress:
         """Report whether no resize or rebuild is under way that an earlier update began."""
         body = await self._server.show(ctx) or {}
-        return Later(body=body) if states.status_of(body) in _SLOW else Ready(body)
+        return states.not_yet(body) if states.status_of(body) in _SLOW else Ready(body)
 
     async def confirm_earlier(self, ctx: ResourceContext) -> Made | None:
         """Confirm a resize to another flavor, which an earlier update did not complete."""
@@ -93,7 +93,7 @@ class _Change:
         """Report whether no resize to another flavor waits for its confirmation."""
         body = await self._server.show(ctx) or {}
         waits = states.status_of(body) in _RESIZED and _flavor(body) != ctx.properties["flavor"]
-        return Later(body=body) if waits else Ready(body)
+        return states.not_yet(body) if waits else Ready(body)
 
     async def resize(self, ctx: ResourceContext) -> Made | None:
         """Resize the server, unless it has the flavor already."""
@@ -125,7 +125,7 @@ class _Change:
         """Report whether the server has the status that it had before the resize."""
         body = await self._server.show(ctx) or {}
         if states.status_of(body) in _RESIZED:  # the service shows no task while it confirms
-            return Later(body=body)
+            return states.not_yet(body)
         return states.reached(ctx.name, body, states.RUNS_OR_NOT)
 
     async def rebuild(self, ctx: ResourceContext) -> Made | None:

@@ -35,10 +35,10 @@ async def ready(ctx: ResourceContext) -> Progress:
     match str(image.get("status")).lower():
         case "active":
             return Ready()
-        case "error" | "deleted" | "killed":
-            return Failed(f"The snapshot image {ident} went to status {image.get('status')}.")
+        case "queued" | "saving" | "uploading" | "importing" as status:
+            return Later(seen=f"image {ident} in status {status}")
         case _:
-            return Later()
+            return Failed(f"The snapshot image {ident} went to status {image.get('status')}.")
 
 
 async def drop(ctx: ResourceContext) -> None:

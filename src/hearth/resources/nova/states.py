@@ -8,7 +8,7 @@ from collections.abc import Mapping, Set
 from typing import Any
 
 from hearth.resources.base import Failed, Later, Progress, Ready
-from hearth.resources.collection import unknown_status, went_to
+from hearth.resources.collection import NOTHING_SHOWN, unknown_status, went_to
 
 TASK = "OS-EXT-STS:task_state"
 AT_WORK = frozenset(
@@ -53,9 +53,16 @@ def why(body: Mapping[str, Any]) -> str:
 
 
 def busy(body: Mapping[str, Any]) -> bool:
-    """Return whether the status may change by itself, because a task is under way or not shown."""
+    """Return whether the status may change by itself, because a task is under way or not shown.
+
+    An empty body shows neither.
+    """
     status = status_of(body)
-    return status in AT_WORK or (status in AT_REST and body.get(TASK, "not shown") is not None)
+    return (
+        not body
+        or status in AT_WORK
+        or (status in AT_REST and body.get(TASK, "not shown") is not None)
+    )
 
 
 def reached(name: str, body: Mapping[str, Any], goals: Set[str]) -> Progress:
@@ -67,7 +74,7 @@ def reached(name: str, body: Mapping[str, Any], goals: Set[str]) -> Progress:
     if status in goals:
         return Ready(body)
     if busy(body):
-        return Later(body=body)
+        return not_yet(body)
     if status == "ERROR":
         return Failed(went_to(status, why(body)), retry=True)
     return unknown_status(name, status, why(body))
@@ -79,6 +86,13 @@ def came_to_rest(body: Mapping[str, Any], goals: Set[str], failure: str) -> Prog
     If it comes to rest in another status, the failure is `failure` and that status.
     """
     if busy(body):
-        return Later(body=body)
+        return not_yet(body)
     status = status_of(body)
     return Ready(body) if status in goals else Failed(f"{failure}, status '{status}'")
+
+
+def not_yet(body: Mapping[str, Any]) -> Later:
+    """Return "not yet", with the status and the task for the reason of a timeout."""
+    task = body.get(TASK)
+    shown = f"status {status_of(body)}" + (f", task {task}" if task else "")
+    return Later(body=body, seen=shown if body else NOTHING_SHOWN)

@@ -109,7 +109,7 @@ class Cluster(TroveResource):
                 words = f"the instance {one['name']} failed"
                 return Failed(went_to(one["status"], words), retry=True)
         task = (body.get("task") or {}).get("name")
-        return Ready(body) if task == "NONE" else Later(POLL_S, body)
+        return Ready(body) if task == "NONE" else Later(POLL_S, body, seen=f"task {task}")
 
     def broken(self, body: Mapping[str, Any]) -> bool:
         return (body.get("task") or {}).get("name") == "NONE"

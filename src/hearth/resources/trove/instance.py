@@ -156,6 +156,25 @@ class Instance(TroveResource):
         key_field=None,
         ready=frozenset({"ACTIVE", "HEALTHY"}),
         failing=FAILING,
+        under_way=frozenset(
+            {
+                "BACKUP",
+                "BLOCKED",
+                "BUILD",
+                "DETACH",
+                "EJECT",
+                "LOGGING",
+                "NEW",
+                "PENDING",
+                "PROMOTE",
+                "REBOOT",
+                "REBUILD",
+                "RESIZE",
+                "RESTART",
+                "SHUTDOWN",
+                "UPGRADE",
+            }
+        ),
         staying=FAILING,
     )
     identified_by = IntentKey.RENAME

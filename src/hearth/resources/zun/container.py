@@ -21,7 +21,14 @@ from hearth.resources.base import (
     ResourceContext,
     Step,
 )
-from hearth.resources.collection import POLL_S, Collection, CollectionResource, went_to
+from hearth.resources.collection import (
+    POLL_S,
+    Collection,
+    CollectionResource,
+    in_between,
+    unknown_status,
+    went_to,
+)
 from hearth.resources.mark import mark
 from hearth.resources.neutron import order
 from hearth.resources.nova.interfaces import fits
@@ -44,6 +51,7 @@ VERSION = "1.36"  # the first one with the field `tty`
 UPDATE_VERSION = "1.18"
 KEY = "hearth_key"
 POLICY = re.compile(r"always|unless-stopped|no|on-failure(:[0-9]*)?")
+UNDER_WAY = frozenset({"Created", "Creating", "Rebuilding", "Restarting"})
 UNSETTLED = re.compile(r"in (Creating|Deleting|Restarting|Rebuilding) state")
 
 
@@ -149,14 +157,16 @@ class Container(CollectionResource):
 
     def progress(self, ctx: ResourceContext, body: Mapping[str, Any]) -> Progress:
         status = str(body.get("status"))
-        if status in ("Creating", "Created"):
-            return Later(POLL_S, body)
+        if status in UNDER_WAY:
+            return in_between(status, body)
         if status == "Stopped" and body.get("interactive") and ctx.action is Action.CREATE:
             words = "interactive mode was enabled but the container has stopped running"
             return Failed(went_to(status, words), retry=True)
         if status in ("Running", "Stopped"):
             return Ready(body)
-        return Failed(went_to(status, self.why(body)), retry=ctx.action is Action.CREATE)
+        if status in ("Dead", "Error", "Unknown"):
+            return Failed(went_to(status, self.why(body)), retry=ctx.action is Action.CREATE)
+        return unknown_status(ctx.name, status, self.why(body))
 
     def why(self, body: Mapping[str, Any]) -> str:
         return str(body.get("status_reason") or "Unknown")

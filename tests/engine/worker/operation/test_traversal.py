@@ -142,10 +142,12 @@ def test_nothing_starts_while_the_stack_is_handed_over():
 def test_the_deadline_stops_the_tasks_and_fails_the_stack():
     owned, traversal = deletion(server("a"), graph=[node("a")])
     stopped = []
-    Task(owned, "a").stop = stopped.append
+    task = Task(owned, "a")
+    task.name, task.stop, task.last_seen = "a", stopped.append, "last seen: status DELETING"
     owned.memory.stack = owned.memory.stack.having(deadline=1500.0)
     assert not traversal.out_of_time()
     owned.clock.time = 1500.0
     assert traversal.out_of_time()
     assert traversal.late
     assert stopped == ["Timed out"]
+    assert traversal.timed_out == "Timed out; resources.a: last seen: status DELETING"

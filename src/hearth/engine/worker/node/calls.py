@@ -17,7 +17,16 @@ from hearth.engine.worker.known.owned import OwnedStack
 from hearth.engine.worker.node import orphans
 from hearth.engine.worker.node.intent import Intent
 from hearth.model.state import Action, Status
-from hearth.resources.base import Failed, Later, Made, Ready, ResourceContext, ResourceType, Step
+from hearth.resources.base import (
+    Failed,
+    Later,
+    Made,
+    Progress,
+    Ready,
+    ResourceContext,
+    ResourceType,
+    Step,
+)
 from hearth.store.claim import Orphan
 
 log = logging.getLogger(__name__)
@@ -47,6 +56,7 @@ class CloudCalls:
         self._owned = owned
         self._intent = intent
         self.rests_until: float | None = None  # None: it is working
+        self.last_seen = ""  # the status or the refusal that it waits with, for a timeout's reason
         self._stopped: str | None = None
         self._look = asyncio.Event()
 
@@ -93,8 +103,11 @@ class CloudCalls:
                 self._owned.access.facts()
             )  # the previous step may have created the domain project
             try:
-                return await self._sent(rtype, step, ctx)
+                made = await self._sent(rtype, step, ctx)
+                self.last_seen = ""
+                return made
             except NoAnswer as fault:
+                self.last_seen = refusal(fault)
                 self.orphaned(rtype, ctx, fault.message)
                 await self._intent.until_committed()
                 found = await self.looked_for(rtype, step, ctx)
@@ -107,6 +120,7 @@ class CloudCalls:
                 lost = lost or untold
                 last: CloudFault = fault
             except CloudFault as fault:
+                self.last_seen = refusal(fault)
                 if await rtype.busy(ctx, fault):
                     await self.pause(fault.retry_after or BUSY_PAUSE_S)
                     continue
@@ -201,6 +215,9 @@ class CloudCalls:
                 if not fault.passing and not isinstance(fault, NoAnswer):
                     raise
                 progress = Later(fault.retry_after or PASSING_PAUSE_S)
+                self.last_seen = refusal(fault)
+            else:
+                self.last_seen = status_seen(progress)
             match progress:
                 case Ready(body):
                     ctx.body = ctx.body if body is None else body
@@ -321,3 +338,15 @@ class CloudCalls:
                 await self.pause(orphans.AGAIN_S)
             if for_good:
                 self._owned.memory.forget_orphan(orphan)
+
+
+def refusal(problem: Exception) -> str:
+    """Return the addition to the reason of a timeout that reports a refused call."""
+    return f"last refusal: {problem}"
+
+
+def status_seen(progress: Progress) -> str:
+    """Return the addition to the reason of a timeout that reports the last status; empty if there
+    is none.
+    """
+    return f"last seen: {progress.seen}" if isinstance(progress, Later) and progress.seen else ""

@@ -11,6 +11,7 @@ from hearth.engine.worker.known.memory import USUAL_REASON
 from hearth.engine.worker.known.owned import OwnedStack
 from hearth.engine.worker.node import immediate, orphans
 from hearth.engine.worker.node.attempt import Attempt
+from hearth.engine.worker.node.calls import refusal
 from hearth.engine.worker.node.child_stack import ChildStack
 from hearth.engine.worker.node.outcome import Done, Failed, Outcome, Removed
 from hearth.model.state import Action, Status
@@ -84,6 +85,7 @@ async def _delete(attempt: Attempt, rtype: ResourceType, ctx: ResourceContext) -
         words = next_attempt(number, owned.tools.retries, delay_s, str(failure))
         owned.tools.observer.attempt_repeated("DELETE")
         owned.memory.put(attempt.record.having(reason=words))
+        attempt.calls.last_seen = refusal(failure)
         # so that the next owner continues the count of attempts
         if not isinstance(rtype, NestedType):
             first = attempt.steps_of(rtype, ctx, Action.DELETE)[0].name

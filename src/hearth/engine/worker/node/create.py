@@ -12,6 +12,7 @@ from hearth.engine.worker.failure import ResourceFailure, failure_of, next_attem
 from hearth.engine.worker.known.memory import USUAL_REASON
 from hearth.engine.worker.node import immediate, orphans
 from hearth.engine.worker.node.attempt import Attempt
+from hearth.engine.worker.node.calls import refusal
 from hearth.engine.worker.node.child_stack import ChildStack
 from hearth.engine.worker.node.outcome import Outcome
 from hearth.model.state import Action, Status
@@ -102,6 +103,7 @@ async def _again(
     words = next_attempt(number, owned.tools.retries, delay_s, str(failure))
     owned.tools.observer.attempt_repeated("CREATE")
     owned.memory.put(attempt.record.having(reason=words))
+    attempt.calls.last_seen = refusal(failure)
     await attempt.calls.pause(delay_s)
 
 

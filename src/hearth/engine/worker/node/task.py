@@ -78,6 +78,16 @@ class NodeTask:
         return self.attempt.calls.rests_until
 
     @property
+    def name(self) -> str:
+        """The name of the resource that the task works on."""
+        return self.attempt.record.name
+
+    @property
+    def last_seen(self) -> str:
+        """The last status or refusal with which the task waits; empty if there is none."""
+        return self.attempt.calls.last_seen
+
+    @property
     def ended(self) -> bool:
         """Return whether the task has ended, with an outcome or after `kill`."""
         return self._task is not None and self._task.done()
@@ -148,7 +158,7 @@ class NodeTask:
         except Superseded:
             pass
         except Stopped as why:
-            attempt.end_badly(attempt.record, f"{attempt.doing} aborted ({self._why(str(why))})")
+            attempt.end_badly(attempt.record, self._aborted(str(why)))
         except Exception as problem:
             if is_temporary(problem):  # the engine will load the stack from its rows again
                 self._owned.host.break_off(problem)
@@ -164,13 +174,18 @@ class NodeTask:
         except Exception as problem:
             self._owned.host.break_off(problem)
 
-    def _why(self, why: str) -> str:
-        """Return the reason of a stop, in the words of Heat if the deadline is the cause."""
+    def _aborted(self, why: str) -> str:
+        """Return the reason of a stopped action, in the words of Heat if the deadline is the cause.
+
+        Then the last status or refusal follows.
+        """
+        doing = self.attempt.doing
         if why != TIMED_OUT:
-            return why
+            return f"{doing} aborted ({why})"
         record, stack = self.attempt.record, self._owned.memory.stack
-        task = f"{self.attempt.doing.value.lower()} from {record.type.rpartition('::')[2]}"
-        return f'Task {task} "{record.name}" Stack "{stack.name}" [{stack.id}] {why}'
+        task = f"{doing.value.lower()} from {record.type.rpartition('::')[2]}"
+        task = f'Task {task} "{record.name}" Stack "{stack.name}" [{stack.id}] {why}'
+        return "; ".join(filter(None, [f"{doing} aborted ({task})", self.last_seen]))
 
     async def _driven(self) -> Outcome | None:
         """Run the driver of the node. If the node is stopped, call `given_up` of a type that waits

@@ -44,6 +44,7 @@ class Traversal:
         launch: Callable[[Record, NodeKind, Key], None],
     ) -> None:
         self.late = False  # the deadline has passed, and all tasks were stopped
+        self.timed_out = TIMED_OUT  # the reason if it has passed, with what a task saw last
         self._owned = owned
         self._aim = owned.aim
         self._ending = ending
@@ -172,11 +173,11 @@ class Traversal:
             if node.state is not State.PLANNED or node.waiting:
                 continue
             if not left % 100 and self.out_of_time():
-                self._ending.fail(TIMED_OUT)
+                self._ending.fail(self.timed_out)
                 return
             self._start(node)
         if self._hooks and self.out_of_time():
-            self._ending.fail(TIMED_OUT)
+            self._ending.fail(self.timed_out)
         if self.ready:
             self._owned.host.wake()
 
@@ -333,4 +334,6 @@ class Traversal:
         self.late = True
         for task in self._tasks.values():
             task.stop(TIMED_OUT)
+        seen = [f"resources.{t.name}: {t.last_seen}" for t in self._tasks.values() if t.last_seen]
+        self.timed_out = "; ".join([TIMED_OUT, *sorted(seen)[:1]])
         return not self._aim.over
