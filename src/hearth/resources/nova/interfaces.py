@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Collection, Mapping
 from typing import Any
 
 from hearth.cloud.contract import Body
-from hearth.cloud.fault import CloudFault
+from hearth.cloud.fault import NotFound
 from hearth.cloud.path import segment
 from hearth.model.problem import Problem, Rejected
 from hearth.resources.base import Failed, Later, Made, Progress, Ready, ResourceContext, Step
@@ -342,9 +342,7 @@ async def yield_ports(ctx: ResourceContext) -> Made | None:
     given = given_ports(ctx)
     try:
         there = await attached(ctx)
-    except CloudFault as fault:
-        if not fault.not_found:
-            raise
+    except NotFound:
         await unbind(ctx, given)
         return None
     for interface in there:

@@ -324,10 +324,8 @@ class Server(CollectionResource):
         """Return whether the server has no task, for whose end a further attempt would wait."""
         try:
             body = await self.show(ctx) or {}
-        except CloudFault as fault:
-            if fault.not_found:
-                return True
-            raise
+        except NotFound:
+            return True
         return body.get(states.TASK) in (None, "deleting")
 
     def taken_back_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:

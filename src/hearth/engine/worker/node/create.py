@@ -135,9 +135,9 @@ async def _released(attempt: Attempt, rtype: ResourceType, old: Record) -> None:
     for step in rtype.replaced_steps(ctx):
         try:
             await aside(attempt, rtype, ctx, (step,))
+        except NotFound:
+            continue
         except (CloudFault, ResourceFailure) as problem:
-            if isinstance(problem, CloudFault) and problem.not_found:
-                continue
             if not _refused(problem) or not await _may_go_first(attempt, rtype, old, ctx):
                 raise
             log.info("resource %s: deletes the old object first: %s", ctx.name, problem)
