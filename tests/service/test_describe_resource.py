@@ -125,7 +125,7 @@ def test_a_guest_of_a_replaced_resource_is_shown_its_own(tmp_path):
         found = []
         for record in (old, new):
             shown = await resources(inside.services, CALLER, row, rows_about(both, record))
-            found.append([(one.record.name, one.record.id == record.id) for one in shown])
+            found.append(sorted((one.record.name, one.record.id == record.id) for one in shown))
         return found
 
     assert lived(tmp_path, life) == [[("r1", True), ("r2", False)]] * 2

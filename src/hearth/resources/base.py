@@ -345,6 +345,13 @@ class ResourceType:
         """
         return True
 
+    def at_rest(self, body: Mapping[str, Any]) -> bool:
+        """Return whether a body shows that no change of the object is under way.
+
+        A server whose resize waits for its confirmation is not at rest either.
+        """
+        return True
+
     def is_dead(self, body: Mapping[str, Any]) -> bool:
         """Return whether a body shows that the object is in a state that nothing leaves."""
         return False

@@ -363,6 +363,9 @@ class CollectionResource(ResourceType):
             return in_between(status, body)
         return unknown_status(ctx.name, status, self.why(body))
 
+    def at_rest(self, body: Mapping[str, Any]) -> bool:
+        return str(body.get(self.collection.status)).upper() not in self.collection.under_way
+
     def is_dead(self, body: Mapping[str, Any]) -> bool:
         return str(body.get(self.collection.status)).upper() in DEAD
 

@@ -62,6 +62,13 @@ async def is_lost(rtype: ResourceType, ctx: ResourceContext) -> bool:
     return body is None or rtype.is_dead(body)
 
 
+async def at_rest(rtype: ResourceType, ctx: ResourceContext) -> bool:
+    """Return whether no change of the object is under way, as far as its body shows."""
+    if type(rtype).show is ResourceType.show:
+        return True
+    return rtype.at_rest(await rtype.show(ctx) or {})
+
+
 async def exists(rtype: ResourceType, ctx: ResourceContext) -> bool:
     """Return whether the object exists, as the type's check sees it. Raises CloudFault."""
     for step in rtype.check_steps(ctx):

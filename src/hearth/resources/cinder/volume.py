@@ -273,6 +273,9 @@ class Volume(CollectionResource):
             return in_between(status, body)
         return unknown_status(ctx.name, status, "Unknown")
 
+    def at_rest(self, body: Mapping[str, Any]) -> bool:
+        return str(body.get("status", "")).lower() not in UNDER_WAY
+
     def delete_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
         if ctx.physical_id is None:
             return ()

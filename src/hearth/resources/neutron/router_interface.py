@@ -5,7 +5,7 @@ from contextlib import suppress
 from typing import Any
 
 from hearth.cloud.contract import Body
-from hearth.cloud.fault import CloudFault, NotFound
+from hearth.cloud.fault import NotFound
 from hearth.cloud.path import segment
 from hearth.resources.base import (
     IntentKey,
@@ -145,12 +145,8 @@ class RouterInterface(ResourceType):
     async def show(self, ctx: ResourceContext) -> Mapping[str, Any] | None:
         port = await port_of(ctx, *parted(ctx.physical))
         if port is None:
-            raise CloudFault(
-                "network",
-                404,
-                "RouterInterfaceNotFound",
-                f"The router interface {ctx.physical} does not exist.",
-            )
+            words = f"The router interface {ctx.physical} does not exist."
+            raise NotFound("network", words, "RouterInterfaceNotFound")
         return port
 
 

@@ -320,6 +320,9 @@ class Server(CollectionResource):
         given = any(one.get("port") for one in ctx.given("networks") or [])
         return (interfaces.yield_step(),) if given and ctx.physical_id else ()
 
+    def at_rest(self, body: Mapping[str, Any]) -> bool:
+        return not states.busy(body) and states.status_of(body) not in states.UNCONFIRMED
+
     async def may_go_first(self, ctx: ResourceContext) -> bool:
         """Return whether the server has no task, for whose end a further attempt would wait."""
         try:

@@ -12,7 +12,6 @@ from hearth.resources.nova.user_data import as_metadata, user_data
 
 VERSION = "2.26"
 VERSION_REBUILD_USER_DATA = "2.57"
-_RESIZED = frozenset({"VERIFY_RESIZE"})
 _SLOW = frozenset({"REBUILD", "RESIZE", "REVERT_RESIZE"})
 
 
@@ -92,7 +91,10 @@ class _Change:
     async def earlier_confirmed(self, ctx: ResourceContext) -> Progress:
         """Report whether no resize to another flavor waits for its confirmation."""
         body = await self._server.show(ctx) or {}
-        waits = states.status_of(body) in _RESIZED and _flavor(body) != ctx.properties["flavor"]
+        waits = (
+            states.status_of(body) in states.UNCONFIRMED
+            and _flavor(body) != ctx.properties["flavor"]
+        )
         return states.not_yet(body) if waits else Ready(body)
 
     async def resize(self, ctx: ResourceContext) -> Made | None:
@@ -111,7 +113,7 @@ class _Change:
         """Report whether the resize can be confirmed, or has been confirmed by somebody else."""
         body = await self._server.show(ctx) or {}
         there = _flavor(body) == ctx.properties["flavor"]
-        goals = states.RUNS_OR_NOT | _RESIZED if there else _RESIZED
+        goals = states.RUNS_OR_NOT | states.UNCONFIRMED if there else states.UNCONFIRMED
         return states.came_to_rest(body, goals, f"Resizing to '{ctx.properties['flavor']}' failed")
 
     async def confirm(self, ctx: ResourceContext) -> Made | None:
@@ -124,7 +126,9 @@ class _Change:
     async def confirmed(self, ctx: ResourceContext) -> Progress:
         """Report whether the server has the status that it had before the resize."""
         body = await self._server.show(ctx) or {}
-        if states.status_of(body) in _RESIZED:  # the service shows no task while it confirms
+        if (
+            states.status_of(body) in states.UNCONFIRMED
+        ):  # the service shows no task while it confirms
             return states.not_yet(body)
         return states.reached(ctx.name, body, states.RUNS_OR_NOT)
 

@@ -25,6 +25,7 @@ AT_WORK = frozenset(
 )
 ACTIVE = frozenset({"ACTIVE"})
 SUSPENDED = frozenset({"SUSPENDED"})
+UNCONFIRMED = frozenset({"VERIFY_RESIZE"})
 RUNS_OR_NOT = frozenset({"ACTIVE", "SHUTOFF"})  # a server that its owner stopped stays stopped
 AT_REST = frozenset(
     {

@@ -21,7 +21,7 @@ from hearth.model.problem import Rejected
 from hearth.model.state import Action, Status
 from hearth.resources.base import ResourceContext, ResourceType
 from hearth.resources.capabilities import NestedType
-from hearth.resources.read_back import makes_object, read_back, real_state
+from hearth.resources.read_back import at_rest, makes_object, read_back, real_state
 from hearth.store.texts import get_revision
 
 log = logging.getLogger(__name__)
@@ -135,14 +135,17 @@ async def observed(rtype: ResourceType, ctx: ResourceContext) -> Mapping[str, An
 
 
 async def updatable_state(rtype: ResourceType, ctx: ResourceContext) -> Mapping[str, Any] | None:
-    """Return the real values of the properties that an update can change, or None if the object is
-    gone.
+    """Return what a failed update left: the real values of the properties that an update can
+    change; None if the object is gone.
 
-    Like `observed`, but values that no update can lower are included.
+    Values that no update can lower are included. The result is empty while a change is under way:
+    the next update must end it.
     """
     if not makes_object(rtype):
         return {}
     try:
+        if not await at_rest(rtype, ctx):
+            return {}
         found = await real_state(rtype, ctx)
     except CloudFault as fault:
         log.info("resource %s: its state in the cloud cannot be read: %s", ctx.name, fault)
