@@ -98,7 +98,7 @@ def changed(option: Option, folder: Path) -> str:
     special = {
         "auth_type": "password",
         "default_notification_level": "error",
-        "backends": "database",
+        "backends": "disable_by_file",
         "disable_by_file_paths": "80:/nowhere",
         "allowed_source_ranges": "10.0.0.0/8",
         "auth_encryption_key": "f" * 32,

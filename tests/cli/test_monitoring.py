@@ -197,7 +197,7 @@ def a_process(*, database: Exception | None = None, fresh: bool = True) -> Any:
             raise database
         return []
 
-    store, engine = SimpleNamespace(read=read), SimpleNamespace(may_write=lambda: fresh)
+    store, engine = SimpleNamespace(run=read), SimpleNamespace(may_write=lambda: fresh)
     return SimpleNamespace(services=SimpleNamespace(store=store), engine=engine)
 
 

@@ -12,8 +12,10 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
+import requests
 import sqlalchemy as sa
 
 from tests.conftest import SERVERS, drop_database, fresh_database
@@ -44,7 +46,10 @@ def live_through(folder: Path, fault: Callable[[Hearth], object], database: str 
         with fault(hearth):  # type: ignore[attr-defined]
             cloud.clear()
             time.sleep(OUT_S)
+            if database is None:
+                assert health(hearth) == 503
         check_ended(client, ident, "CREATE_COMPLETE")
+        until("the health check", lambda: health(hearth) == 200, 10)
         assert account.after_create(cloud.objects(), WANTED).wrong == []
         until("the API", lambda: client.state("web", ident)[0] == "CREATE_COMPLETE", 10)
         client.delete("web", ident)
@@ -54,6 +59,13 @@ def live_through(folder: Path, fault: Callable[[Hearth], object], database: str 
         client.close()
         hearth.kill()
         cloud.close()
+
+
+def health(hearth: Hearth) -> int:
+    """Return the status of the health check, also while nothing can be written."""
+    address = urlsplit(hearth.url)
+    origin = f"{address.scheme}://{address.netloc}"
+    return requests.get(f"{origin}/healthcheck", timeout=10).status_code
 
 
 def check_ended(client: Client, ident: str, *states: str) -> None:

@@ -2,6 +2,7 @@
 problem.
 """
 
+import errno
 import logging
 from collections.abc import Iterable, Mapping, Sequence
 from http import HTTPStatus
@@ -13,12 +14,15 @@ from starlette.responses import Response
 
 from hearth.api.answer import JSONResponse
 from hearth.cloud.fault import CloudFault
+from hearth.engine.programs.compute.pool import ProcessLost
 from hearth.model.problem import Problem, Rejected
 from hearth.store.database import is_outage
 
 log = logging.getLogger(__name__)
 
 OUTAGE = "The database does not respond. Try again later."
+EXHAUSTED = "The service has no memory or open files left for this request. Try again later."
+_EXHAUSTED = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN})
 RETRY_AFTER_S = "1"
 TOLD_MAX = 100  # problems in one response
 
@@ -118,8 +122,8 @@ async def unexpected(request: Request, problem: Exception) -> JSONResponse:
     """Exception handler for internal errors, and for outages of the database. The response has no
     details, because these may be secret.
     """
-    if is_outage(problem):
-        return outage(problem, answer("HTTPServiceUnavailable", OUTAGE, 503))
+    if (words := outage_of(problem)) is not None:
+        return outage(problem, answer("HTTPServiceUnavailable", words, 503))
     request_id = getattr(request.state, "request_id", "-")
     log.error("%s %s %s", request.method, request.url.path, request_id, exc_info=problem)
     return answer(type(problem).__name__, "Internal error; the log of the service has more.", 500)
@@ -128,9 +132,20 @@ async def unexpected(request: Request, problem: Exception) -> JSONResponse:
 R = TypeVar("R", bound=Response)
 
 
+def outage_of(problem: Exception) -> str | None:
+    """Return the words for a client if a request failed only because the service cannot work now;
+    None if it failed for another reason.
+    """
+    if is_outage(problem):
+        return OUTAGE
+    few = isinstance(problem, OSError) and problem.errno in _EXHAUSTED
+    return EXHAUSTED if few or isinstance(problem, MemoryError | ProcessLost) else None
+
+
 def outage(problem: Exception, response: R) -> R:
-    """Log that the database is unavailable, and return `response` with a header Retry-After."""
-    log.warning("the database is unavailable: %s", str(problem).partition("\n")[0])
+    """Log why the service cannot work, and return `response` with a header Retry-After."""
+    what = "the database is unavailable" if is_outage(problem) else "a request cannot be served"
+    log.warning("%s: %s", what, str(problem).partition("\n")[0])
     return repeatable(response)
 
 

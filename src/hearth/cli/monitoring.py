@@ -19,7 +19,7 @@ from hearth.cli.wiring import Running
 from hearth.engine.worker.engine import SILENT_MAX_S
 from hearth.model.state import Status
 from hearth.store import drift_checks
-from hearth.store.engines import engines
+from hearth.store.database import prove_writable
 from hearth.store.states import State, states
 from hearth.telemetry import catalog
 from hearth.telemetry.observer import Values
@@ -74,7 +74,7 @@ async def _checks(running: Running, *, work: bool, stopping: bool) -> Mapping[st
     found = {"process": "is stopping" if stopping else "OK"}
     try:
         async with asyncio.timeout(DATABASE_S):
-            await running.services.store.read(engines)
+            await running.services.store.run(prove_writable)
         found["database"] = "OK"
     except TimeoutError:
         found["database"] = f"no answer within {DATABASE_S:.0f} s"

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from hearth.store.engines import engines
+from hearth.store.database import prove_writable
 
 if TYPE_CHECKING:
     import uvicorn
@@ -70,7 +70,7 @@ def applications(running: "Running") -> tuple[Served, Served, Served]:
     main = below(CLUSTERS, clusters, application(services, tokens, gate, auth_url, rates))
 
     async def database() -> object:
-        return await services.store.read(engines)
+        return await services.store.run(prove_writable)
 
     one, two = (Door(app, services, polls, tokens, rates) for app in (main, cfn))
     return (

@@ -12,10 +12,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from hearth.api.cfn import xml
-from hearth.api.fault import OUTAGE, outage
+from hearth.api.fault import outage, outage_of
 from hearth.cloud.fault import CloudFault
 from hearth.model.problem import Problem, Rejected
-from hearth.store.database import is_outage
 
 log = logging.getLogger(__name__)
 
@@ -134,8 +133,8 @@ async def unexpected(request: Request, problem: Exception) -> Response:
     """Exception handler for internal errors, and for outages of the database. The response has no
     details, because these may be secret.
     """
-    if is_outage(problem):
-        return outage(problem, shown(request, CfnError("ServiceUnavailable", OUTAGE)))
+    if (words := outage_of(problem)) is not None:
+        return outage(problem, shown(request, CfnError("ServiceUnavailable", words)))
     request_id = getattr(request.state, "request_id", "-")
     log.error("%s %s %s", request.method, request.url.path, request_id, exc_info=problem)
     return shown(request, CfnError("InternalFailure"))

@@ -12,7 +12,6 @@ from hearth.api.answer import JSONResponse
 from hearth.cloud.fault import CloudFault
 from hearth.clusters.problems import ClusterProblem
 from hearth.model.problem import Rejected
-from hearth.store.database import is_outage
 
 log = logging.getLogger(__name__)
 
@@ -65,8 +64,8 @@ async def unexpected(request: Request, problem: Exception) -> JSONResponse:
     """Exception handler for internal errors, and for outages of the database. The response has no
     details, because these may be secret.
     """
-    if is_outage(problem):
-        return base.outage(problem, answer(503, base.OUTAGE))
+    if (words := base.outage_of(problem)) is not None:
+        return base.outage(problem, answer(503, words))
     request_id = getattr(request.state, "request_id", "-")
     log.error("%s %s %s", request.method, request.url.path, request_id, exc_info=problem)
     return answer(500, "Internal error. The log of the service contains the details.")

@@ -72,7 +72,7 @@ class Healthcheck:
         return found
 
     async def _asked(self) -> str:
-        """Return "OK" if the database responds within five seconds, otherwise why it counts as
+        """Return "OK" if the database takes a write within five seconds, otherwise why it counts as
         unusable.
         """
         try:

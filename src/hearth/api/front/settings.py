@@ -48,7 +48,7 @@ class Health(Struct, frozen=True):
     )
     path: str = "/healthcheck"
     detailed: bool = False
-    checks: tuple[str, ...] = ()
+    checks: tuple[str, ...] = ("database",)
     sources: tuple[IPv4Network | IPv6Network, ...] = ()
     unproxied: bool = False  # only requests without headers of proxies
     disabled_by: str | None = None

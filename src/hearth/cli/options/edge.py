@@ -43,7 +43,7 @@ BROWSERS = (
 MONITORS = (
     _health("path", str, "/healthcheck", "Path of the health check."),
     _health("detailed", bool, False, "true: the answer has the result of each check. Do not publish it."),
-    _health("backends", list, [], "Checks: database, disable_by_file, disable_by_files_ports, enable_by_files."),
+    _health("backends", list, ["database"], "Checks: database, disable_by_file, disable_by_files_ports, enable_by_files."),
     _health("allowed_source_ranges", list, [], "Networks from which requests are allowed; empty: all."),
     _health("ignore_proxied_requests", bool, False, "true: requests through a proxy are refused."),
     _health("disable_by_file_path", str, None, "The check disable_by_file fails while this file exists."),

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from ssl import SSLError
 
 from hearth.cloud.fault import CloudFault
+from hearth.engine.programs.compute.pool import ProcessLost
 from hearth.model.problem import Rejected
 from hearth.resources.base import Failed
 from hearth.store.database import is_outage
@@ -70,6 +71,8 @@ def is_temporary(problem: BaseException) -> bool:
     """
     notice_exhaustion(problem)
     expected = isinstance(problem, CloudFault | ResourceFailure | Rejected)
+    if isinstance(problem, ProcessLost):
+        return True
     return is_outage(problem) or (time.monotonic() < _strained_until and not expected)
 
 

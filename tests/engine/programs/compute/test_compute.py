@@ -1,6 +1,8 @@
 """What users wrote is computed within bounds, elsewhere if need be, and fairly."""
 
 import asyncio
+import os
+import signal
 import sys
 import time
 from collections.abc import AsyncIterator, Callable
@@ -9,9 +11,11 @@ from typing import Any
 
 import pytest
 
+from hearth.api.fault import outage_of
 from hearth.engine.programs.compute.compute import Compute, Gone, departed
-from hearth.engine.programs.compute.pool import Pool
+from hearth.engine.programs.compute.pool import Pool, ProcessLost
 from hearth.engine.programs.programs import compiled, specialised
+from hearth.engine.worker.failure import is_temporary
 from hearth.model.problem import Rejected
 from hearth.resources.registry import shared_catalog
 from hearth.template import NOWHERE, Environment, Limits, Program
@@ -33,6 +37,10 @@ resources:
 outputs:
   o: {{value: {YAQL}}}
 """
+
+
+def killed_by_the_system() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
 
 
 @asynccontextmanager
@@ -160,6 +168,18 @@ def test_what_takes_too_much_is_refused(
             with pytest.raises(Rejected) as rejected:
                 await compute.run(work, characters=10**4)
             assert words in rejected.value.problems[0].message
+            assert await compute.run(nothing, characters=10**4) == 1
+
+    asyncio.run(story())
+
+
+def test_a_process_that_died_is_told_from_one_that_used_its_time() -> None:
+    async def story() -> None:
+        async with computing() as compute:
+            with pytest.raises(ProcessLost) as lost:
+                await compute.run(killed_by_the_system, characters=10**4)
+            assert is_temporary(lost.value)  # the engine tries again: no stack fails
+            assert outage_of(lost.value) is not None  # a client gets 503, not 400
             assert await compute.run(nothing, characters=10**4) == 1
 
     asyncio.run(story())

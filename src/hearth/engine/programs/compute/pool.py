@@ -53,6 +53,13 @@ class Stopped(asyncio.CancelledError):
     """The pool is closed because this process ends, so the computation is cancelled."""
 
 
+class ProcessLost(RuntimeError):
+    """A computing process ended before it had used its time, so the template is not to blame.
+
+    The system may have killed it for lack of memory. The job can be repeated.
+    """
+
+
 Asked = Callable[[Question], Any]
 
 
@@ -80,7 +87,7 @@ class Pool:
         `characters` is the length of the text that the job works on; it raises the limits. `answer`
         returns the values that the job requests from its World; it is called on the event loop. It
         is None for a job that requests none. Raises what the job raises, Rejected if the job
-        exceeds a limit, and Stopped if the pool is closed.
+        exceeds a limit, ProcessLost if its process died, and Stopped if the pool is closed.
         """
         await self._turn(project)
         try:
@@ -214,7 +221,12 @@ class _Running:
         self.killed = False
 
     def run(self) -> Any:
-        """Carry out the job and return its result; called in a thread."""
+        """Carry out the job and return its result; called in a thread.
+
+        A process uses at most one second of CPU time in a second, so one that ends sooner was not
+        stopped by its limit.
+        """
+        began = monotonic()
         data = wire.pack((self.bounds, self.job))
         try:
             with self._process() as sock:
@@ -223,9 +235,18 @@ class _Running:
                 wire.send(sock, data)
                 done = self._conversation(sock, deadline)
         except (wire.Closed, TimeoutError):
+            was_killed = self.killed
             self.kill()
             if self.pool._closed:
                 raise Stopped from None
+            lasted_s = monotonic() - began
+            if lasted_s < self.bounds.cpu_s and not was_killed:
+                log.error(
+                    "a computing process ended after %.1f s without a result; the system may have"
+                    " killed it for lack of memory",
+                    lasted_s,
+                )
+                raise ProcessLost("a computing process of the service ended unexpectedly") from None
             raise Rejected([too_much(f"more than {self.bounds.cpu_s} s")]) from None
         if done.error is not None:
             raise done.error
