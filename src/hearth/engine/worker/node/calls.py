@@ -107,13 +107,13 @@ class CloudCalls:
                 self.last_seen = ""
                 return made
             except NoAnswer as fault:
-                self.last_seen = refusal(fault)
                 self.orphaned(rtype, ctx, fault.message)
                 await self._intent.until_committed()
                 found = await self.looked_for(rtype, step, ctx)
                 if found is not None:
                     return found
                 untold = step.find is None and ctx.action is Action.CREATE
+                self.last_seen = refusal(fault)
                 broken += not fault.again
                 if not fault.again and (not untold or broken > BROKEN_MAX):
                     raise

@@ -44,10 +44,10 @@ class Traversal:
         launch: Callable[[Record, NodeKind, Key], None],
     ) -> None:
         self.late = False  # the deadline has passed, and all tasks were stopped
-        self.timed_out = TIMED_OUT  # the reason if it has passed, with what a task saw last
         self._owned = owned
         self._aim = owned.aim
         self._ending = ending
+        self.timed_out = TIMED_OUT  # the reason after the deadline, with what a task saw last
         self._last = LastSteps(owned, ending)
         self._hooks = hooks
         self._tasks = tasks
