@@ -304,3 +304,23 @@ def test_what_cannot_be_understood_counts_in_a_disabled_resource_too(
     assert reply.status_code == (400 if refused else 200), reply.text
     reply = api.call("POST", "/stacks/preview", {"stack_name": "no", "template": template})
     assert reply.status_code == (400 if refused else 200), reply.text
+
+
+@pytest.mark.parametrize("path", ["/stacks", "/stacks/preview"])
+def test_a_deployment_that_no_agent_would_ask_for_is_refused(api: Caller, path: str):
+    template = (
+        f"{V}resources:\n"
+        "  web:\n"
+        "    type: OS::Nova::Server\n"
+        "    properties: {image: cirros, flavor: m1.tiny, networks: [{network: private}]}\n"
+        "  config: {type: OS::Heat::SoftwareConfig, properties: {config: echo}}\n"
+        "  deploy:\n"
+        "    type: OS::Heat::SoftwareDeployment\n"
+        "    properties: {server: {get_resource: web}, config: {get_resource: config}}\n"
+    )
+    reply = api.call("POST", path, {"stack_name": "deaf", "template": template})
+    assert reply.status_code == 400, reply.text
+    error = reply.json()["error"]
+    assert error["type"] == "StackValidationFailed"
+    assert "its user_data_format is HEAT_CFNTOOLS, expected SOFTWARE_CONFIG" in error["message"]
+    assert api.call("GET", "/stacks/deaf").status_code == 404

@@ -142,6 +142,18 @@ _RULES = (
         "The type does not accept this combination of properties.",
     ),
     Rule(
+        "no-agent",
+        "a software deployment on a server whose agent never asks for it",
+        "Only a server with the user_data_format SOFTWARE_CONFIG asks for software deployments. "
+        "That is not the default. The deployment would wait until the timeout of the stack.",
+        _hot(
+            "resources:\n  web:\n    type: OS::Nova::Server\n"
+            "    properties: {image: cirros, flavor: m1.small}\n  deploy:\n"
+            "    type: OS::Heat::SoftwareDeployment\n"
+            "    properties: {server: {get_resource: web}}\n"
+        ),
+    ),
+    Rule(
         "wrong-type",
         "a value cannot be converted to the type of its property",
         "Types are followed through parameters, references and functions: a list never fits a "

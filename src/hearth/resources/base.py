@@ -138,6 +138,7 @@ class ResourceType:
     unobserved: ClassVar[Mapping[str, str]] = {}  # property → why its real value is not compared
     read_back: ClassVar[bool] = True  # whether `show` shows an object that the resource stands for
     refers_to: ClassVar[Sequence[str]] = ()  # properties that must name a resource of the stack
+    runs_on: ClassVar[Sequence[str]] = ()  # properties that refer to servers of deployments
     substitute: str | None = None  # an update may change to this type without a replacement
     service: str | None = None  # if the service catalogue lacks it, the type is unavailable
     extension: ClassVar[str | None] = None  # the extension of the network service that is needed
@@ -389,6 +390,13 @@ class ResourceType:
         properties.
         """
         return frozenset()
+
+    def without_agent(self, properties: Mapping[str, Any]) -> str | None:
+        """Return why no agent on such a server asks for software deployments; None if one may.
+
+        Unknown values are missing or null.
+        """
+        return None
 
     async def refused(self, properties: Mapping[str, Any], cloud: Cloud) -> Sequence[str]:
         """Return an error message for each reason why the cloud would refuse these properties.

@@ -20,6 +20,7 @@ from hearth.model.problem import ParameterNotProvided, Problem, Rejected, StackV
 from hearth.model.span import Span
 from hearth.model.unknown import UNKNOWN, Unknown, nulled, unknown_in
 from hearth.schema import Findings, Lookup, Prop, Replace, Rule, Violation, coerce_all
+from hearth.template import agents
 from hearth.template.budget import spending
 from hearth.template.child import inside, parameters_of
 from hearth.template.core import Core
@@ -462,6 +463,10 @@ class ResourceDefinition(Struct, frozen=True, eq=False):
         node: Node = source.node.nearest_to([word])
         return Span(source.at.file, node.line, node.column, f"{source.at.path}.{word}")
 
+    def place_of(self, path: str) -> Span:
+        """Return the place of the property at a path, such as "networks.port"."""
+        return self._locate(self._place("properties").under(path))
+
     def _locate(self, at: Span) -> Span:
         """Return the place with the line and column of its path, or of the nearest part that
         exists.
@@ -525,8 +530,20 @@ class Program(Struct, frozen=True, eq=False, weakref=True):
                 findings.problems.extend(evaluated.findings.problems)
                 findings.lookups.extend(evaluated.findings.lookups)
                 if not evaluated.problems:
+                    findings.problems.extend(self._without_agent(definition, world))
                     self._check_child(definition, evaluated, world, findings)
         return findings
+
+    def _without_agent(self, definition: ResourceDefinition, world: World) -> Iterator[Problem]:
+        """Yield a problem for each server on which the resource would wait for ever."""
+        for path, name in agents.servers_of(definition.type_info, definition.properties):
+            server = self.resources.get(name)
+            if server is None or server.external_id is not None:
+                continue
+            values = server.checked(world).properties
+            if (words := agents.refusal(name, server.type_info, values)) is not None:
+                at = definition.place_of(path)
+                yield StackValidationFailed(at, words, code=agents.NO_AGENT)
 
     def child(self, definition: ResourceDefinition, properties: Mapping[str, Any]) -> Module | None:
         """Return the module of a resource's nested stack, or None if it has none. Raises

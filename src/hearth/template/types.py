@@ -37,6 +37,8 @@ class TypeInfo(Protocol):
 
     A type may also have these optional attributes. If `accepts_any_property` is true, properties
     are not checked. `hidden_properties` are the names of properties whose values are always hidden.
+    `runs_on` are the names of properties that refer to servers on which software runs, and
+    `without_agent(properties)` returns why a server never asks for that software, or None.
     `reserved_metadata(properties)` returns the keys that the metadata must not
     contain. `member_property` is the name of a group's property that contains the definition of its
     members. `within` follows a path into an attribute, for a type whose attributes cover several

@@ -148,6 +148,12 @@ class Instance(AdapterType):
                 words = "expected an id, or a map of NetworkInterfaceId and DeviceIndex"
                 yield Violation(f"NetworkInterfaces[{number}]", words)
 
+    def without_agent(self, properties: Mapping[str, Any]) -> str | None:
+        return (
+            f"a server of the type {self.type_name} has no agent for them; expected"
+            " OS::Nova::Server with the user_data_format SOFTWARE_CONFIG"
+        )
+
     def words(self, ctx: ResourceContext, properties: Mapping[str, Any]) -> Mapping[str, Any]:
         given = properties.get
         groups = [*(given("SecurityGroups") or []), *(given("SecurityGroupIds") or [])]

@@ -58,6 +58,7 @@ class SoftwareDeployment(ReportsResults, StackUser):
     identified_by = IntentKey.OWN_ID
     known_by = "the id of its record; its user has the key in name and description"
     accepts_any_attribute = True
+    runs_on = ("server",)
     properties = {
         "actions": Prop(
             LIST,

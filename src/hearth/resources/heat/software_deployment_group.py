@@ -42,6 +42,7 @@ class SoftwareDeploymentGroup(Group):
     support = Support(version="5.0.0")
     member: ClassVar[type[SoftwareDeployment]] = SoftwareDeployment
     member_property = "servers"
+    runs_on = ("servers",)
     member_attributes = frozenset({"*", *OF_MEMBERS.values()})
     properties = {
         **_shared(SoftwareDeployment),

@@ -302,6 +302,12 @@ class Server(CollectionResource):
     def reserved_metadata(self, properties: Mapping[str, Any]) -> Set[str]:
         return RESERVED if properties.get("user_data_format") == "SOFTWARE_CONFIG" else frozenset()
 
+    def without_agent(self, properties: Mapping[str, Any]) -> str | None:
+        form = properties.get("user_data_format")
+        if form in (None, "SOFTWARE_CONFIG"):
+            return None
+        return f"its user_data_format is {form}, expected SOFTWARE_CONFIG"
+
     def must_replace(self, change: Change) -> str | None:
         after, changed = change.after, change.changed
         if "flavor" in changed and after.get("flavor_update_policy") == "REPLACE":

@@ -11,6 +11,7 @@ from hearth.model.span import Span, Step
 from hearth.model.unknown import Unknown, unknown_in
 from hearth.model.value import ValueKind
 from hearth.schema import Findings, SupportStatus, Violation, coerce_all
+from hearth.template import agents
 from hearth.template.budget import spending
 from hearth.template.check.cycles import cycles
 from hearth.template.check.names import Names
@@ -61,6 +62,7 @@ class _Template:
         self.names = Names(module, self.scope, report)
         self.values = Values(self.names, self.scope, self.grammar, report)
         self.values.alone = alone
+        self.known: dict[str, Mapping[str, Any]] = {}  # values of properties, by resource
 
     def examine(self) -> None:
         for problem in syntax_problems(self.syntax, self.module.environment):
@@ -73,6 +75,8 @@ class _Template:
             for name, source in self.syntax.resources.items()
             if self.resource(source, self.module.bindings[name])
         }
+        for source in possible.values():
+            self.agents(source, self.module.bindings[source.name].type_info)
         for output in self.syntax.outputs.values():
             self.output(output)
         for name in self.syntax.parameters.keys() & self.syntax.resources.keys():
@@ -339,6 +343,7 @@ class _Template:
         lax = Findings(constrain=False, require=False)
         properties = coerce_all(schema, known, at, lax)
         if not lax.problems:
+            self.known[source.name] = properties
             for one in type_info.conflicts(properties, frozenset(unsure)):
                 if isinstance(one, Violation):
                     steps: list[Step] = [self.grammar.word("properties"), *one.path.split(".")]
@@ -346,6 +351,21 @@ class _Template:
                     self.report.wrong(place, "wrong-value", one.words)
                 else:
                     self.report.wrong(at, "properties-conflict", one)
+
+    def agents(self, source: ResourceSource, type_info: TypeInfo | None) -> None:
+        """Report software deployments on servers whose agent never asks for them."""
+        if type_info is None:
+            return
+        word = self.grammar.word("properties")
+        for path, name in agents.servers_of(type_info, source.properties):
+            binding, values = self.module.bindings.get(name), self.known.get(name)
+            if binding is None or binding.type_info is None or values is None:
+                continue
+            words = agents.refusal(name, binding.type_info, values)
+            if words is not None and self.syntax.resources[name].external_id is None:
+                place = source.node.nearest_to([word, *path.split(".")])
+                at = place.span(self.file, source.at.under(word, *path.split(".")).path)
+                self.report.wrong(at, agents.NO_AGENT, words)
 
     # -- outputs ----------------------------------------------------------------------------
 
