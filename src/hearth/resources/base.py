@@ -132,6 +132,7 @@ class ResourceType:
     needs_users: ClassVar[bool] = False  # it uses users of the stack's domain project
     replaced_at_every_update: ClassVar[bool] = False  # even if its definition has not changed
     replaced_for: ClassVar[Mapping[str, str]] = {}  # property → why a change of it replaces
+    holds_data: ClassVar[bool] = False  # its object has data of users, which a delete destroys
     only_grow: ClassVar[Set[str]] = frozenset()  # properties that no update can lower
     comes_after: ClassVar[Sequence[Before]] = ()  # rules for dependencies without a reference
     member_property: ClassVar[str | None] = None  # the property that defines a group's members

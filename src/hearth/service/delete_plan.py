@@ -33,7 +33,10 @@ def _planned(
 ) -> Plan:
     own = sorted(records[row.id], key=lambda one: one.name)
     target = Target(row.revision, row.revision)
-    found = plan(own, None, target, new_id=services.new_id, now=services.clock.now())
+    found = plan(
+        own, None, target,
+        new_id=services.new_id, now=services.clock.now(), holds_data=services.programs.holds_data,
+    )  # fmt: skip
     below = {
         one.id: _planned(services, nested, stacks, records)
         for one in own

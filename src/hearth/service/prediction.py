@@ -137,6 +137,7 @@ class _Asked(Struct):
             new_id=services.new_id,
             now=services.clock.now(),
             preview=self.preview(),
+            holds_data=services.programs.holds_data,
         )
 
     def preview(self) -> PreviewContext:

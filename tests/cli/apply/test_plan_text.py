@@ -3,6 +3,8 @@
 import re
 from typing import Any
 
+import click
+
 from hearth.cli.apply import plan_text
 
 
@@ -67,6 +69,13 @@ def test_a_plan_without_changes_says_so():
     assert plan_text.summary(still) == "No changes: 2 resources are as they should be."
     assert not plan_text.changes(still)
     assert list(plan_text.lines(still)) == []
+
+
+def test_what_deletes_data_says_so():
+    plan = {"resources": [entry("disk", "replace", deletes_data=True), entry("net", "replace")]}
+    told = [click.unstyle(line) for line in plan_text.lines(plan)]
+    assert told[0].endswith("replace, deletes its data")
+    assert told[1].endswith("replace")
 
 
 def test_long_values_are_cut():

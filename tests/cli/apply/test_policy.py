@@ -52,6 +52,16 @@ def test_rules_deny_or_warn_and_name_what_they_found(tmp_path: Path):
     assert warned == ["p.yaml:3:5: this deletes: old0, old1, old2, old3, old4 and 2 more"]
 
 
+def test_a_rule_can_name_plans_that_delete_data(tmp_path: Path):
+    path = tmp_path / "p.yaml"
+    path.write_text("rules: [{name: keep, deny: $.resources.where($.deletes_data)}]\n")
+    policy, kept = read_policy(path), entry("net", "delete")
+    inner = {"resources": [entry("disk", "may replace", deletes_data=True), kept]}
+    assert policy.judge({"resources": [kept]}) == ([], [])
+    denied, _ = policy.judge({"resources": [kept, entry("tier", "update", nested=inner)]})
+    assert denied == [f"{path}:1:9: keep: tier.disk"]
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [

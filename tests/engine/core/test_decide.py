@@ -101,7 +101,15 @@ def test_after_a_failed_update_the_real_values_are_compared(real, desired, chang
 
 def test_a_value_that_no_update_can_lower_stays():
     failed = record(Action.UPDATE, Status.FAILED, properties={"u": 2}, attempted={"u": 3})
-    for real, size, changed in [(3, 2, set()), (3, 3, set()), (3, 4, {"u"}), (2, 3, {"u"})]:
+    cases = [
+        (3, 2, set()),
+        (3, 3, set()),
+        (3, 4, {"u"}),
+        (2, 3, {"u"}),
+        (3, 1, {"u"}),
+        (2, 1, {"u"}),
+    ]
+    for real, size, changed in cases:
         goal = {"u": size}
         assert to_write(as_found(failed, {"u": real}, goal, {"u"}).held, goal) == changed
 

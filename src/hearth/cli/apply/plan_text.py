@@ -63,11 +63,16 @@ def lines(plan: Plan, depth: int = 0) -> Iterator[str]:
         name = f"{one['resource']:{width}}"
         yield (
             f"{'  ' * depth}{click.style(f'{mark:>{MARK_WIDTH}} {name}', fg=colour or None)}"
-            f"  {click.style(one['type'], dim=True)}  {one['action']}"
+            f"  {click.style(one['type'], dim=True)}  {_action(one)}"
         )
         yield from (f"{'  ' * depth}{' ' * (MARK_WIDTH + 3)}{text}" for text in _reasons(one))
         if one.get("nested") is not None:
             yield from lines(one["nested"], depth + 1)
+
+
+def _action(one: Mapping[str, Any]) -> str:
+    lost = click.style(", deletes its data", fg="red") if one.get("deletes_data") else ""
+    return f"{one['action']}{lost}"
 
 
 def _matters(one: Mapping[str, Any]) -> bool:

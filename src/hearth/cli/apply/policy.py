@@ -10,6 +10,9 @@
 
 `protect` has patterns for names; the resources must not be replaced or deleted. The expression of a
 rule is YAQL over the plan. A rule is broken if its result is true, or a list that is not empty.
+
+      - name: no data is lost
+        deny: $.resources.where($.deletes_data)
 """
 
 import fnmatch
@@ -70,7 +73,8 @@ def _flat(plan: Body, above: str = "") -> Iterator[dict[str, Any]]:
     """Yield the resources of a plan with those of nested stacks, named by dotted paths."""
     for one in plan["resources"]:
         path = f"{above}{one['resource']}"
-        yield {**{key: one[key] for key in one if key != "nested"}, "resource": path}
+        own = {key: one[key] for key in one if key != "nested"}
+        yield {"deletes_data": False, **own, "resource": path}
         if one.get("nested"):
             yield from _flat(one["nested"], f"{path}.")
 

@@ -171,16 +171,15 @@ def must_examine(record: Record) -> bool:
 def as_found(record: Record, real: Values, desired: Values, only_grow: Collection[str]) -> Record:
     """Return the record of a failed update with what the update really left.
 
-    `real` are the values read from the object. A value that no update can lower, and that exceeds
-    the desired one, counts as the desired one.
+    `real` are the values read from the object. A value that no update can lower stays if the update
+    goes back to the value of the last success; so it counts as that value.
     """
     held = record.held
-    there = {
-        name: desired.get(name)
-        if name in only_grow and _larger(value, desired.get(name))
-        else value
-        for name, value in real.items()
-    }
+    there = dict(real)
+    for name in real.keys() & set(only_grow):
+        before = held.properties.get(name)
+        if desired.get(name) == before and _larger(real[name], before):
+            there[name] = before
     attempted = None if held.attempted is None else {**held.attempted, **there}
     return record.having(
         held=held.having(properties={**held.properties, **there}, attempted=attempted)

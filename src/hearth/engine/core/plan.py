@@ -32,6 +32,9 @@ from hearth.engine.core.record import Record
 from hearth.model.unknown import unknown_in
 from hearth.template import Evaluated, ResourceDefinition, World
 
+DESTROYING = (PlannedAction.REPLACE, PlannedAction.MAY_REPLACE, PlannedAction.DELETE)
+"""The actions that delete the object of a record, or may do so."""
+
 
 class Aim(Protocol):
     """The part of a program that the planner reads."""
@@ -61,7 +64,7 @@ class Entry(Struct, frozen=True):
 
     `awaits` names the resources whose unknown values may change the action. `inner` is the plan of
     the nested stack. `later` maps each property whose value is not known yet to the resources on
-    which the value depends.
+    which the value depends. `deletes_data`: the action destroys an object that has data of users.
     """
 
     name: str
@@ -72,6 +75,7 @@ class Entry(Struct, frozen=True):
     awaits: frozenset[str] = frozenset()
     inner: PlanOfStack | None = None
     later: Mapping[str, frozenset[str]] = {}
+    deletes_data: bool = False
 
     def as_json(self) -> dict[str, Any]:
         """Return the entry in the API's format; keys that do not apply are left out."""
@@ -84,6 +88,8 @@ class Entry(Struct, frozen=True):
         }
         if self.awaits:
             body["awaits"] = sorted(self.awaits)
+        if self.deletes_data:
+            body["deletes_data"] = True
         if self.later:
             body["later"] = {name: sorted(until) for name, until in self.later.items()}
         if self.inner is not None:
@@ -142,13 +148,15 @@ def plan(
     now: float,
     examine: Callable[[Record, ResourceDefinition, Mapping[str, str]], bool] | None = None,
     preview: PreviewContext | None = None,
+    holds_data: Callable[[Record], bool] = lambda record: False,
 ) -> Plan:
     """Return the plan of an operation; `program` is None if everything is deleted.
 
     `examine(record, definition, chosen)` is called for a record whose definition and requirements
     are unchanged. It returns whether the engine must examine the record, because its values may
     have changed or it is a nested stack; `chosen` are the records chosen so far. With `preview`
-    each entry also has the predicted action of its resource, and the reasons.
+    each entry also has the predicted action of its resource, and the reasons. `holds_data(record)`
+    returns whether the object of a record has data of users.
     """
     predictor = _Predictor(preview, PredictedWorld(preview.facade)) if preview is not None else None
     planner = _Planner(program, target, examine, predictor)
@@ -170,7 +178,24 @@ def plan(
         else:
             planner.go_on(record, definition)
     planner.leave(records)
-    return planner.plan(records)
+    found = planner.plan(records)
+    doomed = {one.id for one in records if _would_lose_data(one, holds_data)}
+    entries = tuple(
+        replace(one, deletes_data=True)
+        if one.record_id in doomed and one.planned in DESTROYING
+        else one
+        for one in found.entries
+    )
+    return replace(found, entries=entries) if doomed else found
+
+
+def _would_lose_data(record: Record, holds_data: Callable[[Record], bool]) -> bool:
+    """Return whether a delete of the record destroys data: its object is neither kept nor copied.
+
+    `holds_data(record)` returns whether the object has data of users.
+    """
+    deleted = record.physical_id is not None and record.held.deletion_policy == "Delete"
+    return deleted and EXTERNAL not in record.held.parts and holds_data(record)
 
 
 def must_look(

@@ -344,6 +344,11 @@ class Programs:
         """
         return self.rtype_named(record.held.kind or record.type)
 
+    def holds_data(self, record: Record) -> bool:
+        """Return whether the object of a record has data of users, which a delete destroys."""
+        rtype = self.type_of(record)
+        return rtype is not None and rtype.holds_data
+
     def has_other_form(self, record: Record, rtype: ResourceType) -> bool:
         """Return whether another form of the type `rtype` made the record.
 

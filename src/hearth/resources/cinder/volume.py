@@ -70,6 +70,7 @@ class Volume(CollectionResource):
     """A block device that exists independently of the servers it is attached to."""
 
     type_name = "OS::Cinder::Volume"
+    holds_data = True
     properties = {
         "availability_zone": Prop(STRING, "Availability zone.", empty_is_none=True),
         "backup_id": Prop(

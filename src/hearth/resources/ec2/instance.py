@@ -62,6 +62,7 @@ class Instance(AdapterType):
     """A server described by AWS properties."""
 
     type_name = "AWS::EC2::Instance"
+    holds_data = True
     other = Server()
     physical_name_limit = 53
     properties = {

@@ -15,6 +15,7 @@ class Volume(AdapterType):
     """A block device that exists independently of the servers it is attached to."""
 
     type_name = "AWS::EC2::Volume"
+    holds_data = True
     other = CinderVolume()
     properties = {
         "AvailabilityZone": Prop(STRING, "Availability zone.", required=True, immutable=True),

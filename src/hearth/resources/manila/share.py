@@ -41,6 +41,7 @@ class Share(CollectionResource):
     """A file system in the network, which several servers can mount."""
 
     type_name = "OS::Manila::Share"
+    holds_data = True
     support = Support(version="5.0.0")
     properties = {
         "access_rules": Prop(

@@ -59,6 +59,7 @@ class Server(CollectionResource):
     """A virtual machine, with the ports it needs."""
 
     type_name = "OS::Nova::Server"
+    holds_data = True
     attributes = {
         "accessIPv4": Attr(
             STRING,

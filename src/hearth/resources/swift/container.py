@@ -35,6 +35,7 @@ class Container(ResourceType):
     """
 
     type_name = "OS::Swift::Container"
+    holds_data = True
     properties = {
         "PurgeOnDelete": Prop(
             BOOLEAN,

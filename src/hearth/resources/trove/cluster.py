@@ -26,6 +26,7 @@ class Cluster(TroveResource):
     """A cluster of database instances."""
 
     type_name = "OS::Trove::Cluster"
+    holds_data = True
     support = Support(version="2015.1")
     properties = {
         "datastore_type": Prop(

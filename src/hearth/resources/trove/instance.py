@@ -99,6 +99,7 @@ class Instance(TroveResource):
     """
 
     type_name = "OS::Trove::Instance"
+    holds_data = True
     support = Support(version="2014.1")
     properties = {
         "availability_zone": Prop(STRING, "Availability zone."),

@@ -43,6 +43,7 @@ class Queue(ZaqarResource):
     """
 
     type_name = "OS::Zaqar::Queue"
+    holds_data = True
     support = Support(version="2014.2")
     properties = {
         "metadata": Prop(MAP, "Any metadata of the queue.", update_allowed=True),

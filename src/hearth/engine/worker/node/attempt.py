@@ -26,6 +26,8 @@ from hearth.resources.capabilities import NestedType
 from hearth.store.messages import ChildEnded
 from hearth.store.rows import AttemptRow
 
+DELETES_DATA = f"{USUAL_REASON}; deletes its data"
+
 
 class Child(Protocol):
     """The nested stack whose operation an attempt waits for."""
@@ -166,6 +168,7 @@ class Attempt:
             self.doing = action
         record = self.record
         before = record.action, record.status
+        destroys = action is Action.DELETE and self.kind is NodeKind.CLEANUP and rtype.holds_data
         record = record.having(
             action=action, status=Status.IN_PROGRESS, reason=USUAL_REASON,
             traversal=self.traversal,
@@ -188,7 +191,8 @@ class Attempt:
         memory.put(record, full=makes or moves, if_current=first)
         if show and before != (action, Status.IN_PROGRESS):
             aim = desired if action is Action.UPDATE else None
-            memory.event(record, Status.IN_PROGRESS, if_current=first, desired=aim)
+            reason = DELETES_DATA if destroys and record.physical_id else USUAL_REASON
+            memory.event(record, Status.IN_PROGRESS, reason, if_current=first, desired=aim)
         steps = () if isinstance(rtype, NestedType) else self.steps_of(rtype, ctx, action)
         row = self.row_of(action, "intent", steps[0].name if steps else "", number, desired)
         (memory.if_current.nodes if first else memory.always.moved).append(row)
