@@ -84,7 +84,7 @@ TYPES = [
     BuiltIn(
         "OS::Heat::Value",
         {
-            "value": Prop(ANY, required=True, update_allowed=True),
+            "value": Prop(ANY, required=True, nullable=True, update_allowed=True),
             "type": Prop(STRING, constraints=[AllowedValues(VALUE_TYPES)]),
         },
         {"value": Attr()},

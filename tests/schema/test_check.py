@@ -22,6 +22,7 @@ from hearth.schema import (
 )
 
 AT = Span("t.yaml", 4, 3, "resources.a.properties")
+ROW = Prop(MAP, schema={"key": Prop(STRING, required=True)})
 
 
 @pytest.mark.parametrize(
@@ -123,5 +124,29 @@ def test_a_failed_lookup_becomes_a_problem_at_its_place():
 def test_defaults_fill_in_and_null_counts_as_not_given():
     schema = {"a": Prop(INTEGER, default=3), "b": Prop(STRING), "c": Prop(STRING, required=True)}
     found = Findings()
-    assert coerce_all(schema, {"a": None, "b": None, "c": None}, AT, found) == {"a": 3}
+    assert coerce_all(schema, {"a": None, "b": None, "c": "x"}, AT, found) == {"a": 3, "c": "x"}
+    assert not found.problems
+
+
+@pytest.mark.parametrize(("require", "refused"), [(True, True), (False, False)])
+def test_null_for_a_required_property_is_refused_like_a_missing_one(require, refused):
+    schema = {"a": Prop(STRING, required=True), "rows": Prop(LIST, schema=ROW)}
+    found = Findings(require=require)
+    coerce_all(schema, {"a": None, "rows": [{"key": None}]}, AT, found)
+    assert [problem.message for problem in found.problems] == refused * [
+        'Property error: resources.a.properties.a: required property "a" is null [t.yaml:4:3]',
+        'Property error: resources.a.properties.rows[0].key: required property "key" is null'
+        " [t.yaml:4:3]",
+    ]
+
+
+def test_null_for_a_nullable_required_property_means_its_empty_value():
+    schema = {
+        "number": Prop(INTEGER, required=True, nullable=True, constraints=(Range(min=1),)),
+        "map": Prop(MAP, required=True, nullable=True),
+        "any": Prop(ANY, required=True, nullable=True),
+    }
+    found = Findings()
+    values = coerce_all(schema, dict.fromkeys(schema), AT, found)
+    assert values == {"number": 0, "map": {}}
     assert not found.problems

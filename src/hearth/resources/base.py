@@ -172,7 +172,9 @@ class ResourceType:
             case Action.UPDATE:
                 return self.update_steps(ctx)
             case Action.DELETE:
-                return self.delete_steps(ctx)
+                recorded = ctx.physical_id is not None or bool(ctx.data)
+                may_exist = recorded or self.is_complete(ctx.properties)
+                return self.delete_steps(ctx) if may_exist else ()
             case Action.CHECK:
                 return self.check_steps(ctx)
             case Action.SUSPEND:
@@ -187,6 +189,17 @@ class ResourceType:
                 return self.adopt_steps(ctx)
             case _:
                 return ()
+
+    def is_complete(self, properties: Mapping[str, Any]) -> bool:
+        """Return whether all required properties have values.
+
+        Without one of them a create fails before the call that makes the object.
+        """
+        return all(
+            prop.nullable or properties.get(name) is not None
+            for name, prop in self.properties.items()
+            if prop.required
+        )
 
     def handles(self, action: Action) -> bool:
         """Return whether the type overrides the method `ACTION_steps`, for example
@@ -205,7 +218,7 @@ class ResourceType:
         """Return the steps of a delete.
 
         The engine calls this even without a physical id: an earlier step may have created
-        something.
+        something. Without recorded data, the required properties then have values.
         """
         return ()
 

@@ -1,8 +1,10 @@
 """Validation of property values: type conversion, defaults and constraints.
 
-All errors are collected. A null value is replaced by the default; it is accepted even if the
-property is required. An `Unknown` is accepted anywhere in a value, and the constraints of a value
-that contains one are not checked. Source: spec/hot.md, section 6.1.
+All errors are collected. A null value counts as not given: it is replaced by the default, and
+refused if the property is required. Heat accepts it there, and the service then gets no value or a
+text such as "None"; only a property that is `nullable` accepts it here, too. An `Unknown` is
+accepted anywhere in a value, and the constraints of a value that contains one are not checked.
+Source: spec/hot.md, section 6.1.
 """
 
 from __future__ import annotations
@@ -43,8 +45,8 @@ class Findings(Struct):
     """The results of a check: problems, and lookups that the caller has to make in the cloud.
 
     If `constrain` is false, constraints are not checked; if `require` is false, required properties
-    may be missing. `locate` adds the line and column to a path; without it, a problem has the line
-    and column of its parent.
+    may be missing or null. `locate` adds the line and column to a path; without it, a problem has
+    the line and column of its parent.
     """
 
     problems: list[Problem] = []
@@ -85,7 +87,7 @@ EMPTY: dict[ValueKind, Any] = {
     ValueKind.MAP: {},
     ValueKind.ANY: None,
 }
-"""The value of a property that has neither a value nor a default, by the type of the property."""
+"""The value of a nullable property that is null, by the type of the property."""
 
 
 def coerce_all(
@@ -107,17 +109,9 @@ def coerce_all(
     result: dict[str, Any] = {}
     for name, prop in schema.items():
         if name in values:
-            value = values[name]
-            if prop.empty_is_none and value in NOTHING:
-                value = None
-            if value is None and prop.has_default:
-                value = prop.default
+            value = _given(name, prop, values[name], at, found)
             if value is not None:
-                if not prop.implemented:
-                    found.wrong(at.under(name), f'property "{name}" is not implemented yet')
-                result[name] = _simple(prop, value)
-                if result[name] is BAD:
-                    result[name] = coerce(prop, value, at.under(name), found)
+                result[name] = value
         elif prop.has_default:
             if prop.default is not None:
                 words = prop.kind is ValueKind.BOOLEAN  # Heat declares some defaults as "true"
@@ -125,6 +119,24 @@ def coerce_all(
         elif prop.required and found.require:
             found.wrong(at, f'required property "{name}" is not given')
     return result
+
+
+def _given(name: str, prop: Prop, value: Any, at: Span, found: Findings) -> Any:
+    """Return the converted value of a property that is given, or None if it counts as not given."""
+    if prop.empty_is_none and value in NOTHING:
+        value = None
+    if value is None and prop.has_default:
+        value = prop.default
+    if value is None:
+        if prop.required and prop.nullable:
+            return EMPTY[prop.kind]
+        if prop.required and found.require:
+            found.wrong(at.under(name), f'required property "{name}" is null')
+        return None
+    if not prop.implemented:
+        found.wrong(at.under(name), f'property "{name}" is not implemented yet')
+    simple = _simple(prop, value)
+    return coerce(prop, value, at.under(name), found) if simple is BAD else simple
 
 
 def _simple(prop: Prop, value: Any) -> Any:

@@ -71,10 +71,12 @@ class Prop(_Kind, frozen=True, kw_only=True):
     known but refused. If `allow_conversion` is true, more types are converted: see `convert`.
     `schema` declares the entries of a map by name, or every item of a list or map. `constraint` is
     the name of a custom constraint. If `empty_is_none` is true, an empty text, list or map counts
-    as not given, because templates often pass a parameter with the default "" to omit a value.
+    as not given, because templates often pass a parameter with the default "" to omit a value. If a
+    required property is `nullable`, null is accepted and means the empty value of its type.
     """
 
     required: bool = False
+    nullable: bool = False
     default: Any = UNSET
     update_allowed: bool = False
     immutable: bool = False

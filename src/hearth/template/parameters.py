@@ -85,6 +85,7 @@ class ParameterSchema(Struct, frozen=True):
             KINDS[self.type],
             str(self.description or ""),
             required=required,
+            nullable=True,
             update_allowed=True,
             immutable=self.immutable,
             constraints=tuple(one for one in self.constraints if not _of_text(one, self.type)),

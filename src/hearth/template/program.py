@@ -405,7 +405,8 @@ class ResourceDefinition(Struct, frozen=True, eq=False):
         schema = self.type_info.properties
         if getattr(self.type_info, "accepts_any_property", False):
             return dict(raw)
-        schema = without_replaced(schema, getattr(self.type_info, "translation", ()), raw)
+        given = {name for name, value in raw.items() if value is not None or name in open_names}
+        schema = without_replaced(schema, getattr(self.type_info, "translation", ()), given)
         for name in self.core.dropped:
             if name in schema and schema[name].required:
                 findings.wrong(at.under(name), "the required property is left out by its condition")
@@ -646,9 +647,9 @@ class Program(Struct, frozen=True, eq=False, weakref=True):
 
 
 def without_replaced(
-    schema: Mapping[str, Prop], rules: Sequence[Rule], given: Mapping[str, Any]
+    schema: Mapping[str, Prop], rules: Sequence[Rule], given: Set[str]
 ) -> Mapping[str, Prop]:
-    """Return the schema in which a property is optional if its deprecated name is given.
+    """Return the schema in which a property is optional if its deprecated name has a value.
 
     `rules` is the translation of the type; it contains the deprecated names.
     """

@@ -29,7 +29,9 @@ class ResourceChain(Group):
             BOOLEAN, "true: the members are created at the same time.", default=False
         ),
         "resource_properties": Prop(MAP, "Properties of each member."),
-        "resources": Prop(LIST, "Types of the members.", required=True, update_allowed=True),
+        "resources": Prop(
+            LIST, "Types of the members.", required=True, nullable=True, update_allowed=True
+        ),
     }
     attributes = {
         "attributes": Attr(MAP, "Values of an attribute: a map from member names to values."),

@@ -50,6 +50,7 @@ class SoftwareDeploymentGroup(Group):
             MAP,
             "Map of member names, which you choose, to ids of servers.",
             required=True,
+            nullable=True,
             update_allowed=True,
         ),
     }

@@ -41,7 +41,7 @@ class Value(ResourceType):
                 AllowedValues(["string", "number", "comma_delimited_list", "json", "boolean"]),
             ),
         ),
-        "value": Prop(ANY, "The value.", required=True, update_allowed=True),
+        "value": Prop(ANY, "The value.", required=True, nullable=True, update_allowed=True),
     }
     attributes = {
         "value": Attr(None, "The value."),

@@ -189,7 +189,7 @@ class Values:
         an environment may provide it.
         """
         names = dict.fromkeys(given, True)
-        for name, prop in without_replaced(schema, tuple(rules), names).items():
+        for name, prop in without_replaced(schema, tuple(rules), names.keys()).items():
             if prop.required and not prop.has_default and name not in names:
                 words = f'required property "{name}" is not given'
                 if of_child and self.alone:

@@ -298,7 +298,7 @@ class CloudCalls:
             return
         for unanswered in range(PASSING_MAX + 1):
             try:
-                turned_up = await rtype.orphans(ctx)
+                turned_up = await orphans.search(rtype, ctx)
                 break
             except CloudFault as fault:
                 if not fault.passing or unanswered == PASSING_MAX:

@@ -6,6 +6,7 @@ few more searches, because the cloud may still carry out such a call.
 
 import asyncio
 import logging
+from collections.abc import Sequence
 
 from hearth.cloud.fault import CloudFault
 from hearth.engine.core.record import Record
@@ -27,13 +28,21 @@ def of(owned: OwnedStack, record_id: str) -> list[Orphan]:
     return [orphan for orphan in owned.memory.orphans if orphan.resource_id == record_id]
 
 
+async def search(rtype: ResourceType, ctx: ResourceContext) -> Sequence[str]:
+    """Return the physical ids of the objects that have a record's key, except the recorded one.
+
+    There is none if a required property has no value, and a search would read that value.
+    """
+    return await rtype.orphans(ctx) if rtype.is_complete(ctx.properties) else ()
+
+
 async def sweep(rtype: ResourceType, ctx: ResourceContext) -> bool:
     """Delete the objects that have a record's key, except the recorded one; return whether any was
     found.
 
     A delete may fail or take time, so call this again until it returns False.
     """
-    turned_up = await rtype.orphans(ctx)
+    turned_up = await search(rtype, ctx)
     for found in turned_up:
         log.warning("resource %s: deleting %s, an orphan with its key", ctx.name, found)
         await rtype.delete_orphan(ctx, found)
