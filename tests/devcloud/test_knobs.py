@@ -57,6 +57,23 @@ def test_a_status_without_a_body_has_the_shape_of_the_service(served: Served) ->
     assert set(make(served, "refused").json()["NeutronError"]) == {"type", "message", "detail"}
 
 
+def test_a_rule_for_a_trace_strikes_only_its_calls(served: Served) -> None:
+    ours, other = "1" * 32, "2" * 32
+    knob(served, {"status": 409}, trace=ours)
+    struck = make(served, "ours", headers={"traceparent": f"00-{ours}-{'3' * 16}-01"})
+    passed = make(served, "others", headers={"traceparent": f"00-{other}-{'3' * 16}-01"})
+    assert (struck.status_code, passed.status_code) == (409, 201)
+    assert make(served, "without").status_code == 201
+    account = served.call("GET", f"/devcloud/ledger?trace={other}").json()
+    found = [entry["name"] for entry in account["objects"] if not entry["implicit"]]
+    assert found == ["others"]
+    assert [call["path"] for call in account["calls"]] == [NETWORKS]
+    assert served.call("DELETE", f"/devcloud/knobs?trace={other}").ok
+    assert len(served.call("GET", "/devcloud/knobs").json()["rules"]) == 1
+    assert served.call("DELETE", f"/devcloud/knobs?trace={ours}").ok
+    assert served.call("GET", "/devcloud/knobs").json()["rules"] == []
+
+
 def test_only_the_nth_matching_call_is_struck(served: Served) -> None:
     knob(served, {"status": 500}, path_regex="/networks$", method="POST", nth=2)
     assert [make(served, f"nth{i}").status_code for i in range(3)] == [201, 500, 201]

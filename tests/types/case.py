@@ -185,3 +185,34 @@ def subject(type_name: str, *, there: bool = False) -> Subject:
     for key, told in (real if there else {}).items():
         case[key] = {**(case.get(key) or {}), **told} if isinstance(told, dict) else told
     return Subject(kind, text, template, found[-1], case)
+
+
+def without_refs(template: Template, resource: str) -> Template:
+    """The template without a resource, without what refers to it, and without outputs."""
+    template = deepcopy(template)
+    template.pop("outputs", None)
+    gone = {resource}
+    while more := [
+        n for n, body in template["resources"].items() if n in gone or _names(body, gone)
+    ]:
+        for name in more:
+            gone.add(name)
+            del template["resources"][name]
+    return template
+
+
+def _names(body: Any, gone: set[str]) -> bool:
+    match body:
+        case {"get_resource": str(name)}:
+            return name in gone
+        case {"get_attr": [str(name), *_]}:
+            return name in gone
+        case dict():
+            needs = body.get("depends_on") or []
+            needs = [needs] if isinstance(needs, str) else needs
+            return bool(gone & {n for n in needs if isinstance(n, str)}) or any(
+                _names(value, gone) for value in body.values()
+            )
+        case list():
+            return any(_names(value, gone) for value in body)
+    return False

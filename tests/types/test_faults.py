@@ -2,14 +2,13 @@
 
 import re
 from collections.abc import Iterator
-from copy import deepcopy
 from typing import Any
 
 import pytest
 
 from hearth.resources.base import NOTHING_MADE
 from tests.daily import part_of
-from tests.types.case import Subject, Template, kinds, subject
+from tests.types.case import Subject, Template, kinds, subject, without_refs
 from tests.types.cloud import QUOTAS, UNLIMITED, Place, in_a_box, limit
 from tests.types.fleet import fleet
 
@@ -137,33 +136,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
 
 def without(one: Subject) -> Template:
     """The example without the resource under test and without what refers to it."""
-    template = deepcopy(one.template)
-    template.pop("outputs", None)
-    gone = {one.resource}
-    while more := [
-        n for n, body in template["resources"].items() if n in gone or _names(body, gone)
-    ]:
-        for name in more:
-            gone.add(name)
-            del template["resources"][name]
-    return template
-
-
-def _names(body: Any, gone: set[str]) -> bool:
-    match body:
-        case {"get_resource": str(name)}:
-            return name in gone
-        case {"get_attr": [str(name), *_]}:
-            return name in gone
-        case dict():
-            needs = body.get("depends_on") or []
-            needs = [needs] if isinstance(needs, str) else needs
-            return bool(gone & {n for n in needs if isinstance(n, str)}) or any(
-                _names(value, gone) for value in body.values()
-            )
-        case list():
-            return any(_names(value, gone) for value in body)
-    return False
+    return without_refs(one.template, one.resource)
 
 
 def writes(service: str, effect: dict[str, Any], **more: Any) -> list[dict[str, Any]]:

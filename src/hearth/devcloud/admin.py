@@ -5,6 +5,7 @@ Its paths begin with `/devcloud/`, and it needs no token.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import parse_qs
 
@@ -14,6 +15,7 @@ from hearth.devcloud.aodh import evaluation
 from hearth.devcloud.guest.server import CLUSTERS
 from hearth.devcloud.http import Cloud, Refusal, Reply
 from hearth.devcloud.knobs import SWITCHES, BadRule
+from hearth.devcloud.ledger import Ledger
 from hearth.devcloud.neutron import loss
 from hearth.devcloud.store import Thing
 from hearth.devcloud.trove import clusters
@@ -26,7 +28,7 @@ def handle(cloud: Cloud, method: str, target: str, raw: bytes) -> Reply:
     cloud.settle()
     match method, path.strip("/").split("/")[1:]:
         case "GET", ["ledger"]:
-            return Reply(200, cloud.store.ledger.view(calls=query.get("calls", ["0"])[0] == "1"))
+            return Reply(200, _account(cloud.store.ledger, query))
         case "POST", ["ledger", "mark"]:
             cloud.store.ledger.mark()
             return Reply(200, {"seq": cloud.store.ledger.seq})
@@ -49,7 +51,7 @@ def handle(cloud: Cloud, method: str, target: str, raw: bytes) -> Reply:
         case "POST", ["knobs"]:
             return _add(cloud, raw)
         case "DELETE", ["knobs"]:
-            cloud.knobs.clear()
+            cloud.knobs.clear(query.get("trace", [""])[0])
             return Reply(204)
         case "POST", ["knobs", "release"]:
             discard = query.get("discard", ["0"])[0] == "1"
@@ -59,6 +61,13 @@ def handle(cloud: Cloud, method: str, target: str, raw: bytes) -> Reply:
         case "POST", ["alarms"]:
             return _tell(cloud, raw)
     return Reply(404, {"error": f"the admin API has no {method} {path}"})
+
+
+def _account(ledger: Ledger, query: Mapping[str, Sequence[str]]) -> dict[str, Any]:
+    """Return the entries of the audit log that a request asks for."""
+    if "trace" in query:
+        return ledger.of_traces(frozenset(query["trace"]))
+    return ledger.view(calls="1" in query.get("calls", ()))
 
 
 def _forwards(cloud: Cloud, address: str) -> list[dict[str, object]]:

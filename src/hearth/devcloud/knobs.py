@@ -9,7 +9,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-_MATCH = {"service", "method", "path_regex", "nth", "times", "first", "name", "name_regex"}
+_MATCH = {
+    "service",
+    "method",
+    "path_regex",
+    "nth",
+    "times",
+    "first",
+    "name",
+    "name_regex",
+    "trace",
+}
 _EFFECT = {
     "latency_s",
     "status",
@@ -54,8 +64,9 @@ class BadRule(ValueError):
 
 @dataclass(slots=True)
 class Rule:
-    """A fault rule. It matches calls by service, method, path or object name.
+    """A fault rule. It matches calls by service, method, path, object name or trace.
 
+    `trace` is the id of a trace: only calls with this id in their header `traceparent` match.
     If `nth` is set, only the nth matching call (counted from 1) gets the effect. `times` is the
     maximum number of calls that get the effect. If `first` is true, repetitions of a call (same
     method, path and body) do not match.
@@ -66,6 +77,7 @@ class Rule:
     path: re.Pattern[str] | None = None
     name: str | None = None
     name_pattern: re.Pattern[str] | None = None
+    trace: str | None = None
     nth: int | None = None
     times: int | None = None
     first: bool = False
@@ -75,9 +87,17 @@ class Rule:
     heard: set[tuple[str, str, bytes]] = field(default_factory=set)
 
     def strikes(
-        self, service: str, method: str, path: str, names: frozenset[str], raw: bytes
+        self,
+        service: str,
+        method: str,
+        path: str,
+        names: frozenset[str],
+        raw: bytes,
+        traceparent: str = "",
     ) -> bool:
         """Return whether a call gets the effect of the rule. Matching calls are counted."""
+        if self.trace is not None and self.trace not in traceparent:
+            return False
         if self.service is not None and self.service != service:
             return False
         if self.method is not None and self.method != method:
@@ -119,6 +139,7 @@ class Rule:
                 "path_regex": self.path.pattern if self.path else None,
                 "name": self.name,
                 "name_regex": self.name_pattern.pattern if self.name_pattern else None,
+                "trace": self.trace,
                 "nth": self.nth,
                 "times": self.times,
                 "first": self.first,
@@ -165,12 +186,15 @@ class Knobs:
         """Parse rules and add them. Raises BadRule."""
         self.rules += [parse_rule(rule) for rule in rules]
 
-    def clear(self) -> None:
-        """Remove all rules, turn events off, and release waiting calls.
+    def clear(self, trace: str = "") -> None:
+        """Remove all rules, turn events off, and release waiting calls; with a `trace` only remove
+        its rules.
 
         Whether Aodh has threshold rules stays: that is no fault but a property of the cloud.
         """
-        self.rules = []
+        self.rules = [rule for rule in self.rules if trace and rule.trace != trace]
+        if trace:
+            return
         self.events = False
         self.release()
 
@@ -200,12 +224,18 @@ class Knobs:
             self.waiting -= 1
 
     def fate(
-        self, service: str, method: str, path: str, names: frozenset[str], raw: bytes = b""
+        self,
+        service: str,
+        method: str,
+        path: str,
+        names: frozenset[str],
+        raw: bytes = b"",
+        traceparent: str = "",
     ) -> Fate | None:
         """Return the combined effects of the rules on a call, or None if no rule applies."""
         fate: Fate | None = None
         for rule in self.rules:
-            if rule.strikes(service, method, path, names, raw):
+            if rule.strikes(service, method, path, names, raw, traceparent):
                 fate = fate or Fate()
                 _apply(fate, rule.effect)
         return fate
@@ -257,6 +287,7 @@ def parse_rule(rule: Any) -> Rule:
         path=path,
         name=match.get("name"),
         name_pattern=name,
+        trace=match.get("trace"),
         nth=match.get("nth"),
         times=match.get("times"),
         first=bool(match.get("first")),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -90,6 +91,16 @@ class Ledger:
         self.first = len(self.entries)
         self.calls_from = len(self.calls)
 
+    def of_traces(self, ids: Container[str]) -> dict[str, Any]:
+        """Return the calls of traces, and the objects that these calls created."""
+        calls = [c for c in self.calls[self.calls_from :] if _trace_id(c.trace) in ids]
+        made_by = {call.seq for call in calls}
+        objects = [entry for entry in self.entries[self.first :] if entry.created in made_by]
+        return {
+            "objects": [asdict(entry) for entry in objects],
+            "calls": [asdict(call) for call in calls],
+        }
+
     def view(self, *, calls: bool) -> dict[str, Any]:
         """Return the entries since the last mark for the admin API; `calls` includes the calls."""
         entries = self.entries[self.first :]
@@ -109,3 +120,8 @@ class Ledger:
         if calls:
             view["calls"] = [asdict(call) for call in self.calls[self.calls_from :]]
         return view
+
+
+def _trace_id(traceparent: str) -> str:
+    """Return the id of the trace in a header `traceparent`."""
+    return traceparent[3:35]

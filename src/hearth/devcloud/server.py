@@ -153,12 +153,12 @@ class _Front:
             return _response(_elsewhere(cloud, target), request.method)
         ledger = cloud.store.ledger
         seq, at, began = ledger.next_call(), time.time(), time.perf_counter()
-        status = 0
+        status, trace = 0, request.headers.get("traceparent", "")
         try:
             fate = None
             if cloud.knobs.rules:
                 names = self._names(call)
-                fate = cloud.knobs.fate(call.service, call.method, target, names, raw)
+                fate = cloud.knobs.fate(call.service, call.method, target, names, raw, trace)
             if fate is None:
                 reply: Reply | None = cloud.handle(call)
             else:
@@ -174,7 +174,6 @@ class _Front:
             return _response(reply, call.method)
         finally:
             ms = (time.perf_counter() - began) * 1000
-            trace = request.headers.get("traceparent", "")
             ledger.called(CallEntry(seq, request.method, target, status, at, round(ms, 3), trace))
 
     async def _befall(self, call: Call, fate: Fate) -> Reply | None:
