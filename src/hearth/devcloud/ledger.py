@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -51,13 +51,19 @@ class Ledger:
         self.entries: list[Entry] = []
         self.calls: list[CallEntry] = []
         self.seq = 0
+        self.current = 0
+        self.by_trace: dict[str, list[CallEntry]] = {}
         self.first = 0
         self.calls_from = 0
 
     def next_call(self) -> int:
         """Return the number of a new call: calls are numbered from 1."""
-        self.seq += 1
+        self.seq = self.current = self.seq + 1
         return self.seq
+
+    def carries_out(self, seq: int) -> None:
+        """Note the call that is carried out from now on: it creates and deletes the objects."""
+        self.current = seq
 
     def created(
         self,
@@ -72,28 +78,30 @@ class Ledger:
     ) -> int:
         """Record a new object; return the index of its entry, for the method `deleted`."""
         self.entries.append(
-            Entry(service, collection, id_, name, project_id, self.seq, at, implicit=implicit)
+            Entry(service, collection, id_, name, project_id, self.current, at, implicit=implicit)
         )
         return len(self.entries) - 1
 
     def deleted(self, index: int, *, at: float) -> None:
         """Record that the object with the entry `index` was deleted."""
         entry = self.entries[index]
-        entry.deleted, entry.deleted_at = self.seq, at
+        entry.deleted, entry.deleted_at = self.current, at
 
     def called(self, call: CallEntry) -> None:
         """Record a finished call."""
         if len(self.calls) < CALLS_MAX:
             self.calls.append(call)
+            if call.trace:
+                self.by_trace.setdefault(_trace_id(call.trace), []).append(call)
 
     def mark(self) -> None:
         """Start a new section of the log: `view` then omits all earlier objects and calls."""
         self.first = len(self.entries)
         self.calls_from = len(self.calls)
 
-    def of_traces(self, ids: Container[str]) -> dict[str, Any]:
+    def of_traces(self, ids: Iterable[str]) -> dict[str, Any]:
         """Return the calls of traces, and the objects that these calls created."""
-        calls = [c for c in self.calls[self.calls_from :] if _trace_id(c.trace) in ids]
+        calls = [call for one in ids for call in self.by_trace.get(one, ())]
         made_by = {call.seq for call in calls}
         objects = [entry for entry in self.entries[self.first :] if entry.created in made_by]
         return {

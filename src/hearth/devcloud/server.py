@@ -160,9 +160,9 @@ class _Front:
                 names = self._names(call)
                 fate = cloud.knobs.fate(call.service, call.method, target, names, raw, trace)
             if fate is None:
-                reply: Reply | None = cloud.handle(call)
+                reply: Reply | None = self._carry_out(call, seq)
             else:
-                reply = await self._befall(call, fate)
+                reply = await self._befall(call, seq, fate)
             if reply is None:
                 if request.transport is not None:
                     request.transport.abort()
@@ -176,7 +176,11 @@ class _Front:
             ms = (time.perf_counter() - began) * 1000
             ledger.called(CallEntry(seq, request.method, target, status, at, round(ms, 3), trace))
 
-    async def _befall(self, call: Call, fate: Fate) -> Reply | None:
+    def _carry_out(self, call: Call, seq: int) -> Reply:
+        self.cloud.store.ledger.carries_out(seq)
+        return self.cloud.handle(call)
+
+    async def _befall(self, call: Call, seq: int, fate: Fate) -> Reply | None:
         """Carry out a call with faults; return the reply, or None to close the connection."""
         if fate.drop:
             return None
@@ -187,7 +191,7 @@ class _Front:
         if fate.status is not None and not fate.after:
             return self._refuse(call, fate)
         call.effects = replace(fate.effects)
-        reply = self.cloud.handle(call)
+        reply = self._carry_out(call, seq)
         if fate.status is not None:
             return self._refuse(call, fate) if reply.status < 300 else reply
         if fate.withhold_s is not None:

@@ -61,7 +61,9 @@ def load(cloud: Cloud, path: Path) -> None:
     for thing in state.things:
         store.adopt(thing)
     store.restore_agenda(state.agenda)
-    ledger.entries, ledger.calls = state.entries, state.calls
+    ledger.entries = state.entries
+    for call in state.calls:
+        ledger.called(call)
     ledger.seq, ledger.first = state.marks["seq"], state.marks["first"]
     ledger.calls_from, store.serials = state.marks["calls_from"], state.serials
     cloud.callers.clear()

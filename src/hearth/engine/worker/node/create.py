@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from hearth.cloud.fault import CloudFault, NotFound
-from hearth.engine.core.decide import Desired
+from hearth.engine.core.decide import Desired, never_made
 from hearth.engine.core.record import Record
 from hearth.engine.core.retry import retry_delay_s
 from hearth.engine.worker.failure import ResourceFailure, failure_of, next_attempt
@@ -118,7 +118,7 @@ async def give_way(attempt: Attempt) -> None:
         rtype = owned.tools.programs.type_of(old)
         if rtype is None or old.physical_id is None or not _makes_way(attempt, old):
             continue
-        failed = old.state == "CREATE_FAILED" and not isinstance(rtype, NestedType)
+        failed = old.failed and never_made(old) and not isinstance(rtype, NestedType)
         if failed and not immediate.left_alone(owned, old, rtype):
             await _gone_before(attempt, rtype, attempt.context_for(old, rtype))
         else:

@@ -161,7 +161,7 @@ async def _decided(attempt: Attempt, rtype: ResourceType, desired: Desired) -> D
     # Hearth must not replace objects outside of the stack
     outside = EXTERNAL in record.held.parts or EXTERNAL in desired.parts
     unread = record.new or isinstance(rtype, NestedType) or outside or lost
-    unfinished = record.failed and record.held.attempted is not None
+    unfinished = record.failed and (record.held.attempted is not None or never_made(record))
     if owned.aim.observes() and not unread:
         observed = await adopt.observed(rtype, there())
     elif unfinished and not unread:

@@ -1,0 +1,238 @@
+"""The second steps: what people do after a failed operation, for every type.
+
+    python -m tests.second_steps.run [--json FILE] [--type T] [--first F] [--fault F] [--call N]
+        [--next N] [--seed N] [--every]
+
+The table is (type, first operation, fault at each of its write calls) x (next operation). What
+comes next goes round, beginning where the seed says; of types that hold data, the first change in
+place has every next operation, and with `--every` all operations have. Prints each wrong cell with
+the command that repeats it; the exit status is 1 when there is any.
+"""
+
+import argparse
+import json
+import multiprocessing
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tests.second_steps.cells import HOLDS_DATA, Cell, cells
+from tests.second_steps.life import Outcome, Stack, live, rehearse
+from tests.second_steps.operations import First, firsts
+from tests.second_steps.watch import Watch, watching
+from tests.types.case import kinds, subject
+from tests.types.cloud import Place, in_a_box
+from tests.types.story import Wrong
+
+AT_ONCE = 40  # types in one cloud: they wait most of the time
+CLOUDS = 2
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Which cells: empty fields choose all."""
+
+    types: tuple[str, ...] = ()
+    first: str = ""
+    fault: str = ""
+    call: int | None = None
+    next: str = ""
+    seed: int = 0
+    every: bool = False
+    prefix: str = "s"  # of the names of stacks
+    share: tuple[int, int] = (0, 1)  # this part of so many
+
+    def has(self, cell: Cell) -> bool:
+        """Whether a cell is chosen."""
+        return (
+            self.fault in ("", cell.fault)
+            and self.call in (None, cell.call)
+            and self.next in ("", cell.next)
+        )
+
+    @property
+    def combines(self) -> bool:
+        """Whether each next operation is tried after each fault."""
+        return self.every or bool(self.next)
+
+
+@dataclass
+class TypeResult:
+    """What came of the cells of one type."""
+
+    type_name: str
+    outcomes: list[Outcome] = field(default_factory=list)
+    wrong: list[str] = field(default_factory=list)  # outside of cells
+    unavailable: str = ""
+
+
+def examine(place: Place, watch: Watch, type_name: str, choice: Choice) -> TypeResult:
+    """Live through the chosen cells of a type, one after the other."""
+    result = TypeResult(type_name)
+    one = subject(type_name)
+    result.unavailable = place.lacks(type_name) or one.case.get("elsewhere", "")
+    if result.unavailable:
+        return result
+    number, whole = 0, type_name in HOLDS_DATA
+    for first in firsts(one, every=choice.every):
+        if choice.first not in ("", first.name):
+            continue
+        try:
+            stack = Stack(
+                place, watch, one, f"{choice.prefix}{choice.share[0]}-{one.slug}-{number}"
+            )
+            number += 1
+            usual = rehearse(stack, first)
+        except Exception as problem:
+            result.wrong.append(f"{first.name}: without faults: {problem}")
+            continue
+        combines = choice.combines or (whole and first.in_place)
+        whole &= not first.in_place
+        for cell in _chosen(type_name, first, usual.writes, choice, combines=combines):
+            stack = Stack(
+                place, watch, one, f"{choice.prefix}{choice.share[0]}-{one.slug}-{number}"
+            )
+            number += 1
+            result.outcomes.append(_outcome(stack, cell, first, usual))
+    tell(result)
+    return result
+
+
+def _chosen(
+    type_name: str, first: First, writes: Sequence[Any], choice: Choice, *, combines: bool
+) -> Iterator[Cell]:
+    found = cells(type_name, first, writes, choice.seed, every=combines)
+    part, parts = choice.share
+    chosen = [cell for cell in found if choice.has(cell)]
+    yield from [cell for number, cell in enumerate(chosen) if number % parts == part]
+
+
+def _outcome(stack: Stack, cell: Cell, first: First, usual: Any) -> Outcome:
+    began, outcome = time.monotonic(), Outcome(cell)
+    try:
+        live(stack, cell, first, usual)
+    except Exception as problem:
+        outcome.wrong = str(problem) if isinstance(problem, Wrong) else repr(problem)
+    outcome.steps = stack.steps
+    outcome.seconds = round(time.monotonic() - began, 2)
+    if outcome.wrong:
+        steps = "".join(f"\n        {step}" for step in outcome.steps)
+        print(f"{cell}: {outcome.wrong}{steps}\n        {cell.command}", flush=True)
+    return outcome
+
+
+def tell(result: TypeResult) -> None:
+    """Print a line about a type, and what went wrong."""
+    wrong = [outcome for outcome in result.outcomes if outcome.wrong]
+    state = "none" if result.unavailable else "WRONG" if wrong or result.wrong else "ok"
+    seconds = sum(outcome.seconds for outcome in result.outcomes)
+    lines = [
+        f"{state:6} {result.type_name:52} {len(result.outcomes)} cells, "
+        f"{len(wrong)} wrong, {seconds:.0f} s {result.unavailable}"
+    ]
+    lines += [f"    {words}" for words in result.wrong]
+    print("\n".join(lines), flush=True)
+
+
+def examined(folder: Path, choice: Choice, at_once: int = AT_ONCE) -> list[TypeResult]:
+    """Live through the chosen cells in a cloud of their own."""
+    names = list(choice.types or sorted(set(kinds()) - {"<template>"}))
+    alone = [name for name in names if subject(name).case.get("alone")]
+    with in_a_box(folder, in_a_hurry=True) as place, watching(place) as watch:
+        with ThreadPoolExecutor(at_once) as pool:
+            others = _longest_first(name for name in names if name not in alone)
+            found = list(pool.map(lambda name: examine(place, watch, name, choice), others))
+        found += [examine(place, watch, name, choice) for name in alone]
+        left = place.left_over()
+    if left:
+        found.append(TypeResult("all", wrong=[f"left over: {left}"]))
+        tell(found[-1])
+    return found
+
+
+def _longest_first(names: Iterable[str]) -> list[str]:
+    return sorted(names, key=lambda name: -len(subject(name).kind.properties))
+
+
+def _part(choice: Choice) -> list[TypeResult]:
+    with open(os.devnull, "w") as quiet:  # the log of Hearth tells of each fault
+        os.dup2(quiet.fileno(), 2)
+    with tempfile.TemporaryDirectory() as folder:
+        return examined(Path(folder), choice)
+
+
+def as_json(results: Sequence[TypeResult], seed: int, seconds: float) -> dict[str, Any]:
+    """The figures, and the wrong cells."""
+    outcomes = [outcome for result in results for outcome in result.outcomes]
+    wrong = [outcome for outcome in outcomes if outcome.wrong]
+    by_type = Counter(outcome.cell.type_name for outcome in outcomes)
+    return {
+        "seed": seed,
+        "commit": _commit(),
+        "cells": len(outcomes),
+        "wrong": len(wrong),
+        "types": len(by_type),
+        "seconds": round(seconds),
+        "by_fault": dict(sorted(Counter(o.cell.fault for o in outcomes).items())),
+        "by_next": dict(sorted(Counter(o.cell.next for o in outcomes).items())),
+        "by_type": dict(sorted(by_type.items())),
+        "outside_of_cells": [f"{r.type_name}: {w}" for r in results for w in r.wrong],
+        "wrong_cells": [
+            {**asdict(o), "command": o.cell.command} for o in wrong
+        ],
+    }  # fmt: skip
+
+
+def _commit() -> str:
+    done = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True, check=False)
+    return done.stdout.strip()
+
+
+def chosen(arguments: Sequence[str] | None = None) -> tuple[Choice, argparse.Namespace]:
+    """Return what the command line chooses."""
+    parser = argparse.ArgumentParser(description="What people do after a failed operation.")
+    parser.add_argument("--json", type=Path)
+    parser.add_argument("--type", action="append", default=[])
+    parser.add_argument("--first", default="")
+    parser.add_argument("--fault", default="")
+    parser.add_argument("--call", type=int)
+    parser.add_argument("--next", default="")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--every", action="store_true")
+    parser.add_argument("-v", "--verbose", action="store_true", help="show every cell")
+    given = parser.parse_args(arguments)
+    choice = Choice(
+        tuple(given.type), given.first, given.fault, given.call, given.next, given.seed, given.every
+    )
+    return choice, given
+
+
+def main() -> int:
+    """The command; its exit status."""
+    choice, given = chosen()
+    began = time.monotonic()
+    clouds = 1 if given.first or given.next else CLOUDS
+    parts = [Choice(**{**vars(choice), "share": (number, clouds)}) for number in range(clouds)]
+    with ProcessPoolExecutor(clouds, mp_context=multiprocessing.get_context("spawn")) as pool:
+        results = [result for part in pool.map(_part, parts) for result in part]
+    figures = as_json(results, choice.seed, time.monotonic() - began)
+    if given.verbose:
+        for outcome in (o for r in results for o in r.outcomes):
+            print(outcome.cell, "|", outcome.seconds, "s |", " -> ".join(outcome.steps))
+    print(f"{figures['cells']} cells of {figures['types']} types, {figures['wrong']} wrong, "
+          f"{figures['seconds']} s, seed {figures['seed']}")  # fmt: skip
+    if given.json:
+        given.json.write_text(json.dumps(figures, indent=1) + "\n")
+    return 1 if figures["wrong"] or figures["outside_of_cells"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
