@@ -21,7 +21,6 @@ log = logging.getLogger(__name__)
 
 NETWORK, COMPUTE, VOLUMES = "network", "compute", "block-storage"
 NETS, ROUTERS, SERVERS = "OS::Neutron::Net", "OS::Neutron::Router", "OS::Nova::Server"
-DEPTH_MAX = 6
 INTERFACE = "network:router_interface"
 OF_THE_SERVICE = ("network:dhcp", "network:distributed", "network:floatingip", "Octavia")
 """Beginnings of the device owners of ports that Neutron or Octavia deletes itself."""
@@ -88,7 +87,7 @@ def own(tx: Tx, stack_ids: Iterable[str]) -> Own:
     for stack_id in stack_ids:
         root = reads.find_stack(tx, None, stack_id)
         if root is not None:
-            rows = (root, *reads.children(tx, root, DEPTH_MAX))
+            rows = (root, *reads.children(tx, root))
             records += [record for row in rows for record in reads.records(tx, row.id)]
     made = [record for record in records if record.physical_id]
 

@@ -13,7 +13,6 @@ from hearth.store.database import Tx
 from hearth.store.rows import StackRow
 
 CAUSES_MAX = 3
-DEPTH_MAX = 6
 
 
 async def causes(services: Services, row: StackRow) -> list[str]:
@@ -32,7 +31,7 @@ def shown(found: Sequence[str]) -> str | None:
 
 
 def _failures(tx: Tx, root: StackRow) -> list[str]:
-    nested = {row.id: row for row in reads.children(tx, root, DEPTH_MAX)}
+    nested = {row.id: row for row in reads.children(tx, root)}
     found: list[str] = []
     for row in (root, *nested.values()):
         records = list(reads.records(tx, row.id))

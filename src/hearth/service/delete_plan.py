@@ -1,12 +1,11 @@
 """The plan of a delete: what happens to each resource of a stack and of its nested stacks."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import structs
 
 from hearth.engine.core.plan import Plan, Target, plan
 from hearth.engine.core.record import Record
-from hearth.service.prediction import NESTED_MAX
 from hearth.service.services import Services
 from hearth.store import reads
 from hearth.store.database import Tx
@@ -19,9 +18,20 @@ async def plan_delete(services: Services, row: StackRow) -> Plan:
     return _planned(services, row, stacks, records)
 
 
+async def plans_of_removed(services: Services, ids: Iterable[str]) -> dict[str, Plan]:
+    """Return the plan of the delete of each nested stack with one of these ids, by id."""
+
+    def look(tx: Tx) -> dict[str, StackRow]:
+        found = ((one, reads.stack_by_physical_id(tx, one)) for one in ids)
+        return {one: row for one, row in found if row is not None and row.deleted_at is None}
+
+    rows = await services.store.read(look)
+    return {one: await plan_delete(services, row) for one, row in rows.items()}
+
+
 def _stored(tx: Tx, row: StackRow) -> tuple[dict[str, StackRow], dict[str, list[Record]]]:
     """Return the nested stacks by id, and the records of all stacks by the id of the stack."""
-    below = {one.id: one for one in reads.children(tx, row, NESTED_MAX)}
+    below = {one.id: one for one in reads.children(tx, row)}
     return below, reads.records_of(tx, [row.id, *below])
 
 

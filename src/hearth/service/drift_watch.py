@@ -21,7 +21,7 @@ from hearth.model.state import Action, Status
 from hearth.service.drift import Drift, State, compare, together
 from hearth.service.real_objects import failing
 from hearth.service.services import Services
-from hearth.store import drift_checks, events
+from hearth.store import drift_checks, events, reads
 from hearth.store.drift_checks import LEASE_S, Check, Result
 from hearth.store.rows import Event
 
@@ -36,7 +36,6 @@ SCHEDULED_MAX = 2000  # stacks of one search; if it finds so many, the next one 
 ATTEMPTS_MAX = 3  # after which a check stores what it could read
 PAUSE_MAX_S = 300.0  # after failures of the cloud
 RETRY_S = 30.0
-DEPTH_ALL = 1000  # more than any limit of nested stacks
 RESOURCES_MAX = 100  # differing resources that are stored of one stack
 VALUE_MAX = 1000  # characters of a stored value
 NAMED_MAX = 10  # resources that an event names
@@ -177,7 +176,12 @@ class DriftWatch:
                 await self._finish(check, Result(State.NOT_CHECKABLE.value, reason=refusal), [])
                 return
             found = await compare(
-                self._services, cloud, check.row, depth=DEPTH_ALL, limit_s=CHECK_S, strict=strict
+                self._services,
+                cloud,
+                check.row,
+                depth=reads.ALL_LEVELS,
+                limit_s=CHECK_S,
+                strict=strict,
             )
         except (CloudFault, TimeoutError) as problem:
             await self._failed(check, str(problem))

@@ -11,15 +11,15 @@ from itertools import count
 from typing import Any
 from uuid import NAMESPACE_OID, uuid5
 
-from msgspec import Struct, field
+from msgspec import Struct, field, structs
 
 from hearth.cloud.contract import Cloud
 from hearth.cloud.fault import CloudFault
 from hearth.cloud.fetch import fetch_template
 from hearth.engine.core.decide import to_write
 from hearth.engine.core.naming import name_by_reference, physical_name
-from hearth.engine.core.plan import Plan, Target, plan
-from hearth.engine.core.predict import Inner, PreviewContext, RealState
+from hearth.engine.core.plan import REMOVING, Entry, Plan, Target, plan
+from hearth.engine.core.predict import Inner, PlannedAction, PreviewContext, RealState
 from hearth.engine.core.record import Record
 from hearth.engine.endpoints import stack_facts
 from hearth.engine.programs.programs import read_of
@@ -30,6 +30,7 @@ from hearth.resources.base import ResourceContext
 from hearth.resources.capabilities import NestedType
 from hearth.resources.lookup import Names
 from hearth.resources.translate import translated
+from hearth.service.delete_plan import plans_of_removed
 from hearth.service.real_objects import real_states
 from hearth.service.services import Services
 from hearth.service.stand_ins import StandIns
@@ -39,8 +40,11 @@ from hearth.store.rows import Revision, StackRow
 from hearth.template import Evaluated, Facade, Program, ResourceDefinition
 from hearth.template.budget import spending
 
+UNSETTLED = "its values change with each round of the prediction"
+_WITHOUT_NESTED = (
+    PlannedAction.KEEP, PlannedAction.DELETE, PlannedAction.RETAIN, PlannedAction.FAIL,
+)  # fmt: skip
 ROUNDS_MAX = 20  # values that are still missing then count as unknown
-NESTED_MAX = 5
 UNBORN = "None"
 """The id that responses show for a stack that does not exist yet."""
 
@@ -77,7 +81,7 @@ async def predict_stack(services: Services, cloud: Cloud, aim: Aim) -> StackPred
     """
     real = None
     if aim.observe:
-        real = await real_states(services, cloud, aim.row, depth=NESTED_MAX)
+        real = await real_states(services, cloud, aim.row, depth=reads.ALL_LEVELS)
     return await _predict(services, cloud, aim, real)
 
 
@@ -94,7 +98,22 @@ async def _predict(
         if not await asked.answer():
             planned = {entry.name for entry in found.entries if entry.inner is not None}
             below = {name: one for name, one in asked.below.items() if name in planned}
-            return StackPrediction(aim, found, below)
+            return StackPrediction(aim, await asked.completed(found), below)
+
+
+class _Unexpanded(Exception):
+    """The plan of a nested stack cannot be made yet; the text of the exception says why."""
+
+
+def known_after(until: Iterable[str]) -> str:
+    """Return the text for a value that depends on the resources `until`."""
+    names = ", ".join(sorted(filter(None, until)))
+    return f"its properties are known after {names}" if names else "its properties are not known"
+
+
+def _removes(entry: Entry, stacks: Mapping[str, str]) -> bool:
+    """Return whether an entry may delete one of the nested stacks, {record id: stack id}."""
+    return entry.planned in REMOVING and entry.record_id in stacks
 
 
 class _Nest(Struct, frozen=True):
@@ -124,6 +143,7 @@ class _Asked(Struct):
     names: dict[str, tuple[ResourceDefinition, Mapping[str, Any]]] = field(default_factory=dict)
     nests: dict[str, _Nest] = field(default_factory=dict)
     below: dict[str, StackPrediction] = field(default_factory=dict)
+    unexpanded: dict[str, str] = field(default_factory=dict)  # why a nested stack has no plan yet
 
     def plan(self) -> Plan:
         """Return the plan made with the values fetched so far, and collect the missing ones."""
@@ -193,30 +213,80 @@ class _Asked(Struct):
             found = await translated(values, rtype.translation, listed)
             self.resolved[name] = (values, found)
         for name, nest in nests.items():
-            self.nested[name] = (nest, await self._below(nest))
+            try:
+                self.nested[name] = (nest, await self._below(nest))
+            except _Unexpanded as why:
+                self.nested[name], self.unexpanded[name] = (nest, None), str(why)
         return True
 
-    async def _below(self, nest: _Nest) -> Inner | None:
-        """Return the predicted result of a nested stack, or None if it cannot be predicted yet."""
+    async def completed(self, found: Plan) -> Plan:
+        """Return the plan with the deletes of old nested stacks, and with the reasons why nested
+        stacks have no plan.
+        """
+        stacks = self._nested_stacks()
+        removed = await plans_of_removed(
+            self.services, [stacks[one.record_id] for one in found.entries if _removes(one, stacks)]
+        )
+        resources = self.aim.program.resources
+        return structs.replace(
+            found,
+            entries=tuple(
+                self._with_removed(self._with_reason(one, resources.get(one.name)), stacks, removed)
+                for one in found.entries
+            ),
+        )
+
+    def _nested_stacks(self) -> dict[str, str]:
+        """Return the ids of the nested stacks that a delete of their resource deletes, by record
+        id.
+        """
+        programs = self.services.programs
+        return {
+            one.id: one.physical_id
+            for one in self.aim.records
+            if one.physical_id is not None
+            and one.held.deletion_policy != "Retain"
+            and isinstance(programs.type_of(one), NestedType)
+        }
+
+    def _with_removed(
+        self, entry: Entry, stacks: Mapping[str, str], removed: Mapping[str, Plan]
+    ) -> Entry:
+        plan_of_old = removed.get(stacks[entry.record_id]) if _removes(entry, stacks) else None
+        if entry.planned is PlannedAction.DELETE:
+            return structs.replace(entry, inner=plan_of_old)
+        return structs.replace(entry, removed=plan_of_old)
+
+    def _with_reason(self, entry: Entry, definition: ResourceDefinition | None) -> Entry:
+        planned = entry.inner is not None or entry.planned in _WITHOUT_NESTED
+        if planned or definition is None or definition.external_id is not None:
+            return entry
+        if not isinstance(self.services.programs.rtype_of(definition), NestedType):
+            return entry
+        return structs.replace(entry, unexpanded=self.unexpanded.get(entry.name, UNSETTLED))
+
+    async def _below(self, nest: _Nest) -> Inner:
+        """Return the predicted result of a nested stack. Raises _Unexpanded."""
         row, definition, record = self.aim.row, nest.definition, nest.record
-        if row.depth >= NESTED_MAX:
-            return None
+        deepest = self.services.programs.limits.stack_depth_max
+        if row.depth >= deepest:
+            raise _Unexpanded(f"nested stacks may have {deepest} levels, and all are in use")
         rtype = self.services.programs.rtype_of(definition)
         assert isinstance(rtype, NestedType)
         known = await self._stored(record, regroups=rtype.regroups)
         properties, stand_ins = nest.evaluated.properties, StandIns()
         if definition.child is None:
             properties = stand_ins.put(properties, definition.type_info.properties)
-            if unknown_in(properties) is not None:
-                return None
+            if (unknown := unknown_in(properties)) is not None:
+                raise _Unexpanded(known_after(unknown.until))
         ctx = _context(
             self.services, self.cloud, row, self.aim.records, nest, properties, known,
             self.aim.revision.files,
         )  # fmt: skip
         try:
             await rtype.prepare(ctx)
-        except CloudFault:  # the update itself will report it
-            return None
+        except CloudFault as fault:  # the update itself will report it
+            raise _Unexpanded(fault.message) from fault
         child = stand_ins.declared(rtype.child(ctx))
         revision = self.services.programs.child_revision(
             self.aim.program, definition, ctx, child, self.aim.revision.exports
@@ -224,8 +294,8 @@ class _Asked(Struct):
         inside = known.row or _sketch(row, ctx, UNBORN)
         try:
             program = await self.services.programs.of(inside, revision)
-        except Rejected:  # the template depends on values that are not known yet
-            return None
+        except Rejected as problem:  # the template depends on values that are not known yet
+            raise _Unexpanded(problem.problems[0].message) from problem
         secret = nest.evaluated.secret or (record is not None and record.held.secret)
         aim = Aim(
             inside, revision, program, known.records,

@@ -15,7 +15,7 @@ from hearth.model.unknown import Unknown, nulled
 from hearth.service.caller import Caller
 from hearth.service.create_stack import sketch
 from hearth.service.outputs import OutputValue
-from hearth.service.prediction import NESTED_MAX, UNBORN, Aim, StackPrediction, predict_stack
+from hearth.service.prediction import UNBORN, Aim, StackPrediction, predict_stack
 from hearth.service.problems import PlanChanged
 from hearth.service.resources import recorded_attributes
 from hearth.service.services import Services
@@ -269,7 +269,7 @@ Stored = Mapping[str, tuple[StackRow, list[Record]]]
 
 
 def _stored(tx: Tx, row: StackRow, *, records: bool) -> Stored:
-    below = reads.children(tx, row, NESTED_MAX)
+    below = reads.children(tx, row)
     return {one.id: (one, reads.records(tx, one.id) if records else []) for one in below}
 
 

@@ -237,12 +237,20 @@ _CHILDREN = Prepared(
 )
 
 
-def children(tx: Tx, root: StackRow, depth: int) -> list[StackRow]:
+ALL_LEVELS = 1_000_000
+"""A depth below every nested stack: the limit of the levels is a setting that may have changed."""
+
+
+def children(tx: Tx, root: StackRow, depth: int = ALL_LEVELS) -> list[StackRow]:
     """Return the nested stacks down to `depth` levels below the stack `root`, except deleted ones.
 
     A parent comes before its nested stacks.
     """
-    values = {"root_id": root.root_id, "above": root.depth, "deepest": root.depth + depth}
+    values = {
+        "root_id": root.root_id,
+        "above": root.depth,
+        "deepest": root.depth + min(depth, ALL_LEVELS),
+    }
     rows = tx.rows(_CHILDREN, values)
     found: dict[str, StackRow] = {root.id: root}
     for row in (stack_row(tx, row) for row in rows):

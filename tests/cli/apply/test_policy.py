@@ -92,3 +92,56 @@ def test_a_file_that_cannot_be_parsed_is_reported_with_the_place(tmp_path: Path)
             read_policy(path)
         assert str(caught.value).startswith(str(path))
         assert words in str(caught.value)
+
+
+WHY = "its properties are known after web"
+
+
+def unexpanded(action: str) -> dict[str, object]:
+    return {"resources": [{**entry("tier", action), "unexpanded": WHY}]}
+
+
+@pytest.mark.parametrize(
+    ("action", "pattern", "denied"),
+    [
+        ("update", "tier.db", True),
+        ("update", "*db", True),
+        ("may replace", "t?er.[d]b", True),
+        ("update", "tier", False),  # an update in place of the nested stack itself
+        ("update", "net*", False),
+        ("update", "other.db", False),
+        ("create", "*db", False),
+        ("replace", "other*", False),
+    ],
+)
+def test_what_a_plan_cannot_show_is_denied_if_it_may_be_protected(
+    tmp_path: Path, action: str, pattern: str, denied: bool
+):
+    path = tmp_path / "p.yaml"
+    path.write_text(f"protect: ['{pattern}']\n")
+    said, _ = read_policy(path).judge(unexpanded(action))
+    assert bool(said) is denied, said
+    assert all("tier may contain protected resources" in one and WHY in one for one in said)
+
+
+@pytest.mark.parametrize("action", ["create", "update"])
+def test_a_rule_that_denies_needs_the_whole_plan(tmp_path: Path, action: str):
+    path = tmp_path / "p.yaml"
+    path.write_text("rules:\n  - {name: small, deny: $.resources.len() > 9}\n")
+    said, _ = read_policy(path).judge(unexpanded(action))
+    assert [one.partition("p.yaml:")[2] for one in said] == [
+        f"2:5: small cannot be evaluated: the plan does not contain the resources in tier: {WHY}"
+    ]
+    path.write_text("rules:\n  - {name: small, warn: $.resources.len() > 9}\n")
+    assert read_policy(path).judge(unexpanded(action)) == ([], [])
+
+
+def test_the_old_nested_stack_of_a_replacement_is_protected_too(tmp_path: Path):
+    path = tmp_path / "p.yaml"
+    path.write_text("protect: ['*.db']\n")
+    old = {"resources": [entry("db", "delete")]}
+    new = {"resources": [entry("db", "create")]}
+    plan = {"resources": [{**entry("tier", "replace", nested=new), "removed": old}]}
+    assert [one.partition(": ")[2] for one in read_policy(path).judge(plan)[0]] == [
+        "tier.db is protected, but its planned action is delete"
+    ]

@@ -27,7 +27,7 @@ def _filters(columns: Mapping[str, str]) -> Iterator[Query]:
 LIMIT = Query("limit", NUMBER, "Maximum number; 0 gives an empty list.")
 MARKER = Query("marker", TEXT, "Continue after the entry with this id.")
 SORT_DIR = Query("sort_dir", DIRECTION, "The direction of sort_keys.")
-DEPTH = Query("nested_depth", NUMBER, "Include nested stacks down to this depth, at most 5.")
+DEPTH = Query("nested_depth", NUMBER, "Include nested stacks down to this depth.")
 CACHED = Query(
     "cached",
     FLAG,

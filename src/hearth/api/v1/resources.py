@@ -31,7 +31,6 @@ FILTERS: Mapping[str, Callable[[Record, Sequence[str]], bool]] = {
 }
 """For each filter, a function that returns whether a record matches the given values."""
 KEYS = {query.name for query in queries.RESOURCES}
-DEPTH_MAX = 5
 NOT_YET = "no background check of this stack has ended yet"
 
 
@@ -43,7 +42,7 @@ async def index(request: Request) -> Response:
     unknown = sorted(set(request.query_params) - KEYS)
     if unknown:
         raise parse.bad(f"Invalid filter parameters {unknown}; known are {', '.join(sorted(KEYS))}")
-    depth = min(parse.number(request, queries.DEPTH) or 0, DEPTH_MAX)
+    depth = _depth(request)
     row, rows = await stack_with(request, partial(use.rows_of, depth=depth), deleted=True)
     detail = parse.flag(request, queries.WITH_DETAIL)
     found = await use.resources(services_of(request), caller_of(request), row, rows, detail=detail)
@@ -58,6 +57,14 @@ async def index(request: Request) -> Response:
         fingerprint = rows.fingerprint
         request.state.lasting = Lasting(bytes(answer.body), fingerprint, with_resources=True)
     return answer
+
+
+def _depth(request: Request) -> int:
+    """Return how many levels of nested stacks a request includes; the limit of the levels bounds
+    it.
+    """
+    limit = services_of(request).limits.nested_depth
+    return min(parse.number(request, queries.DEPTH) or 0, limit)
 
 
 def _view(request: Request, one: use.Shown) -> view.Body:
@@ -83,7 +90,7 @@ async def drift(request: Request) -> Response:
     row = await stack_of(request)
     if parse.flag(request, queries.CACHED):
         return await _last_drift(request, row)
-    depth = min(parse.number(request, queries.DEPTH) or 0, DEPTH_MAX)
+    depth = _depth(request)
     found = await compare.drift(services_of(request), caller_of(request), row, depth=depth)
     counts = Counter(one.state for one in found)
     body = {

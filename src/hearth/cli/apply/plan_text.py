@@ -31,8 +31,8 @@ def counted(plan: Plan) -> Counter[str]:
     found: Counter[str] = Counter()
     for one in plan["resources"]:
         nested = one.get("nested")
-        if nested is not None:
-            found += counted(nested)
+        for inner in filter(None, (nested, one.get("removed"))):
+            found += counted(inner)
         if nested is None or one["action"] not in ("update", "may update"):
             found[one["action"]] += 1
     return found
@@ -66,8 +66,8 @@ def lines(plan: Plan, depth: int = 0) -> Iterator[str]:
             f"  {click.style(one['type'], dim=True)}  {_action(one)}"
         )
         yield from (f"{'  ' * depth}{' ' * (MARK_WIDTH + 3)}{text}" for text in _reasons(one))
-        if one.get("nested") is not None:
-            yield from lines(one["nested"], depth + 1)
+        for inner in filter(None, (one.get("removed"), one.get("nested"))):
+            yield from lines(inner, depth + 1)
 
 
 def _action(one: Mapping[str, Any]) -> str:
@@ -94,6 +94,8 @@ def _reasons(one: Mapping[str, Any]) -> Iterator[str]:
             text += f"{value(reason['before'])} -> {after}"
             said = "" if said == "changed" else f"  ({said})"
         yield click.style(f"{text}{said}", dim=not text)
+    if one.get("unexpanded"):
+        yield f"the plan does not contain the resources in it: {one['unexpanded']}"
     explained = {reason.get("property") for reason in one["reasons"]}
     for name, until in one.get("later", {}).items():
         if name not in explained:

@@ -13,9 +13,13 @@ rule is YAQL over the plan. A rule is broken if its result is true, or a list th
 
       - name: no data is lost
         deny: $.resources.where($.deletes_data)
+
+A plan may contain nested stacks whose resources are not known yet. A policy that may concern such
+resources denies the plan.
 """
 
 import fnmatch
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -27,6 +31,8 @@ from hearth.cli.apply.stack import Body
 from hearth.cli.apply.text_file import nodes_of, text_of
 from hearth.template import Node
 
+STACKS = ("nested", "removed")  # keys of plans of nested stacks
+MAKING = ("create", "replace")  # actions that leave no resource of an earlier nested stack
 DESTROYING = ("replace", "may replace", "delete")
 ITERATIONS_MAX = 100_000
 MEMORY_MAX = 100_000_000  # bytes
@@ -60,6 +66,7 @@ class PlanPolicy(Struct, frozen=True):
             for one in resources
             if one["action"] in DESTROYING and fnmatch.fnmatchcase(one["resource"], pattern)
         ]
+        denied += self._denied_unseen([one for one in resources if one.get("unexpanded")])
         warned: list[str] = []
         if self.rules:
             evaluate = _evaluator({"resources": resources})
@@ -68,15 +75,53 @@ class PlanPolicy(Struct, frozen=True):
                     (denied if rule.denies else warned).append(broken)
         return denied, warned
 
+    def _denied_unseen(self, unseen: Sequence[Body]) -> Iterator[str]:
+        """Yield the reasons to deny a plan with nested stacks whose resources it does not contain.
+
+        A new nested stack contains nothing that is protected.
+        """
+        for place, pattern in self.protect:
+            for one in unseen:
+                path = one["resource"]
+                if one["action"] not in MAKING and _may_match(pattern, f"{path}."):
+                    yield (
+                        f"{place}: {path} may contain protected resources, and its planned action "
+                        f"is {one['action']}, but the plan does not contain them: "
+                        f"{one['unexpanded']}"
+                    )
+        for rule in self.rules:
+            if rule.denies:
+                for one in unseen:
+                    yield (
+                        f"{rule.place}: {rule.name} cannot be evaluated: the plan does not contain "
+                        f"the resources in {one['resource']}: {one['unexpanded']}"
+                    )
+
+
+def _may_match(pattern: str, beginning: str) -> bool:
+    """Return whether a pattern may match a name with this beginning.
+
+    Only the characters before the first wildcard are compared, so the result may be true although
+    no name matches.
+    """
+    literal = re.split(r"[*?\[]", pattern, maxsplit=1)[0]
+    if literal == pattern:
+        return pattern.startswith(beginning)
+    return literal.startswith(beginning) or beginning.startswith(literal)
+
 
 def _flat(plan: Body, above: str = "") -> Iterator[dict[str, Any]]:
-    """Yield the resources of a plan with those of nested stacks, named by dotted paths."""
+    """Yield the resources of a plan with those of nested stacks, named by dotted paths.
+
+    The resources of an old nested stack that is removed are among them.
+    """
     for one in plan["resources"]:
         path = f"{above}{one['resource']}"
-        own = {key: one[key] for key in one if key != "nested"}
+        own = {key: one[key] for key in one if key not in STACKS}
         yield {"deletes_data": False, **own, "resource": path}
-        if one.get("nested"):
-            yield from _flat(one["nested"], f"{path}.")
+        for key in STACKS:
+            if one.get(key):
+                yield from _flat(one[key], f"{path}.")
 
 
 def _broken(rule: Rule, evaluate: Any) -> str | None:

@@ -27,6 +27,7 @@ class _Entry(Struct):
     action: str
     reasons: list[_Reason]
     nested: "_Plan | None" = None
+    removed: "_Plan | None" = None
 
 
 class _Plan(Struct):

@@ -10,7 +10,7 @@ from hearth.cli.apply.api import Api, Refused
 from hearth.cli.board import link
 
 EVENTS_PER_PAGE = 1000
-DEPTH = "20"  # of nested stacks in lists
+DEPTH = "1000"  # of nested stacks in lists; each service lowers it to its own limit
 
 Shown = dict[str, Any]
 Body = dict[str, Any]

@@ -32,8 +32,8 @@ from hearth.engine.core.record import Record
 from hearth.model.unknown import unknown_in
 from hearth.template import Evaluated, ResourceDefinition, World
 
-DESTROYING = (PlannedAction.REPLACE, PlannedAction.MAY_REPLACE, PlannedAction.DELETE)
-"""The actions that delete the object of a record, or may do so."""
+REMOVING = (PlannedAction.DELETE, PlannedAction.REPLACE, PlannedAction.MAY_REPLACE)
+"""The actions that delete an object, or may delete it."""
 
 
 class Aim(Protocol):
@@ -63,8 +63,10 @@ class Entry(Struct, frozen=True):
     """One line of a plan: the planned action for one record.
 
     `awaits` names the resources whose unknown values may change the action. `inner` is the plan of
-    the nested stack. `later` maps each property whose value is not known yet to the resources on
-    which the value depends. `deletes_data`: the action destroys an object that has data of users.
+    the nested stack; `unexpanded` says why that plan cannot be made yet. If the resource is
+    replaced, `removed` is the plan of the delete of its old nested stack. `later` maps each
+    property whose value is not known yet to the resources on which the value depends.
+    `deletes_data`: the action destroys an object that has data of users.
     """
 
     name: str
@@ -76,6 +78,8 @@ class Entry(Struct, frozen=True):
     inner: PlanOfStack | None = None
     later: Mapping[str, frozenset[str]] = {}
     deletes_data: bool = False
+    unexpanded: str = ""
+    removed: PlanOfStack | None = None
 
     def as_json(self) -> dict[str, Any]:
         """Return the entry in the API's format; keys that do not apply are left out."""
@@ -94,6 +98,10 @@ class Entry(Struct, frozen=True):
             body["later"] = {name: sorted(until) for name, until in self.later.items()}
         if self.inner is not None:
             body["nested"] = self.inner.as_json()
+        if self.unexpanded:
+            body["unexpanded"] = self.unexpanded
+        if self.removed is not None:
+            body["removed"] = self.removed.as_json()
         return body
 
 
@@ -122,7 +130,8 @@ class Plan(Struct, frozen=True):
         stacks.
         """
         return all(
-            entry.planned is PlannedAction.KEEP or (entry.inner is not None and entry.inner.still)
+            entry.planned is PlannedAction.KEEP
+            or (entry.inner is not None and entry.inner.still and entry.planned not in REMOVING)
             for entry in self.entries
         )
 
@@ -182,7 +191,7 @@ def plan(
     doomed = {one.id for one in records if _would_lose_data(one, holds_data)}
     entries = tuple(
         replace(one, deletes_data=True)
-        if one.record_id in doomed and one.planned in DESTROYING
+        if one.record_id in doomed and one.planned in REMOVING
         else one
         for one in found.entries
     )
