@@ -15,8 +15,8 @@ from hearth.clusters.follow import begun, never_created
 from hearth.clusters.objects import MASTER, WORKER, Cluster, NodeGroup
 from hearth.clusters.problems import bad_request, conflict, not_found
 from hearth.clusters.states import (
-    CREATE_IN_PROGRESS,
     DELETE_IN_PROGRESS,
+    FAILED,
     RESIZABLE,
     UPDATE_IN_PROGRESS,
 )
@@ -100,7 +100,7 @@ def _check_exists(group: NodeGroup) -> None:
     """Raise Rejected if the group is being deleted or could not be created."""
     if group.status == DELETE_IN_PROGRESS:
         raise conflict(f"Node group {group.name} is being deleted.")
-    if group.stack_id is None and group.status != CREATE_IN_PROGRESS:
+    if group.stack_id is None and group.status in FAILED:
         raise conflict(never_created(group))
 
 

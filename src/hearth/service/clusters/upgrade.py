@@ -9,7 +9,7 @@ from typing import Any
 from hearth.clusters.follow import begun, changeable, never_created
 from hearth.clusters.objects import Cluster, ClusterTemplate, NodeGroup
 from hearth.clusters.problems import bad_request, conflict, not_found
-from hearth.clusters.states import SETTLED, UPDATE_FAILED, UPDATE_IN_PROGRESS
+from hearth.clusters.states import FAILED, SETTLED, UPDATE_FAILED, UPDATE_IN_PROGRESS
 from hearth.clusters.versions import skew_problem
 from hearth.service.caller import Caller
 from hearth.service.clusters.accept import Changed, begin, demand_state
@@ -78,7 +78,7 @@ def _check_driver(services: Services, found: Whole, template: ClusterTemplate) -
 def _one_group(found: Whole, ident: str, template: ClusterTemplate) -> list[NodeGroup]:
     for group in found.groups:
         if ident in (group.uuid, group.name):
-            if group.stack_id is None:
+            if group.stack_id is None and group.status in FAILED:
                 raise conflict(never_created(group))
             if not group.is_default and template.uuid != found.cluster.cluster_template_id:
                 raise conflict(
