@@ -91,7 +91,7 @@ def test_a_stack_has_a_project_with_users_and_their_keys():
             await domain.drop_key_pair(agent, pair.access)
             await domain.drop_user(agent)
             await domain.drop_user(agent)
-            await domain.drop_project(project)
+            await domain.drop_projects(project, "", key="")
             return who
 
     assert asyncio.run(story()).roles == ("heat_stack_user",)

@@ -49,7 +49,7 @@ def test_only_the_user_that_the_record_made_is_touched(call, own_domain):
             if own_domain:
                 mine = await domain.make_project("mine", key="mine")
             theirs = await domain.make_project("theirs", key="theirs")
-            row = SimpleNamespace(root_id="mine", user_project_id=mine)
+            row = SimpleNamespace(root_id="mine", user_project_id=mine, project_id="own")
             users = StackUsers(pool, domain, row, lambda project_id: None)
             own = await domain.make_user("own", mine, "x", key=KEY)
             others = {

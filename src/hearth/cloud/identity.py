@@ -135,14 +135,36 @@ class StackDomain:
         """
         return await self._find("projects", name, key)
 
-    async def drop_project(self, project_id: str) -> None:
-        """Delete a project, if it exists."""
-        await _drop(self._admin, f"/v3/projects/{segment(project_id)}")
+    async def has_project(self, project_id: str) -> bool:
+        """Return whether a project exists in the domain. A Keystone that conceals missing projects
+        answers 403.
+        """
+        try:
+            await self._admin.request("identity", "GET", f"/v3/projects/{segment(project_id)}")
+        except NotFound:
+            return False
+        except CloudFault as fault:
+            if fault.status != 403:
+                raise
+            return False
+        return True
+
+    async def drop_projects(self, project_id: str | None, name: str, *, key: str) -> None:
+        """Delete the project with this id, and the project that `make_project` created with this
+        name and key, if they exist.
+
+        They differ if somebody else deleted the first one, so that another one was needed.
+        """
+        made = await self.find_project(name, key=key)
+        for one in filter(None, {project_id, made}):
+            if one == made or await self.has_project(one):
+                await _drop(self._admin, f"/v3/projects/{segment(one)}")
 
     async def make_user(self, name: str, project_id: str, password: str, *, key: str) -> str:
         """Create the user `name`, or find it by `key` and set the password; return its id.
 
-        The user gets the role of stack users in the project.
+        The user gets the role of stack users in the project. A user that cannot get it is deleted
+        again.
         """
         wanted = {
             "name": name[-USER_NAME_LIMIT:],
@@ -154,13 +176,17 @@ class StackDomain:
             "options": USER_OPTIONS,
         }
         user_id = await self._make("users", "user", wanted, key)
-        role = await self._role_of_users()
-        await self._admin.request(
-            "identity",
-            "PUT",
-            f"/v3/projects/{segment(project_id)}/users/{segment(user_id)}/roles/{segment(role)}",
-            idempotent=True,
-        )
+        try:
+            role = await self._role_of_users()
+            place = f"/v3/projects/{segment(project_id)}/users/{segment(user_id)}"
+            await self._admin.request(
+                "identity", "PUT", f"{place}/roles/{segment(role)}", idempotent=True
+            )
+        except CloudFault as fault:
+            if not isinstance(fault, NoAnswer):  # then a search finds the user
+                with suppress(CloudFault):
+                    await self.drop_user(user_id)
+            raise
         return user_id
 
     async def make_trustee(self, name: str, password: str, *, key: str) -> str:
@@ -196,9 +222,10 @@ class StackDomain:
     async def has_user(self, user_id: str, project_id: str | None, *, key: str) -> bool:
         """Return whether the user exists. Raises CloudFault 403 if it has another key or project.
 
-        If `project_id` is None, any existing user is refused in this way. This check is needed
-        because the id may come from a request, and the domain administrator can change every user
-        of the domain.
+        Keystone takes the default project of a user away if the project is deleted, so a user
+        without one may be the right one. If `project_id` is None, any existing user is refused in
+        this way. This check is needed because the id may come from a request, and the domain
+        administrator can change every user of the domain.
         """
         try:
             path = f"/v3/users/{segment(user_id)}"
@@ -206,10 +233,9 @@ class StackDomain:
         except NotFound:
             return False
         domain_id = self._place.get("domain_id", user.get("domain_id"))
-        wanted = (domain_id, project_id, key)
-        is_own = project_id is not None and wanted == (
-            user.get("domain_id"), user.get("default_project_id"), user.get("description")
-        )  # fmt: skip
+        is_own = (domain_id, key) == (user.get("domain_id"), user.get("description"))
+        is_own = is_own and user.get("default_project_id") in (project_id, None)
+        is_own = is_own and project_id is not None
         if not is_own:
             raise CloudFault(
                 "identity", 403, "Forbidden", f"User {user_id} was not created for this resource."

@@ -5,7 +5,7 @@ An application credential may take the place of a trust.
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
 from hearth.cloud.application_credential import (
     drop_application_credentials,
@@ -19,7 +19,7 @@ from hearth.cloud.credential import (
     TrustCredential,
 )
 from hearth.cloud.fallback import FallbackCloud, UnauthorizedCloud
-from hearth.cloud.fault import CloudFault, NoAnswer
+from hearth.cloud.fault import CloudFault, NoAnswer, NoToken
 from hearth.cloud.identity import StackDomain, drop_trust, find_trust, find_trusts, make_trust
 from hearth.cloud.recent import Recent
 from hearth.model.state import Status
@@ -200,17 +200,22 @@ class StackClouds:
         """Delete what Hearth created in Keystone for a root stack: its domain project, and its
         trusts or application credentials.
 
+        An abandon keeps the domain project, because its users stay in use. If Keystone no longer
+        knows one of the objects, or no longer accepts it, the others are deleted nevertheless.
         Raises CloudFault.
         """
-        if self._domain is not None:
-            project_id = row.user_project_id or await self._domain.find_project(
-                row.root_id, key=row.root_id
-            )  # a trust whose answer was lost is not recorded
-            if project_id is not None:
-                await self._domain.drop_project(project_id)
+        if self._domain is not None and not row.options.abandon:
+            dropped = self._domain.drop_projects(row.user_project_id, row.root_id, key=row.root_id)
+            await _unless_gone(row, dropped)
         if credential is None or self.pool.config.trusted is None:
             return
-        await self.drop_former(row, credential)
+        await _unless_gone(row, self.drop_former(row, credential))
+        await _unless_gone(row, self._drop_lasting(row, credential))
+
+    async def _drop_lasting(self, row: StackRow, credential: StackCredential) -> None:
+        """Delete the trusts or application credentials of a stack, except those that newer ones
+        have replaced.
+        """
         keys = [credential.next_key, row.id, credential.trust_key]  # the key may not be recorded
         wanted = list(dict.fromkeys(key for key in keys if key))
         by_application = credential.app_secret or credential.delegated == UNRESTRICTED
@@ -301,6 +306,19 @@ class StackClouds:
         role = self.pool.config.stack_user_role
         domain = StackDomain(self.pool.cloud(service), service.user_domain_id, role)
         return StackUsers(self.pool, domain, row.having(user_project_id=row.project_id), noted)
+
+
+async def _unless_gone(row: StackRow, dropping: Awaitable[None]) -> None:
+    """Await the delete of something; it is gone if Keystone does not know it or refuses it as a
+    credential.
+    """
+    try:
+        await dropping
+    except CloudFault as fault:
+        refused = isinstance(fault, NoToken) and fault.status in TRUST_ENDED
+        if not (refused or fault.status in (401, 404)):
+            raise
+        log.warning("stack %s: cannot delete its trust or domain project: %s", row.id, fault)
 
 
 def _token(of: StackCredential, row: StackRow) -> TokenCredential:

@@ -27,6 +27,7 @@ class StackUsers(Users):
         self._domain = domain
         self._root_id = row.root_id
         self._project_id = row.user_project_id
+        self._is_own = row.user_project_id == row.project_id  # that of the stack itself
         self._noted = noted
 
     @property
@@ -41,7 +42,22 @@ class StackUsers(Users):
         return self._project_id
 
     async def make(self, name: str, password: str, *, key: str) -> str:
+        try:
+            return await self._domain.make_user(name, await self.project(), password, key=key)
+        except NotFound:
+            if not await self._lost_project():
+                raise
         return await self._domain.make_user(name, await self.project(), password, key=key)
+
+    async def _lost_project(self) -> bool:
+        """Return whether somebody else deleted the domain project; then the next call of `project`
+        creates it again.
+        """
+        project_id = self._project_id
+        if self._is_own or project_id is None or await self._domain.has_project(project_id):
+            return False
+        self._project_id = None
+        return True
 
     async def find(self, name: str, *, key: str) -> str | None:
         return await self._domain.find_user(name, key=key)

@@ -88,7 +88,12 @@ def drop_user(store: Store, user_id: str) -> None:
 
 
 def drop_project(store: Store, project_id: str) -> None:
-    """Remove the role assignments, trusts, credentials and tokens of a deleted project."""
+    """Remove the role assignments, trusts, credentials and tokens of a deleted project.
+
+    It is no longer the default project of users either.
+    """
+    for user in store.where("identity.users", default_project_id=project_id):
+        user.body["default_project_id"] = None
     drop(store, "assignments", target=project_id)
     for table in ("trusts", "application_credentials", "credentials", "tokens"):
         drop(store, table, project_id=project_id)

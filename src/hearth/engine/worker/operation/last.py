@@ -62,13 +62,10 @@ class LastSteps:
     async def _tear_down(self) -> None:
         """Delete the trust and the domain project of a root stack, then complete its delete.
 
-        An abandon keeps the domain project. If Keystone refuses or does not answer for long, the
-        operation fails.
+        If Keystone refuses or does not answer for long, the operation fails.
         """
         owned, stack = self._owned, self._owned.memory.stack
         traversal = stack.traversal
-        if stack.options.abandon:  # its stack domain users stay in use
-            stack = stack.having(user_project_id=None)
         await owned.commits.written()  # the next owner, who repeats a delete, needs the trust
         for attempt in range(1, TEARDOWNS_MAX + 1):
             while not owned.host.may_write():  # noqa: ASYNC110 - a heartbeat lets it
@@ -80,8 +77,6 @@ class LastSteps:
                 log.warning(
                     "stack %s: cannot delete its trust or domain project: %s", stack.id, fault
                 )
-                if fault.status in (401, 404):
-                    break
                 odd = fault.status == 403 and attempt < FORBIDDEN_MAX
                 again = odd or fault.passing or isinstance(fault, NoAnswer)
                 is_current = traversal == owned.memory.stack.traversal
