@@ -25,7 +25,7 @@ HEAT_AGENTS := .guests/heat_agents-13.0.0.tar.gz
 # the tests start many processes: compiled once, each loads itself in half the time
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: install locks demo dev test check check-static drift facts types second-steps guests image real-cloud sim explore mutations crash crash-types faults faults-in-detail soak fuzz bombs hostile walk compare functional tempest keystone dashboard peers bench docs pictures changelog wheel deb clean
+.PHONY: install locks demo dev test check check-static drift facts types second-steps nulls guests image real-cloud sim explore mutations crash crash-types faults faults-in-detail soak fuzz bombs hostile walk compare functional tempest keystone dashboard peers bench docs pictures changelog wheel deb clean
 
 # each of the three installs is a part of the next: what Hearth needs, the clients, all for development
 install: $(STAMP)
@@ -97,6 +97,10 @@ types: install
 # what people do after a failed operation, for every type; TYPE=OS::Cinder::Volume: of one
 second-steps: install
 	@$(BIN)/python -m tests.second_steps.run --seed $(SEED) $(if $(TYPE),--type $(TYPE)) --json tests/second_steps/result.json
+
+# every type: each property null, missing or empty
+nulls: install
+	@$(BIN)/python -m tests.types.nulls --json tests/types/result-nulls.json
 
 # agents x transports x signals: ours, and os-collect-config with the hooks of heat-agents, whose wheel
 # has none; AGENT=hearth: one of them

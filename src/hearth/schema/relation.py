@@ -78,7 +78,8 @@ class AtLeastOne(_Named):
         return any(n in still_open or _given(properties, n) for n in self.names)
 
     def __str__(self) -> str:
-        return f"one of {_listed(self.names, 'and')} is needed"
+        which = "" if len(self.names) == 1 else "one of "
+        return f"{which}{_listed(self.names, 'and')} is needed"
 
 
 class Needs(_Named):

@@ -72,6 +72,19 @@ def test_minimums_above_the_length_are_refused():
     assert sets_of(ctx.properties)
 
 
+@pytest.mark.parametrize(
+    ("properties", "words"),
+    [
+        ({"character_classes": []}, "must have an entry"),
+        ({"character_classes": [], "character_sequences": []}, "must have an entry"),
+        ({"character_sequences": [{"sequence": ""}]}, "must not be empty"),
+    ],
+)
+def test_a_random_string_needs_characters_to_choose_from(properties, words):
+    ctx = context_of("OS::Heat::RandomString", properties)
+    assert [words in str(one) for one in ctx.kind.conflicts(ctx.properties)] == [True]
+
+
 def test_a_kept_random_string_stays():
     ctx = context_of("OS::Heat::RandomString", {}, data={"value": "kept"}, physical_id="x")
     assert ctx.kind.reference(ctx) == "kept"

@@ -137,8 +137,12 @@ class RandomString(ResourceType):
         return text_of(ctx) if name == "value" else None
 
     def check_properties(self, properties: Mapping[str, Any]) -> Iterable[str]:
-        length = properties.get("length")
-        if length is not None and sum(least for _, least in sets_of(properties)) > length:
+        length, sets = properties.get("length"), sets_of(properties)
+        if not sets:
+            yield "character_classes or character_sequences must have an entry"
+        if not all(characters for characters, _ in sets):
+            yield "a sequence in character_sequences must not be empty"
+        if length is not None and sum(least for _, least in sets) > length:
             yield "length is smaller than the sum of all minimum numbers of characters"
 
 

@@ -2,7 +2,7 @@
 
 from hearth.resources.neutron import order
 from hearth.resources.neutron.pointer import Pointer
-from hearth.schema import STRING, Prop, Replace, Resolve, Support, SupportStatus
+from hearth.schema import STRING, AtLeastOne, Prop, Replace, Resolve, Support, SupportStatus
 
 
 class RouterGateway(Pointer):
@@ -31,6 +31,7 @@ class RouterGateway(Pointer):
         Resolve(("network",), "neutron.network"),
         Resolve(("router_id",), "neutron.router"),
     )
+    relations = (AtLeastOne("network"),)
     known_by = "the only gateway of the router; setting it again has no effect"
     comes_after = (order.Subnets(("network", "network_id")),)
     objects = "/v2.0/routers"
