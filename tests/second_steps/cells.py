@@ -11,21 +11,6 @@ from tests.second_steps.operations import First, Write
 NEXT = (
     "same", "back", "another", "rollback", "check", "unhealthy", "sleep", "delete", "delete twice",
 )  # fmt: skip
-HOLDS_DATA = frozenset(
-    {
-        "AWS::EC2::Instance",
-        "AWS::EC2::Volume",
-        "OS::Cinder::Volume",
-        "OS::Glance::Image",
-        "OS::Manila::Share",
-        "OS::Nova::Server",
-        "OS::Swift::Container",
-        "OS::Trove::Cluster",
-        "OS::Trove::Instance",
-        "OS::Zaqar::Queue",
-    }
-)
-"""The types of which every combination is tried, because their objects cannot be made again."""
 
 
 @dataclass(frozen=True)
@@ -51,20 +36,24 @@ class Cell:
 
 
 def cells(
-    type_name: str, first: First, writes: Sequence[Write], seed: int, *, every: bool = False
+    type_name: str, first: First, writes: Sequence[Write], seed: int, faults_max: int | None
 ) -> Iterator[Cell]:
-    """The cells of a first operation: each fault at each write call.
+    """Yield the cells of a first operation; `faults_max` limits the faults, None: all, with each
+    next operation.
 
-    What comes next goes round, from a beginning that the seed decides; with `every` all of it
-    comes.
+    Which faults these are, at which write call, and what comes next goes round, from a beginning
+    that the seed decides.
     """
-    turn = _random(seed, type_name, first.name).randrange(len(NEXT))
-    for fault in FAULTS:
-        for call in range(1, len(writes) + 1) if isinstance(fault, OnCall) else (0,):
-            if not fault.fits(first, writes):
-                continue
-            possible = [name for name in NEXT if fits(name, first)]
-            for name in possible if every else [possible[turn % len(possible)]]:
+    turn = _random(seed, type_name, first.name).randrange(1000)
+    faults = [fault for fault in FAULTS if fault.fits(first, writes)]
+    if faults_max is not None and faults:
+        start = turn % len(faults)
+        faults = [*faults[start:], *faults[:start]][:faults_max]
+    following = [name for name in NEXT if fits(name, first)]
+    for fault in faults:
+        calls = [*range(1, len(writes) + 1)] if isinstance(fault, OnCall) else [0]
+        for call in calls if faults_max is None else [calls[turn % len(calls)]]:
+            for name in following if faults_max is None else [following[turn % len(following)]]:
                 yield Cell(type_name, first.name, fault.name, call, name)
             turn += 1
 
@@ -79,13 +68,6 @@ def fits(name: str, first: First) -> bool:
 def fault_named(name: str) -> Fault:
     """The fault with this name."""
     return next(fault for fault in FAULTS if fault.name == name)
-
-
-def sample(found: Sequence[Cell], seed: int, at_most: int) -> list[Cell]:
-    """So many of the cells, spread over faults and next operations."""
-    drawn = list(found)
-    _random(seed, "sample", str(len(drawn))).shuffle(drawn)
-    return drawn[:at_most]
 
 
 def _random(seed: int, *words: str) -> random.Random:

@@ -6,7 +6,7 @@ from typing import Any
 
 from tests.second_steps.operations import First, Write
 
-HANGS_S = 900
+HANGS_S = 25  # longer than a minute for a process in a hurry
 ROUTER = {"status": 404, "body": "default backend - 404"}
 
 
@@ -27,7 +27,7 @@ class OnCall(Fault):
     """A fault of one write call."""
 
     effect: Mapping[str, Any] = field(default_factory=dict)
-    timeout_mins: int = 10
+    timeout_mins: int = 2
     cancelled: bool = False
 
     def rule(self, write: Write, trace: str) -> dict[str, Any]:

@@ -1,12 +1,12 @@
 """The second steps: what people do after a failed operation, for every type.
 
     python -m tests.second_steps.run [--json FILE] [--type T] [--first F] [--fault F] [--call N]
-        [--next N] [--seed N] [--every]
+        [--next N] [--seed N] [--every] [--sparse N]
 
-The table is (type, first operation, fault at each of its write calls) x (next operation). What
-comes next goes round, beginning where the seed says; of types that hold data, the first change in
-place has every next operation, and with `--every` all operations have. Prints each wrong cell with
-the command that repeats it; the exit status is 1 when there is any.
+The table is (type, first operation, fault at each of its write calls) x (next operation). Of all
+that, a run tries so much that each fault and each next operation meets each type; the seed decides
+which of them meet. `--every` tries every combination, `--sparse N` each Nth cell. Prints each wrong
+cell with the command that repeats it; the exit status is 1 when there is any.
 """
 
 import argparse
@@ -18,15 +18,16 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tests.second_steps.cells import HOLDS_DATA, Cell, cells
+from tests.second_steps.cells import Cell, cells
+from tests.second_steps.faults import FAULTS
 from tests.second_steps.life import Outcome, Stack, live, rehearse
-from tests.second_steps.operations import First, firsts
+from tests.second_steps.operations import First, Write, firsts
 from tests.second_steps.watch import Watch, watching
 from tests.types.case import kinds, subject
 from tests.types.cloud import Place, in_a_box
@@ -34,6 +35,8 @@ from tests.types.story import Wrong
 
 AT_ONCE = 40  # types in one cloud: they wait most of the time
 CLOUDS = 2
+SHARING = ("OS::Magnum::",)  # types whose templates have the same names
+ALL, AGAIN_MAX, REPLACED_MAX = len(FAULTS), 3, 4  # faults of an operation
 
 
 @dataclass(frozen=True)
@@ -47,6 +50,7 @@ class Choice:
     next: str = ""
     seed: int = 0
     every: bool = False
+    sparse: int = 1  # each so manieth cell
     prefix: str = "s"  # of the names of stacks
     share: tuple[int, int] = (0, 1)  # this part of so many
 
@@ -58,10 +62,16 @@ class Choice:
             and self.next in ("", cell.next)
         )
 
-    @property
-    def combines(self) -> bool:
-        """Whether each next operation is tried after each fault."""
-        return self.every or bool(self.next)
+    def faults_max(self, first: First, *, again: bool) -> int | None:
+        """How many faults meet an operation; None: all, with all that comes next.
+
+        `again`: an earlier one was a change in place, too.
+        """
+        if self.every or self.next:
+            return None
+        if not (first.makes or first.in_place):
+            return REPLACED_MAX
+        return AGAIN_MAX if again else ALL
 
 
 @dataclass
@@ -81,7 +91,7 @@ def examine(place: Place, watch: Watch, type_name: str, choice: Choice) -> TypeR
     result.unavailable = place.lacks(type_name) or one.case.get("elsewhere", "")
     if result.unavailable:
         return result
-    number, whole = 0, type_name in HOLDS_DATA
+    number, again = 0, False
     for first in firsts(one, every=choice.every):
         if choice.first not in ("", first.name):
             continue
@@ -94,9 +104,9 @@ def examine(place: Place, watch: Watch, type_name: str, choice: Choice) -> TypeR
         except Exception as problem:
             result.wrong.append(f"{first.name}: without faults: {problem}")
             continue
-        combines = choice.combines or (whole and first.in_place)
-        whole &= not first.in_place
-        for cell in _chosen(type_name, first, usual.writes, choice, combines=combines):
+        faults_max = choice.faults_max(first, again=again)
+        again |= first.in_place
+        for cell in _chosen(type_name, first, usual.writes, choice, faults_max):
             stack = Stack(
                 place, watch, one, f"{choice.prefix}{choice.share[0]}-{one.slug}-{number}"
             )
@@ -107,12 +117,17 @@ def examine(place: Place, watch: Watch, type_name: str, choice: Choice) -> TypeR
 
 
 def _chosen(
-    type_name: str, first: First, writes: Sequence[Any], choice: Choice, *, combines: bool
-) -> Iterator[Cell]:
-    found = cells(type_name, first, writes, choice.seed, every=combines)
+    type_name: str, first: First, writes: Sequence[Write], choice: Choice, faults_max: int | None
+) -> list[Cell]:
     part, parts = choice.share
+    found = cells(type_name, first, writes, choice.seed, faults_max)
     chosen = [cell for cell in found if choice.has(cell)]
-    yield from [cell for number, cell in enumerate(chosen) if number % parts == part]
+    turn = choice.seed + len(first.name)  # sparse cells of different operations differ
+    return [
+        cell
+        for number, cell in enumerate(chosen)
+        if number % parts == part and (number // parts + turn) % choice.sparse == 0
+    ]
 
 
 def _outcome(stack: Stack, cell: Cell, first: First, usual: Any) -> Outcome:
@@ -145,7 +160,7 @@ def tell(result: TypeResult) -> None:
 def examined(folder: Path, choice: Choice, at_once: int = AT_ONCE) -> list[TypeResult]:
     """Live through the chosen cells in a cloud of their own."""
     names = list(choice.types or sorted(set(kinds()) - {"<template>"}))
-    alone = [name for name in names if subject(name).case.get("alone")]
+    alone = [n for n in names if subject(n).case.get("alone") or n.startswith(SHARING)]
     with in_a_box(folder, in_a_hurry=True) as place, watching(place) as watch:
         with ThreadPoolExecutor(at_once) as pool:
             others = _longest_first(name for name in names if name not in alone)
@@ -207,10 +222,18 @@ def chosen(arguments: Sequence[str] | None = None) -> tuple[Choice, argparse.Nam
     parser.add_argument("--next", default="")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--every", action="store_true")
+    parser.add_argument("--sparse", type=int, default=1)
     parser.add_argument("-v", "--verbose", action="store_true", help="show every cell")
     given = parser.parse_args(arguments)
     choice = Choice(
-        tuple(given.type), given.first, given.fault, given.call, given.next, given.seed, given.every
+        tuple(given.type),
+        given.first,
+        given.fault,
+        given.call,
+        given.next,
+        given.seed,
+        given.every,
+        given.sparse,
     )
     return choice, given
 

@@ -19,6 +19,11 @@ FIXED = {
     "a zone is no dead end": Choice(("OS::Designate::Zone",), "update ttl", "500", 1, "same"),
     "a new net gets its tags": Choice(("OS::Neutron::Net",), "create", "400", 3, "same"),
     "a half-made subnet gives way": Choice(("OS::Neutron::Subnet",), "create", "400", 3, "check"),
+    "a user without its role goes": Choice(("OS::Mistral::Workflow",), "create", "400", 3, "same"),
+    "a quota is not reset": Choice(("OS::Nova::Quota",), "update cores", "400", 1, "unhealthy"),
+    "a listener in error gives way": Choice(
+        ("OS::Octavia::Listener",), "update admin_state_up", "error", 1, "same"
+    ),
     "a router is no proof": Choice(("OS::Neutron::Subnet",), "update name", "router", 1, "delete"),
     "a lost volume is made again": Choice(
         ("OS::Cinder::Volume",), "update name", "gone before", 0, "same"

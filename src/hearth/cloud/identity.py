@@ -177,17 +177,27 @@ class StackDomain:
         }
         user_id = await self._make("users", "user", wanted, key)
         try:
-            role = await self._role_of_users()
-            place = f"/v3/projects/{segment(project_id)}/users/{segment(user_id)}"
-            await self._admin.request(
-                "identity", "PUT", f"{place}/roles/{segment(role)}", idempotent=True
-            )
-        except CloudFault as fault:
-            if not isinstance(fault, NoAnswer):  # then a search finds the user
-                with suppress(CloudFault):
-                    await self.drop_user(user_id)
+            await self._give_role(user_id, project_id)
+        except NoAnswer:  # a search finds the user and completes it
+            raise
+        except CloudFault as refusal:  # nobody knows the user yet
+            try:
+                await self.drop_user(user_id)
+            except CloudFault:
+                words, kind = refusal.message, refusal.type
+                raise NoAnswer("identity", words, type=kind, again=False) from refusal
             raise
         return user_id
+
+    async def _give_role(self, user_id: str, project_id: str) -> None:
+        """Give a user the role of stack users in a project."""
+        role = await self._role_of_users()
+        await self._admin.request(
+            "identity",
+            "PUT",
+            f"/v3/projects/{segment(project_id)}/users/{segment(user_id)}/roles/{segment(role)}",
+            idempotent=True,
+        )
 
     async def make_trustee(self, name: str, password: str, *, key: str) -> str:
         """Create a user without a project, as the trustee of a trust; return its id.

@@ -133,6 +133,7 @@ class ResourceType:
     replaced_at_every_update: ClassVar[bool] = False  # even if its definition has not changed
     replaced_for: ClassVar[Mapping[str, str]] = {}  # property → why a change of it replaces
     holds_data: ClassVar[bool] = False  # its object has data of users, which a delete destroys
+    natural_key: ClassVar[Set[str]] = frozenset()  # properties that name an object without an id
     only_grow: ClassVar[Set[str]] = frozenset()  # properties that no update can lower
     comes_after: ClassVar[Sequence[Before]] = ()  # rules for dependencies without a reference
     member_property: ClassVar[str | None] = None  # the property that defines a group's members

@@ -44,6 +44,7 @@ class QuotaSet(ResourceType):
     limits: ClassVar[Limits] = Limits("/os-quota-sets", "quota_set", usual="defaults")
     translation: Sequence[Rule] = (Resolve(("project",), "keystone.project"),)
     identified_by = IntentKey.NATURAL_KEY
+    natural_key = frozenset({"project"})
     known_by = "the only quota set of the project; setting it again has no effect"
 
     def __init_subclass__(cls, **more: Any) -> None:

@@ -18,6 +18,7 @@ from hearth.engine.worker.node.outcome import Outcome
 from hearth.model.state import Action, Status
 from hearth.resources.base import ResourceContext, ResourceType, Step
 from hearth.resources.capabilities import NestedType
+from hearth.resources.read_back import is_lost
 
 log = logging.getLogger(__name__)
 
@@ -43,6 +44,8 @@ async def create(
                 first = partial(give_way, attempt)
                 await attempt.run_steps(rtype, ctx, Action.CREATE, desired, number, first=first)
         except (CloudFault, ResourceFailure) as problem:
+            if await _cleared(attempt, problem):
+                continue
             if not may_try_again(attempt, problem, number):
                 raise
             number = await removed(attempt, rtype, desired, number, failure_of(problem))
@@ -144,6 +147,29 @@ async def _released(attempt: Attempt, rtype: ResourceType, old: Record) -> None:
             if not await _gone_before(attempt, rtype, attempt.context_for(old, rtype)):
                 raise
             return
+
+
+async def _cleared(attempt: Attempt, problem: CloudFault | ResourceFailure) -> bool:
+    """Delete replaced objects that nothing can mend, if the new object conflicts with something.
+
+    Such an object may hold a port or a name that only one object can have. Return whether there was
+    one: then the create may be repeated.
+    """
+    owned, cleared = attempt.owned, False
+    if not isinstance(problem, CloudFault) or not problem.conflict:
+        return False
+    if attempt.record.physical_id is not None or attempt.is_over():
+        return False
+    for old in others_of(attempt):
+        rtype = owned.tools.programs.type_of(old)
+        if rtype is None or old.physical_id is None or not _makes_way(attempt, old):
+            continue
+        ctx = attempt.context_for(old, rtype)
+        stays = immediate.left_alone(owned, old, rtype) or old.held.deletion_policy == "Snapshot"
+        stays |= isinstance(rtype, NestedType) or not old.failed
+        if not stays and await is_lost(rtype, ctx):
+            cleared |= await _gone_before(attempt, rtype, ctx)
+    return cleared
 
 
 def _refused(problem: CloudFault | ResourceFailure) -> bool:

@@ -47,22 +47,30 @@ def left_alone(owned: OwnedStack, record: Record, rtype: ResourceType | None) ->
     The result is false for a nested stack in an abandon: the nested stack is deleted by its own
     operation, which retains the objects of its resources.
     """
-    if record.held.deletion_policy == "Retain" or _handed_on(owned, record):
+    if record.held.deletion_policy == "Retain" or _handed_on(owned, record, rtype):
         return True
     return owned.aim.retains(record) and not isinstance(rtype, NestedType)
 
 
-def _handed_on(owned: OwnedStack, record: Record) -> bool:
-    """Return whether another record of the same name and type has the same physical id.
+def _handed_on(owned: OwnedStack, record: Record, rtype: ResourceType | None) -> bool:
+    """Return whether another record of the same name and type stands for the same object.
 
     Then the replacement has taken over the object.
     """
     if record.physical_id is None or record.replaced_by is None:
         return False
     return any(
-        one.physical_id == record.physical_id and one.type == record.type
+        one.physical_id is not None and one.type == record.type and _same_object(one, record, rtype)
         for one in owned.aim.namesakes(record)
     )
+
+
+def _same_object(one: Record, other: Record, rtype: ResourceType | None) -> bool:
+    if one.physical_id == other.physical_id:
+        return True
+    keys = frozenset[str]() if rtype is None else rtype.natural_key
+    mine, theirs = one.held.properties, other.held.properties
+    return bool(keys) and all(mine.get(key) == theirs.get(key) for key in keys)
 
 
 def carry_out(owned: OwnedStack, node: Node, record: Record) -> Outcome:
