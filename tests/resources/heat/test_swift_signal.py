@@ -6,6 +6,7 @@ import json
 import aiohttp
 import pytest
 
+from hearth.cloud import CloudFault
 from hearth.resources.base import Later, Ready
 from tests.resources.driver import Broken, drive
 from tests.resources.keystone.test_people import withheld
@@ -65,6 +66,36 @@ def test_the_handle_is_a_url_that_takes_signals():
     assert again.physical_id == handle.physical_name
     assert there == {"object-store.containers": 1, "object-store.objects": 3}
     assert left == {}
+
+
+@pytest.mark.parametrize(
+    ("rtype", "properties"),
+    [
+        (HANDLE, {}),
+        ("OS::Heat::WaitConditionHandle", {"signal_transport": "TEMP_URL_SIGNAL"}),
+        (
+            "OS::Heat::DeployedServer",
+            {"name": "s", "software_config_transport": "POLL_TEMP_URL"},
+        ),
+    ],
+)
+def test_a_refused_object_leaves_no_container(rtype, properties):
+    async def story(driver):
+        match = {
+            "service": "object-store",
+            "method": "PUT",
+            "path_regex": "AUTH_[^/]+/[^/]+/.",
+        }
+        driver.knobs({"match": match, "effect": {"status": 413}})
+        with pytest.raises(CloudFault):
+            await driver.create(rtype, properties)
+        made = len(driver.running.cloud.store.where("object-store.containers"))
+        await driver.delete_all()
+        return made, driver.left()
+
+    made, left = drive(story)
+    assert left == {}
+    assert made == (rtype == HANDLE)
 
 
 def test_signals_are_counted_and_their_data_kept():

@@ -14,9 +14,14 @@ from msgspec import Struct
 
 from hearth.cloud.contract import Body, Cloud
 from hearth.cloud.fault import CloudFault
-from hearth.cloud.path import segment
 from hearth.resources.base import Made, ResourceContext, Step, Users
-from hearth.resources.heat.objects import OBJECTS, drop_object, put_document, temporary_url_key
+from hearth.resources.heat.objects import (
+    OBJECTS,
+    drop_object,
+    in_new_container,
+    put_document,
+    temporary_url_key,
+)
 from hearth.resources.heat.queues import drop_queue, make_queue, post, queue_name
 from hearth.resources.heat.signed_url import NEVER, temporary_url
 from hearth.resources.heat.stack_user import StackUser
@@ -240,8 +245,8 @@ async def make_object(ctx: ResourceContext) -> Made:
     """Create the Swift object that the agent polls, and its temporary URL."""
     container, name = place(ctx)
     key = await temporary_url_key(ctx)
-    await ctx.cloud.request(OBJECTS, "PUT", f"/{segment(container)}", idempotent=True)
-    await put_document(ctx.cloud, container, name, {})
+    async with in_new_container(ctx.cloud, container):
+        await put_document(ctx.cloud, container, name, {})
     base = await ctx.cloud.endpoint(OBJECTS)
     url = temporary_url(base, key, container, name, ends=NEVER, verb="GET")
     return Made(data={"metadata_url": url, **_taken(ctx)})

@@ -1,12 +1,13 @@
 """Swift objects that receive signals through a temporary URL."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager, suppress
 from email.utils import parsedate_to_datetime
 from typing import Any
 
 from hearth.cloud.contract import Cloud
-from hearth.cloud.fault import CloudFault, NotFound
+from hearth.cloud.fault import CloudFault, NoAnswer, NotFound
 from hearth.cloud.path import segment
 from hearth.model.json_text import parse_json
 from hearth.resources.base import ResourceContext
@@ -30,6 +31,22 @@ async def temporary_url_key(ctx: ResourceContext) -> str:
     return account.headers[KEY]
 
 
+@asynccontextmanager
+async def in_new_container(cloud: Cloud, container: str) -> AsyncIterator[None]:
+    """Create a container, unless it exists. If the calls that follow are refused, delete it again,
+    unless it has objects.
+    """
+    await cloud.request(OBJECTS, "PUT", f"/{segment(container)}", idempotent=True)
+    try:
+        yield
+    except NoAnswer:  # there may be an object, for which the engine searches
+        raise
+    except CloudFault:
+        with suppress(CloudFault):
+            await drop_container(cloud, container)
+        raise
+
+
 async def make_signal_object(ctx: ResourceContext) -> dict[str, str | None]:
     """Create the object that receives a server's signal.
 
@@ -37,9 +54,9 @@ async def make_signal_object(ctx: ResourceContext) -> dict[str, str | None]:
     """
     container, name = ctx.stack.id, ctx.physical_name
     key = await temporary_url_key(ctx)
-    path = f"/{segment(container)}"
-    await ctx.cloud.request(OBJECTS, "PUT", path, idempotent=True)
-    await ctx.cloud.request(OBJECTS, "PUT", f"{path}/{segment(name)}", data=b"", idempotent=True)
+    path = f"/{segment(container)}/{segment(name)}"
+    async with in_new_container(ctx.cloud, container):
+        await ctx.cloud.request(OBJECTS, "PUT", path, data=b"", idempotent=True)
     base = await ctx.cloud.endpoint(OBJECTS)
     url = temporary_url(base, key, container, name, ends=NEVER)
     return {"signal_url": url, "object_name": name, "container": container}
@@ -95,8 +112,13 @@ async def drop_object(ctx: ResourceContext, container: str, name: str) -> None:
             await ctx.cloud.request(OBJECTS, "DELETE", path, idempotent=True)
     except NotFound:
         pass
+    await drop_container(ctx.cloud, container)
+
+
+async def drop_container(cloud: Cloud, container: str) -> None:
+    """Delete a container, if it exists and is empty."""
     try:
-        await ctx.cloud.request(OBJECTS, "DELETE", f"/{segment(container)}", idempotent=True)
+        await cloud.request(OBJECTS, "DELETE", f"/{segment(container)}", idempotent=True)
     except CloudFault as fault:
         if not (isinstance(fault, NotFound) or fault.conflict):
             raise

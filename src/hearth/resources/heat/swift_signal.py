@@ -30,6 +30,7 @@ from hearth.resources.heat.signed_url import NEVER, temporary_url
 from hearth.resources.heat.wait_condition import of_status, too_late
 from hearth.schema import INTEGER, NUMBER, STRING, Attr, Prop, Range, Support
 
+CONTAINER = "container"  # key of the container in the private data
 BEGUN = "in progress"  # what is in the object before any signal
 LOOK_AGAIN_S = 2.0
 PATH = re.compile(r"/v1/AUTH_[^/]+/(?P<container>[^/]+)/(?P<name>[^/]+)$")
@@ -65,19 +66,20 @@ class SwiftSignalHandle(ResourceType):
         )
 
     def delete_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
-        return (Step("drop-object", self.drop),) if ctx.physical_id else ()
+        made = ctx.physical_id or CONTAINER in ctx.data
+        return (Step("drop-object", self.drop),) if made else ()
 
     async def make_key(self, ctx: ResourceContext) -> Made | None:
         """Set the account's key for temporary URLs, unless it has one."""
         await temporary_url_key(ctx)
         return None
 
-    async def make_container(self, ctx: ResourceContext) -> Made | None:
+    async def make_container(self, ctx: ResourceContext) -> Made:
         """Create a container that keeps older versions of its objects."""
         headers = {"X-Versions-Location": ctx.stack.id}
         path = f"/{segment(ctx.stack.id)}"
         await ctx.cloud.request(OBJECTS, "PUT", path, headers=headers, idempotent=True)
-        return None
+        return Made(data={CONTAINER: ctx.stack.id})
 
     async def make_object(self, ctx: ResourceContext) -> Made:
         """Create the object that receives the signals."""
@@ -103,7 +105,7 @@ class SwiftSignalHandle(ResourceType):
 
     async def drop(self, ctx: ResourceContext) -> Made | None:
         """Delete the object with all its versions, and the container if it is empty afterwards."""
-        await drop_object(ctx, ctx.stack.id, ctx.physical)
+        await drop_object(ctx, ctx.stack.id, ctx.physical_id or ctx.physical_name)
         return None
 
     def reference(self, ctx: ResourceContext) -> str:
