@@ -5,7 +5,7 @@ import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from tests.second_steps.faults import FAULTS, Fault, OnCall
+from tests.second_steps.faults import FAULTS, UNSERVED, Fault, Null, OnCall
 from tests.second_steps.operations import First, Write
 
 NEXT = (
@@ -53,6 +53,11 @@ def cells(
     for fault in faults:
         calls = [*range(1, len(writes) + 1)] if isinstance(fault, OnCall) else [0]
         for call in calls if faults_max is None else [calls[turn % len(calls)]]:
+            if isinstance(fault, Null):
+                yield Cell(
+                    type_name, first.name, fault.name, 1 + turn % len(first.required), "delete"
+                )
+                continue
             for name in following if faults_max is None else [following[turn % len(following)]]:
                 yield Cell(type_name, first.name, fault.name, call, name)
             turn += 1
@@ -60,6 +65,8 @@ def cells(
 
 def fits(name: str, first: First) -> bool:
     """Whether an operation can come next."""
+    if first.verb == "delete":
+        return name in ("delete", "delete twice")
     if name == "another":
         return first.other is not None
     return name != "unhealthy" or not first.makes
@@ -67,7 +74,7 @@ def fits(name: str, first: First) -> bool:
 
 def fault_named(name: str) -> Fault:
     """The fault with this name."""
-    return next(fault for fault in FAULTS if fault.name == name)
+    return next(fault for fault in (*FAULTS, UNSERVED) if fault.name == name)
 
 
 def _random(seed: int, *words: str) -> random.Random:

@@ -46,6 +46,38 @@ class OnObject(Fault):
     gone: bool = False
 
     def fits(self, first: First, writes: Sequence[Write]) -> bool:
+        return bool(writes) and not first.makes and first.verb == "update"
+
+
+@dataclass(frozen=True)
+class OnRead(Fault):
+    """One read call fails: the operation must succeed all the same."""
+
+    def fits(self, first: First, writes: Sequence[Write]) -> bool:
+        return bool(writes) and first.verb == "update"
+
+
+@dataclass(frozen=True)
+class Stop(OnObject):
+    """The server is stopped by its owner before the operation, which must end."""
+
+    def fits(self, first: First, writes: Sequence[Write]) -> bool:
+        return first.of_server and super().fits(first, writes)
+
+
+@dataclass(frozen=True)
+class Null(Fault):
+    """A required property turns out to be null, so that there is no object to delete."""
+
+    def fits(self, first: First, writes: Sequence[Write]) -> bool:
+        return first.makes and bool(first.required)
+
+
+@dataclass(frozen=True)
+class Unserved(Fault):
+    """The catalogue lacks the service while the operation goes on; only tried one at a time."""
+
+    def fits(self, first: First, writes: Sequence[Write]) -> bool:
         return bool(writes) and not first.makes
 
 
@@ -62,4 +94,8 @@ FAULTS: tuple[Fault, ...] = (
     OnObject("gone before", spares=False, before=True, gone=True),
     OnObject("gone after", spares=False, gone=True),
     OnObject("in error", spares=False),
+    OnRead("500 to a read"),
+    Stop("stopped", before=True),
+    Null("null"),
 )
+UNSERVED = Unserved("no service")

@@ -4,11 +4,12 @@ import contextlib
 import re
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from copy import deepcopy
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tests.second_steps.cells import Cell, fault_named
-from tests.second_steps.faults import OnCall, OnObject
+from tests.second_steps.faults import Null, OnCall, OnObject, OnRead, Stop, Unserved
 from tests.second_steps.operations import First, Write, writes_of
 from tests.second_steps.watch import Account, Watch, until
 from tests.types.case import Subject, Template
@@ -17,10 +18,17 @@ from tests.types.story import Wrong, changes
 
 PATIENCE_S = 150.0
 SWEEP_S = 20.0  # until objects of lost calls are deleted
+LINGERING = {  # types of which a part stays in the embedded cloud when an object is lost
+    "OS::Neutron::LBaaS::Pool": "it stays the default pool of its listener",
+    "OS::Neutron::Pool": "its virtual address stays",
+    "OS::Octavia::Pool": "it stays the default pool of its listener",
+}
+PROTECTED = "is protected and cannot be deleted"  # as the template says
 LOSING = ("500 after", "502 after", "timeout")  # the answer of a call
 REPLACING = ("replace", "may replace")
 TAKEN = re.compile(
-    "already (allocated|exist|in use|has|taken)|Duplicate|Conflict|In use", re.IGNORECASE
+    "already (allocated|exist|in use|has|taken)|overlaps|collision|Duplicate|Conflict|In use",
+    re.IGNORECASE,
 )
 EVERY_WRITE = ("POST", "PUT", "PATCH", "DELETE")
 NOT_TOKENS = "(?<!/auth/tokens)(?<!/OS-TRUST/trusts)$"
@@ -50,6 +58,7 @@ class Stack:
         self.path = ""
         self.steps: list[str] = []
         self.keyless = False
+        self.snapshot = ""
 
     # requests
 
@@ -81,6 +90,33 @@ class Stack:
             "disable_rollback": not rollback,
         }  # fmt: skip
         self.heat.call("PUT", self.path, body)
+
+    def prepare(self, first: First) -> None:
+        """Do what must come before an operation."""
+        if first.verb == "resume":
+            self.act("suspend")
+            self.expect("SUSPEND_COMPLETE")
+        if first.verb == "restore":
+            self.snapshot = self.take_snapshot()
+            self.expect("SNAPSHOT_COMPLETE")
+
+    def ask(self, first: First, timeout_mins: int = 10) -> None:
+        """Ask for an operation."""
+        match first.verb:
+            case "update":
+                self.put(first.after, timeout_mins)
+            case "delete":
+                self.heat.call("DELETE", self.path)
+            case "snapshot":
+                self.take_snapshot()
+            case "restore":
+                self.heat.call("POST", f"{self.path}/snapshots/{self.snapshot}/restore")
+            case action:
+                self.act(action)
+
+    def take_snapshot(self) -> str:
+        """Ask for a snapshot, and return its id."""
+        return str(self.heat.call("POST", f"{self.path}/snapshots", {"name": "s"})["id"])
 
     def act(self, action: str) -> None:
         """Ask for an action."""
@@ -148,11 +184,15 @@ def rehearse(stack: Stack, first: First) -> Usual:
     try:
         stack.create(first.before)
         drifted = {"before": stack.drifted(first.before)}
+        stack.prepare(first)
         with stack.traced() as trace:
-            stack.put(first.after)
-            stack.expect("UPDATE_COMPLETE")
-        drifted["after"] = stack.drifted(first.after)
-        return Usual(writes_of(stack.account.calls(trace), stack.name), drifted)
+            stack.ask(first)
+            stack.expect(f"{first.verb.upper()}_COMPLETE")
+        reads = first.verb == "check"
+        writes = writes_of(stack.account.calls(trace), stack.name, reads=reads)
+        if first.verb not in ("suspend", "delete"):
+            drifted["after"] = stack.drifted(first.after)
+        return Usual(writes, {"after": drifted["before"], **drifted})
     finally:
         end(stack)
 
@@ -163,6 +203,7 @@ def live(stack: Stack, cell: Cell, first: First, usual: Usual) -> None:
     stack.keyless = cell.fault in LOSING and not stack.one.kind.has_key(given)
     try:
         stack.create(first.before)
+        stack.prepare(first)
         before = stack.physical_id()
         _strike(stack, cell, first, usual, before)
         _next(stack, cell, first, usual)
@@ -177,12 +218,15 @@ def live(stack: Stack, cell: Cell, first: First, usual: Usual) -> None:
 def _strike(stack: Stack, cell: Cell, first: First, usual: Usual, ident: str | None) -> None:
     """The first operation, with its fault; it may fail, but must end."""
     fault = fault_named(cell.fault)
-    if isinstance(fault, OnObject) and fault.before:
+    if isinstance(fault, OnObject) and fault.before and not isinstance(fault, Stop):
         _harm(stack, ident, gone=fault.gone)
-    timeout_mins = fault.timeout_mins if isinstance(fault, OnCall) else 10
-    with _struck(stack, cell, usual) as trace:
+    if isinstance(fault, Stop):
+        stack.place.connections["demo"].compute.stop_server(ident)
+    timeout_mins = fault.timeout_mins if isinstance(fault, OnCall) else 2
+    asked = replace(first, after=_with_null(stack, cell, first)) if cell.fault == "null" else first
+    with _struck(stack, cell, usual) as trace, _unserved(stack, fault):
         try:
-            stack.put(first.after, timeout_mins)
+            stack.ask(asked, timeout_mins)
         except Wrong as wrong:
             stack.steps.append(f"refused: {wrong}")
             return
@@ -190,9 +234,37 @@ def _strike(stack: Stack, cell: Cell, first: First, usual: Usual, ident: str | N
             until(lambda: _seen(stack, trace), 5)
             with contextlib.suppress(Wrong):  # it may be over
                 stack.act("cancel_without_rollback")
-        stack.ended()
+        state = stack.ended()
+        if isinstance(fault, OnRead) and not state.endswith("COMPLETE"):
+            raise Wrong(stack.steps[-1])
     if isinstance(fault, OnObject) and not fault.before:
         _harm(stack, ident, gone=fault.gone)
+
+
+@contextlib.contextmanager
+def _unserved(stack: Stack, fault: Any) -> Iterator[None]:
+    """The catalogue lacks the service of the type, if that is the fault."""
+    if not isinstance(fault, Unserved):
+        yield
+        return
+    identity = stack.place.connections["admin"].identity
+    services = [one.id for one in identity.services() if one.type == stack.one.kind.service]
+    endpoints = [one for one in identity.endpoints() if one.service_id in services]
+    try:
+        for endpoint in endpoints:
+            identity.update_endpoint(endpoint, is_enabled=False)
+        _fresh_tokens(stack.place)
+        yield
+    finally:
+        for endpoint in endpoints:
+            identity.update_endpoint(endpoint, is_enabled=True)
+        _fresh_tokens(stack.place)
+
+
+def _fresh_tokens(place: Place) -> None:
+    """A token holds the catalogue of before."""
+    for connection in place.connections.values():
+        connection.session.invalidate()
 
 
 def _seen(stack: Stack, trace: str) -> bool:
@@ -207,7 +279,13 @@ def _struck(stack: Stack, cell: Cell, usual: Usual, times: int | None = None) ->
     with stack.traced() as trace:
         if isinstance(fault, OnCall):
             rules = [fault.rule(usual.writes[cell.call - 1], trace)]
-        elif times is not None or (isinstance(fault, OnObject) and fault.before):
+        elif isinstance(fault, OnRead) and times is None:
+            rules = [_rule("GET", {"status": 500}, trace=trace, times=1)]
+        elif (
+            isinstance(fault, Null | Unserved)
+            or times is not None
+            or (isinstance(fault, OnObject) and fault.before)
+        ):
             rules = []
         else:
             rules = _refusing(trace, 400)
@@ -222,24 +300,47 @@ def _struck(stack: Stack, cell: Cell, usual: Usual, times: int | None = None) ->
 
 
 def _refusing(trace: str, status: int) -> list[dict[str, Any]]:
-    return [
-        {"match": {"method": method, "path_regex": NOT_TOKENS, "trace": trace},
-         "effect": {"status": status}}
-        for method in EVERY_WRITE
-    ]  # fmt: skip
+    return [_rule(method, {"status": status}, trace=trace) for method in EVERY_WRITE]
+
+
+def _rule(method: str, effect: dict[str, Any], **match: Any) -> dict[str, Any]:
+    return {"match": {"method": method, "path_regex": NOT_TOKENS, **match}, "effect": effect}
+
+
+def _with_null(stack: Stack, cell: Cell, first: First) -> Template:
+    """The template in which a required property gets a null that is known late."""
+    template = deepcopy(first.after)
+    nothing = {"type": "OS::Heat::Value", "properties": {"value": None}}
+    template["resources"]["nothing"] = nothing
+    properties = template["resources"][stack.one.resource]["properties"]
+    properties[first.required[cell.call - 1]] = {"get_attr": ["nothing", "value"]}
+    return template
 
 
 def _harm(stack: Stack, ident: str | None, *, gone: bool) -> None:
     """Delete the object, or set it into an error state, behind everybody's back."""
     short = (ident or "").rpartition("/")[2]
+    things = stack.place.admin("GET", f"objects?named={short}")["objects"]
     if gone:
+        for port in stack.place.admin("GET", "objects?table=network.ports")["objects"]:
+            if port["body"]["device_id"] and port["body"]["device_id"].endswith(short):
+                stack.place.admin("DELETE", f"objects/{port['id']}")
         stack.place.admin("DELETE", f"objects/{short}")
         return
-    for thing in stack.place.admin("GET", f"objects?named={short}")["objects"]:
+    for thing in things:
         for key in ("status", "provisioning_status"):
             if key in thing["body"]:
-                change = {"table": thing["table"], "id": thing["id"], "body": {key: "ERROR"}}
+                error = _in_style("ERROR", str(thing["body"][key]))
+                change = {"table": thing["table"], "id": thing["id"], "body": {key: error}}
                 stack.place.admin("PATCH", "objects", change)
+
+
+def _in_style(word: str, other: str) -> str:
+    """Write a word as the service writes another one: in capitals, small or with one capital."""
+    for style in (str.upper, str.lower, str.capitalize):
+        if style(other) == other:
+            return style(word)
+    return word
 
 
 def _next(stack: Stack, cell: Cell, first: First, usual: Usual) -> None:
@@ -252,6 +353,9 @@ def _next(stack: Stack, cell: Cell, first: First, usual: Usual) -> None:
     if cell.next.startswith("delete"):
         end(stack)
         return
+    if stack.watch.state(stack.path, time.monotonic())["stack_status"] == "DELETE_COMPLETE":
+        end(stack)  # the first operation succeeded all the same
+        return
     ident = stack.physical_id()
     try:
         desired, planned = _carry_out(stack, cell, first, usual)
@@ -263,6 +367,13 @@ def _next(stack: Stack, cell: Cell, first: First, usual: Usual) -> None:
 
 def _carry_out(stack: Stack, cell: Cell, first: First, usual: Usual) -> tuple[Template, str]:
     """The next operation; returns the template that is in force then, and what was planned."""
+    if first.verb not in ("update", "delete") and cell.next in ("same", "back"):
+        with stack.traced():
+            if cell.next == "same" or first.verb == "resume":
+                stack.ask(first)
+                stack.expect(f"{first.verb.upper()}_COMPLETE")
+            if cell.next == "same":
+                return first.after, "keep"
     desired = {"back": first.before, "another": first.other}.get(cell.next) or first.after
     if cell.next in ("check", "sleep"):
         _before_the_update(stack, cell, first)
@@ -275,9 +386,13 @@ def _carry_out(stack: Stack, cell: Cell, first: First, usual: Usual) -> tuple[Te
     if cell.next == "rollback":
         with _struck(stack, cell, usual, times=1):
             stack.put(desired, rollback=True)
-            if stack.expect("UPDATE_COMPLETE", "ROLLBACK_COMPLETE") == "ROLLBACK_COMPLETE":
+            spared = fault_named(cell.fault).spares
+            may_fail = () if spared else ("ROLLBACK_FAILED",)
+            state = stack.expect("UPDATE_COMPLETE", "ROLLBACK_COMPLETE", *may_fail)
+            if state == "ROLLBACK_COMPLETE":
                 desired = stack.heat.call("GET", f"{stack.path}/template")
-        return desired, planned
+        if state != "ROLLBACK_FAILED":
+            return desired, planned
     _update(stack, cell, desired)
     return desired, planned
 
@@ -300,7 +415,7 @@ def _update(stack: Stack, cell: Cell, desired: Template) -> None:
             stack.put(desired)
             if stack.ended() == "UPDATE_COMPLETE":
                 return
-            taken = cell.next == "unhealthy" or cell.fault == "in error"
+            taken = cell.next == "unhealthy" or stack.one.type_name in LINGERING
             if taken and TAKEN.search(stack.steps[-1]):
                 raise Excused("the old object has what the new one needs")
             if not left:
@@ -323,6 +438,8 @@ def _judge(
             raise Wrong(f"replaced although the plan said {planned!r}")
         if spared and cell.next != "unhealthy":
             raise Wrong(f"replaced, as the plan said: {planned}")
+    if stack.steps[-1].startswith(("SUSPEND", "RESTORE")):  # no plan, or another one
+        return
     known = usual.drifted["before" if desired == first.before else "after"]
     more = [entry for entry in stack.drifted(desired) if entry not in known]
     if more and not spared:  # an update that finds nothing to change does not look at the object
@@ -345,7 +462,12 @@ def end(stack: Stack) -> None:
             if not str(wrong).startswith("404"):
                 raise
         else:
-            stack.expect("DELETE_COMPLETE")
+            if stack.ended() == "DELETE_FAILED" and PROTECTED in stack.steps[-1]:
+                stack.place.admin("DELETE", f"objects/{stack.physical_id()}")
+                stack.heat.call("DELETE", stack.path)
+                stack.ended()
+            if not stack.steps[-1].startswith("DELETE_COMPLETE"):
+                raise Wrong(stack.steps[-1])
     stack.path = ""
     if stack.keyless:  # the object of a lost call cannot be found again
         return

@@ -13,6 +13,8 @@ OF_THE_STACK = re.compile(r"^/identity/v3/(auth/tokens|OS-TRUST/)")
 """Paths of calls that serve no resource."""
 
 CHANGING_READS = re.compile(r"/(dis)?associate")
+SERVERS = ("AWS::EC2::Instance", "OS::Nova::Server")
+VERBS = ("check", "suspend", "resume", "snapshot", "restore", "delete")
 WRITING = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 
 
@@ -20,7 +22,8 @@ WRITING = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 class First:
     """The first operation: from one template to another; `other` is a third one, if there is any.
 
-    `in_place`: it changes the object and replaces nothing. `makes`: it creates the resource.
+    `in_place`: it changes the object and replaces nothing. `makes`: it creates the resource. With
+    another `verb` than update, all of them are the same but `other`.
     """
 
     name: str
@@ -29,6 +32,9 @@ class First:
     other: Template | None
     in_place: bool
     makes: bool = False
+    verb: str = "update"
+    of_server: bool = False
+    required: tuple[str, ...] = ()  # properties
 
 
 @dataclass(frozen=True)
@@ -56,12 +62,18 @@ def firsts(one: Subject, *, every: bool = False) -> Iterator[First]:
         if start.name == "full":
             without = without_refs(template, one.resource)
             other = _after(one, start, 0)
-            yield First("create", without, template, other, in_place=False, makes=True)
+            required = tuple(sorted(one.required()))
+            yield First(
+                "create", without, template, other, in_place=False, makes=True, required=required
+            )
+            for verb in VERBS:
+                yield First(verb, template, template, other, in_place=True, verb=verb)
         for number, change in enumerate(start.changes, 1):
             after = one.with_properties(change.properties)
             if change.in_place or every or not replaced:
                 name = f"{'update' if change.in_place else 'replace'} {change.name}"
-                yield First(name, template, after, _after(one, start, number), change.in_place)
+                other, server = _after(one, start, number), one.type_name in SERVERS
+                yield First(name, template, after, other, change.in_place, of_server=server)
             replaced |= not change.in_place
             template = after
 
@@ -72,12 +84,17 @@ def _after(one: Subject, start: Start, number: int) -> Template | None:
     return one.with_properties(found[0].properties) if found and found[0].in_place else None
 
 
-def writes_of(calls: Iterable[Mapping[str, Any]], stack: str) -> list[Write]:
-    """Return the write calls among those of the audit log; `stack` is part of generated names."""
+def writes_of(
+    calls: Iterable[Mapping[str, Any]], stack: str, *, reads: bool = False
+) -> list[Write]:
+    """Return the write calls among those of the audit log, with `reads` all calls.
+
+    `stack` is a part of generated names.
+    """
     kinds = [
         (call["method"], _pattern(call["path"], stack))
         for call in sorted(calls, key=lambda call: call["seq"])
-        if _writes(call) and not OF_THE_STACK.match(call["path"])
+        if (reads or _writes(call)) and not OF_THE_STACK.match(call["path"])
     ]
     counts, seen = Counter(kinds), Counter[tuple[str, str]]()
     found = []

@@ -20,12 +20,12 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from tests.second_steps.cells import Cell, cells
-from tests.second_steps.faults import FAULTS
+from tests.second_steps.cells import Cell, cells, fits
+from tests.second_steps.faults import FAULTS, UNSERVED
 from tests.second_steps.life import Outcome, Stack, live, rehearse
 from tests.second_steps.operations import First, Write, firsts
 from tests.second_steps.watch import Watch, watching
@@ -52,6 +52,7 @@ class Choice:
     every: bool = False
     sparse: int = 1  # each so manieth cell
     prefix: str = "s"  # of the names of stacks
+    unserved: bool = False  # only without the service, one cell at a time
     share: tuple[int, int] = (0, 1)  # this part of so many
 
     def has(self, cell: Cell) -> bool:
@@ -69,6 +70,8 @@ class Choice:
         """
         if self.every or self.next:
             return None
+        if first.verb != "update":
+            return AGAIN_MAX
         if not (first.makes or first.in_place):
             return REPLACED_MAX
         return AGAIN_MAX if again else ALL
@@ -105,7 +108,7 @@ def examine(place: Place, watch: Watch, type_name: str, choice: Choice) -> TypeR
             result.wrong.append(f"{first.name}: without faults: {problem}")
             continue
         faults_max = choice.faults_max(first, again=again)
-        again |= first.in_place
+        again |= first.in_place and first.verb == "update"
         for cell in _chosen(type_name, first, usual.writes, choice, faults_max):
             stack = Stack(
                 place, watch, one, f"{choice.prefix}{choice.share[0]}-{one.slug}-{number}"
@@ -120,6 +123,10 @@ def _chosen(
     type_name: str, first: First, writes: Sequence[Write], choice: Choice, faults_max: int | None
 ) -> list[Cell]:
     part, parts = choice.share
+    if choice.unserved:
+        names = [name for name in ("same", "delete") if fits(name, first)]
+        lacking = [Cell(type_name, first.name, UNSERVED.name, 0, name) for name in names]
+        return [cell for cell in lacking if UNSERVED.fits(first, writes) and choice.has(cell)]
     found = cells(type_name, first, writes, choice.seed, faults_max)
     chosen = [cell for cell in found if choice.has(cell)]
     turn = choice.seed + len(first.name)  # sparse cells of different operations differ
@@ -166,11 +173,30 @@ def examined(folder: Path, choice: Choice, at_once: int = AT_ONCE) -> list[TypeR
             others = _longest_first(name for name in names if name not in alone)
             found = list(pool.map(lambda name: examine(place, watch, name, choice), others))
         found += [examine(place, watch, name, choice) for name in alone]
+        if choice.fault in ("", UNSERVED.name):
+            found += _unserved(place, watch, names, choice)
         left = place.left_over()
     if left:
         found.append(TypeResult("all", wrong=[f"left over: {left}"]))
         tell(found[-1])
     return found
+
+
+def _unserved(place: Place, watch: Watch, names: Sequence[str], choice: Choice) -> list[TypeResult]:
+    """One type of each service without the service, in the first cloud only."""
+    if choice.share[0]:
+        return []
+    by_service: dict[str, str] = {}
+    for name in names:
+        service = subject(name).kind.service
+        if service not in (None, "identity", "orchestration", "container-infra"):
+            by_service.setdefault(str(service), name)
+    lacking = replace(choice, unserved=True, share=(0, 1), prefix="u")
+    return [
+        examine(place, watch, name, replace(lacking, first=first))
+        for name in by_service.values()
+        for first in ([choice.first] if choice.first else ["check", "delete"])
+    ]
 
 
 def _longest_first(names: Iterable[str]) -> list[str]:

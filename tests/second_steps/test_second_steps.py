@@ -24,6 +24,9 @@ FIXED = {
     "a listener in error gives way": Choice(
         ("OS::Octavia::Listener",), "update admin_state_up", "error", 1, "same"
     ),
+    "a share that is gone is made again": Choice(
+        ("OS::Manila::Share",), "update access_rules", "gone before", 0, "same"
+    ),
     "a router is no proof": Choice(("OS::Neutron::Subnet",), "update name", "router", 1, "delete"),
     "a lost volume is made again": Choice(
         ("OS::Cinder::Volume",), "update name", "gone before", 0, "same"

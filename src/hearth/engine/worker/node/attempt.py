@@ -23,6 +23,7 @@ from hearth.engine.worker.node.watched import WatchedCloud, Writes
 from hearth.model.state import Action, Status
 from hearth.resources.base import ResourceContext, ResourceType, Step
 from hearth.resources.capabilities import NestedType
+from hearth.resources.read_back import is_lost
 from hearth.store.messages import ChildEnded
 from hearth.store.rows import AttemptRow
 
@@ -221,7 +222,7 @@ class Attempt:
         try:
             await self.run_steps(rtype, ctx, Action.UPDATE, desired, number)
         except CloudFault as fault:
-            if self.writes.refused(fault):
+            if self.writes.refused(fault) and not await _gone_or_unknown(rtype, ctx):
                 self.attempted = None
             raise
 
@@ -374,6 +375,17 @@ class Attempt:
         intent.
         """
         self.row, self.intent.begun, self.intent.committed = None, False, False
+
+
+async def _gone_or_unknown(rtype: ResourceType, ctx: ResourceContext) -> bool:
+    """Return whether an object that refused an update is gone, in an error state, or unreadable.
+
+    Some services refuse the update of an object that they do not have with the status 400.
+    """
+    try:
+        return await is_lost(rtype, ctx)
+    except CloudFault:
+        return True
 
 
 def held(desired: Desired, attributes: Mapping[str, Any], reference: str | None) -> Held:
