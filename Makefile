@@ -25,7 +25,7 @@ HEAT_AGENTS := .guests/heat_agents-13.0.0.tar.gz
 # the tests start many processes: compiled once, each loads itself in half the time
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: install locks demo dev test check check-static drift facts types second-steps nulls guests image real-cloud sim explore mutations crash crash-types faults faults-in-detail soak fuzz bombs hostile walk compare functional tempest keystone dashboard peers bench docs pictures changelog wheel deb clean
+.PHONY: install locks demo dev test check check-static drift facts types second-steps nulls guests image real-cloud sim explore mutations crash crash-types faults faults-in-detail odd-clouds soak fuzz bombs hostile walk compare functional tempest keystone dashboard peers bench docs pictures changelog wheel deb clean
 
 # each of the three installs is a part of the next: what Hearth needs, the clients, all for development
 install: $(STAMP)
@@ -150,6 +150,10 @@ faults: install
 # the same on the level of single calls and transactions
 faults-in-detail: install
 	@$(BIN)/pytest -o addopts="" -v --no-header --tb=short tests/faults tests/engine/worker/test_faults.py
+
+# odd answers of a cloud, each in one operation of a stack; ONLY='(each )?delete': some of them
+odd-clouds: install
+	@$(BIN)/python -m tests.odd_clouds.run $(if $(SEED),--seed $(SEED)) $(if $(ONLY),--only '$(ONLY)') --json tests/odd_clouds/result.json
 
 # users and faults together for a long time: MINUTES=30, DATABASE=mariadb, SEED=1
 MINUTES = 30

@@ -92,8 +92,12 @@ outputs: {out: {value: {get_attr: [kept, value]}}}
 class House:
     """One engine over a database in memory, and a cloud with a domain for the users of stacks."""
 
+    async def cloud(self):
+        """Start the cloud."""
+        return await serve()
+
     async def open(self, **endpoints):
-        self.running = await serve()
+        self.running = await self.cloud()
         url = self.running.auth_url
 
         def user(name, project):
