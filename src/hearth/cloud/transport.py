@@ -166,8 +166,7 @@ class HttpCloud(ListingCloud):
                     if first:
                         continue
                 broken_off = isinstance(fault, NoAnswer) and fault.status == 500
-                # a second 401: the service may not know the new token yet
-                again = refused or fault.not_carried_out
+                again = refused or fault.not_carried_out  # refused: it may not know the token yet
                 again = again or (safe and (fault.passing or broken_off))
                 if not again or attempt == _attempts_max(fault) - 1:
                     raise

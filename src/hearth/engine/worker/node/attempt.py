@@ -84,7 +84,7 @@ class Attempt:
         self.calls = CloudCalls(owned, self.intent)
         self.doing = Action.DELETE if kind is NodeKind.CLEANUP else Action.UPDATE
         self.attempted: Desired | None = None  # the state that an update tried to reach
-        self.writes = Writes()
+        self._writes = Writes()
         self.left_over: str | None = None  # why objects of a snapshot make the stack's delete fail
         self._rekey = rekey
 
@@ -217,12 +217,12 @@ class Attempt:
         self, rtype: ResourceType, ctx: ResourceContext, desired: Desired, number: int
     ) -> None:
         """Run the steps of an update; note if the cloud refused it, so that it changed nothing."""
-        self.writes.possible |= self.row is not None or rtype.needs_users
-        ctx.cloud = WatchedCloud(ctx.cloud, self.writes)
+        self._writes.possible |= self.row is not None or rtype.needs_users
+        ctx.cloud = WatchedCloud(ctx.cloud, self._writes)
         try:
             await self.run_steps(rtype, ctx, Action.UPDATE, desired, number)
         except CloudFault as fault:
-            if self.writes.refused(fault) and not await _gone_or_unknown(rtype, ctx):
+            if self._writes.refused(fault) and not await _gone_or_unknown(rtype, ctx):
                 self.attempted = None
             raise
 

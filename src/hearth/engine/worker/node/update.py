@@ -40,7 +40,7 @@ from hearth.engine.worker.node.create import (
 )
 from hearth.engine.worker.node.outcome import Done, Failed, Outcome
 from hearth.model.state import Action, Status
-from hearth.resources.base import Change, ResourceType
+from hearth.resources.base import Change, ResourceContext, ResourceType
 from hearth.resources.capabilities import NestedType
 from hearth.resources.read_back import is_lost
 from hearth.store.rows import AttemptRow
@@ -251,6 +251,22 @@ def _changed_metadata(record: Record, desired: Desired) -> Mapping[str, Any] | N
     return None if unchanged else desired.metadata
 
 
+def _resumed(
+    attempt: Attempt, rtype: ResourceType, action: Action, desired: Desired
+) -> ResourceContext:
+    """Return the context of an action that an earlier owner began."""
+    policy = desired.update_policy
+    if action is not Action.UPDATE:
+        return attempt.context(rtype, action, desired.properties, update_policy=policy)
+    held = attempt.record.held
+    attempt.attempted = desired
+    return attempt.context(
+        rtype, action, desired.properties, before=held.properties,
+        changed=to_write(held, desired.properties), update_policy=policy,
+        template_metadata=_changed_metadata(attempt.record, desired),
+    )  # fmt: skip
+
+
 async def go_on(attempt: Attempt, row: AttemptRow) -> Outcome | None:
     """Continue the action that an earlier owner began, from the row of its attempt.
 
@@ -271,19 +287,8 @@ async def go_on(attempt: Attempt, row: AttemptRow) -> Outcome | None:
     if action is Action.ADOPT and EXTERNAL in desired.parts:
         attempt.row = None
         return await adopt.check_outsider(attempt, rtype, desired)
-    policy = desired.update_policy
     attempt.doing = Action.CREATE if action is Action.DELETE else action
-    if action is Action.UPDATE:
-        held = attempt.record.held
-        changed = to_write(held, desired.properties)
-        ctx = attempt.context(
-            rtype, action, desired.properties, before=held.properties, changed=changed,
-            update_policy=policy,
-            template_metadata=_changed_metadata(attempt.record, desired),
-        )  # fmt: skip
-        attempt.attempted = desired
-    else:
-        ctx = attempt.context(rtype, action, desired.properties, update_policy=policy)
+    ctx = _resumed(attempt, rtype, action, desired)
     try:
         if isinstance(rtype, NestedType):
             await ChildStack(attempt).carry_out(rtype, ctx, action)
