@@ -200,11 +200,11 @@ class StackClouds:
         """Delete what Hearth created in Keystone for a root stack: its domain project, and its
         trusts or application credentials.
 
-        An abandon keeps the domain project, because its users stay in use. If Keystone no longer
-        knows one of the objects, or no longer accepts it, the others are deleted nevertheless.
+        If Keystone no longer knows one of the objects, or no longer accepts it, the others are
+        deleted nevertheless.
         Raises CloudFault.
         """
-        if self._domain is not None and not row.options.abandon:
+        if self._domain is not None:
             dropped = self._domain.drop_projects(row.user_project_id, row.root_id, key=row.root_id)
             await _unless_gone(row, dropped)
         if credential is None or self.pool.config.trusted is None:

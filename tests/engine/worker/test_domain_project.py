@@ -109,15 +109,6 @@ def test_a_user_that_gets_no_role_is_deleted_again() -> None:
     told(story)
 
 
-def test_an_abandon_keeps_the_domain_project() -> None:
-    async def story(house: Tidied) -> None:
-        ident = await house.make(handles("one"))
-        await house.abandon(ident)
-        assert "identity.projects" in house.ours()
-
-    told(story)
-
-
 @pytest.mark.parametrize("status", [401, 404])
 def test_a_refused_delete_of_the_project_is_no_reason_to_keep_the_trust(status: int) -> None:
     async def story(house: Tidied) -> None:

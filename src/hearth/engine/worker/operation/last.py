@@ -66,6 +66,8 @@ class LastSteps:
         """
         owned, stack = self._owned, self._owned.memory.stack
         traversal = stack.traversal
+        if stack.options.abandon:
+            stack = stack.having(user_project_id=None)
         await owned.commits.written()  # the next owner, who repeats a delete, needs the trust
         for attempt in range(1, TEARDOWNS_MAX + 1):
             while not owned.host.may_write():  # noqa: ASYNC110 - a heartbeat lets it
