@@ -11,8 +11,8 @@ from hearth.cloud.contract import Body, Cloud, Response, Whoami
 from hearth.cloud.credential import ForeignCredential
 from hearth.cloud.fault import CloudFault, NoAnswer
 from hearth.cloud.reach import Tls
+from hearth.cloud.transport import READING
 
-READING = frozenset({"GET", "HEAD"})
 DOUBTFUL = (404, 409)  # the object may be gone, or in a state that nothing leaves
 
 
