@@ -284,7 +284,7 @@ def test_the_text_is_the_schema_and_small():
     whole = schema().schema
     text = as_text(whole)
     assert json.loads(text) == whole
-    assert len(text) < 330_000
+    assert len(text) < 300_000
 
 
 # -- against what Hearth itself does with values ------------------------------------------------

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import inspect
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from hearth.authoring.property_schema import (
     BOOLEAN_TEXT,
     FUNCTION,
+    MAP_SCHEMA,
     Schema,
     of_functions,
     properties_schema,
@@ -32,6 +34,7 @@ from hearth.template.versions import BY_VERSION, GRAMMARS, Grammar
 
 DIALECT = "http://json-schema.org/draft-07/schema#"
 CONDITION = "condition"
+SHARED_MIN = 200  # characters of a schema that several properties share
 
 FLAG: Schema = {"type": ["boolean", "string"], **text_like(BOOLEAN_TEXT, "true or false")}
 CONDITIONAL: Schema = {"type": ["boolean", "string", "object"], "allOf": [ref(CONDITION)]}
@@ -113,7 +116,7 @@ def template_schema(grammars: Sequence[Grammar], catalog: TypeCatalog) -> Schema
         "output": _output(grammars),
         CONDITION: _condition(grammars),
         **of_functions(grammars),
-        **_definitions(types),
+        **_written_once(_definitions(types)),
     }
     return schema
 
@@ -302,7 +305,8 @@ def _resource(grammars: Sequence[Grammar], types: Mapping[str, TypeInfo]) -> Sch
         "properties": {word: known[ours] for word, ours in keys.items()},
         "required": [words["type"]],
         "additionalProperties": not last.hot,
-        "allOf": list(_by_type(types, words)),
+        "if": {"required": [words["type"]]},
+        "then": {"allOf": list(_by_type(types, words))},
     }
 
 
@@ -328,7 +332,7 @@ def _by_type(types: Mapping[str, TypeInfo], words: Mapping[str, str]) -> Iterato
 
 
 def _is(key: str, what: Schema) -> Schema:
-    return {"required": [key], "properties": {key: what}}
+    return {"properties": {key: what}}
 
 
 def _needs(type_info: TypeInfo) -> bool:
@@ -338,6 +342,40 @@ def _needs(type_info: TypeInfo) -> bool:
 
 def _definitions(types: Mapping[str, TypeInfo]) -> Schema:
     return {name: {**_description(one), **properties_schema(one)} for name, one in types.items()}
+
+
+def _written_once(definitions: Schema) -> Schema:
+    """Return the definitions of types; a map that several properties take becomes a definition of
+    its own.
+    """
+    counts = Counter(_json(one) for one in _maps(definitions))
+    repeated = [text for text, count in counts.items() if count > 1 and len(text) >= SHARED_MIN]
+    names = {text: f"map-{number}" for number, text in enumerate(repeated, 1)}
+
+    def with_refs(value: Any) -> Any:
+        match value:
+            case dict():
+                return {
+                    key: ref(names[text])
+                    if key == MAP_SCHEMA and (text := _json(one)) in names
+                    else with_refs(one)
+                    for key, one in value.items()
+                }
+            case list():
+                return [with_refs(one) for one in value]
+        return value
+
+    own = {name: with_refs(json.loads(text)) for text, name in names.items()}
+    return {**with_refs(definitions), **own}
+
+
+def _maps(value: Any) -> Iterator[Schema]:
+    """Yield the schemas of all maps with known keys in a schema."""
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    for one in inner:
+        yield from _maps(one)
+    if isinstance(value, dict) and MAP_SCHEMA in value:
+        yield value[MAP_SCHEMA]
 
 
 def _description(one: TypeInfo) -> Schema:

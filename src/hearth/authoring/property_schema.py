@@ -30,6 +30,7 @@ Schema = dict[str, Any]
 FUNCTION = "function"
 CALL = "call"
 COMPUTED = "computed"
+MAP_SCHEMA = "else"  # the keyword that holds the schema of a map with known keys
 INTEGER_TEXT = r"^\s*[-+]?[0-9][0-9a-fA-FxXoO_:]*\s*$"
 NUMBER_TEXT = (
     r"^\s*[-+]?(\.?[0-9][0-9a-fA-FxXoO_:.+-]*|\.?[iI][nN][fF]([iI]nity)?|\.?[nN][aA][nN])\s*$"
@@ -156,7 +157,7 @@ def _map(prop: Prop) -> Schema:
     else:
         assert prop.item is not None
         entries = {"type": ["object", "null"], "additionalProperties": property_schema(prop.item)}
-    return {"if": ref(CALL), "then": ref(FUNCTION), "else": entries}
+    return {"if": ref(CALL), "then": ref(FUNCTION), MAP_SCHEMA: entries}
 
 
 def _entries(props: Mapping[str, Prop]) -> Schema:
