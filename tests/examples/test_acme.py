@@ -95,7 +95,12 @@ def test_what_is_wrong_with_its_arguments_is_told(heat: Any):
     ("group", "name", "value", "told"),
     [
         ("hearth.types", "Acme::A::B", "nowhere:Thing", "cannot be loaded"),
-        ("hearth.types", "Acme::A::B", "hearth_acme.swift_object:SwiftObject", "ResourceType named"),
+        (
+            "hearth.types",
+            "Acme::A::B",
+            "hearth_acme.swift_object:SwiftObject",
+            "ResourceType named",
+        ),
         ("hearth.functions", "get_param", "hearth_acme.functions:SLUG", "already"),
         ("hearth.functions", "acme", "hearth_acme.functions:slug", "expected a Function"),
     ],

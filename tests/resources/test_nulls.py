@@ -33,7 +33,7 @@ def test_nothing_is_called_for_a_resource_without_an_object_and_a_required_value
     properties = {**dict.fromkeys(required_of(kind), "x"), name: None}
     ctx = context_of(kind, properties)  # there is no cloud, so each call would fail
     assert kind.steps(Action.DELETE, ctx) == ()
-    assert asyncio.run(orphans.search(kind, ctx)) == ()
+    assert asyncio.run(orphans.search(None, kind, ctx)) == ()
 
 
 def test_what_is_recorded_of_a_resource_is_deleted_whatever_its_properties_are():

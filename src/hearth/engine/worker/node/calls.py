@@ -298,7 +298,7 @@ class CloudCalls:
             return
         for unanswered in range(PASSING_MAX + 1):
             try:
-                turned_up = await orphans.search(rtype, ctx)
+                turned_up = await orphans.search(self._owned, rtype, ctx)
                 break
             except CloudFault as fault:
                 if not fault.passing or unanswered == PASSING_MAX:
@@ -326,7 +326,7 @@ class CloudCalls:
             passing = 0
             while True:
                 try:
-                    turned_up = await orphans.sweep(rtype, ctx)
+                    turned_up = await orphans.sweep(self._owned, rtype, ctx)
                 except CloudFault as fault:
                     passing += 1
                     if for_good and (not fault.passing or passing > PASSING_MAX):

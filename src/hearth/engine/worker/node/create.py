@@ -233,7 +233,7 @@ async def _swept(attempt: Attempt) -> bool:
     for one in owned.aim.namesakes(attempt.record):
         rtype = owned.tools.programs.type_of(one)
         if rtype is not None and orphans.of(owned, one.id):
-            found |= await orphans.sweep(rtype, attempt.context_for(one, rtype))
+            found |= await orphans.sweep(owned, rtype, attempt.context_for(one, rtype))
     return found
 
 

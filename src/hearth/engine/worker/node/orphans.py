@@ -28,21 +28,25 @@ def of(owned: OwnedStack, record_id: str) -> list[Orphan]:
     return [orphan for orphan in owned.memory.orphans if orphan.resource_id == record_id]
 
 
-async def search(rtype: ResourceType, ctx: ResourceContext) -> Sequence[str]:
-    """Return the physical ids of the objects that have a record's key, except the recorded one.
+async def search(owned: OwnedStack, rtype: ResourceType, ctx: ResourceContext) -> Sequence[str]:
+    """Return the physical ids of the objects that have a record's key, except those that a record
+    of the stack has: two records with equal properties can share a natural key.
 
     There is none if a required property has no value, and a search would read that value.
     """
-    return await rtype.orphans(ctx) if rtype.is_complete(ctx.properties) else ()
+    if not rtype.is_complete(ctx.properties):
+        return ()
+    found = await rtype.orphans(ctx)
+    held = {record.physical_id for record in owned.memory.records.values()}
+    return [physical_id for physical_id in found if physical_id not in held]
 
 
-async def sweep(rtype: ResourceType, ctx: ResourceContext) -> bool:
-    """Delete the objects that have a record's key, except the recorded one; return whether any was
-    found.
+async def sweep(owned: OwnedStack, rtype: ResourceType, ctx: ResourceContext) -> bool:
+    """Delete the objects that `search` finds; return whether there were any.
 
     A delete may fail or take time, so call this again until it returns False.
     """
-    turned_up = await search(rtype, ctx)
+    turned_up = await search(owned, rtype, ctx)
     for found in turned_up:
         log.warning("resource %s: deleting %s, an orphan with its key", ctx.name, found)
         await rtype.delete_orphan(ctx, found)
@@ -52,15 +56,15 @@ async def sweep(rtype: ResourceType, ctx: ResourceContext) -> bool:
 async def watch(owned: OwnedStack) -> None:
     """Search once for all possible orphans, and delete those that exist.
 
-    Orphans of records that a node works on are left out. The search for an orphan ends when its
-    time is over.
+    Orphans of records that a node works on are left out, and those that may be the object that
+    another node is creating. The search for an orphan ends when its time is over.
     """
     for orphan in list(owned.memory.orphans):
-        if orphan.resource_id in owned.busy:
+        if orphan.resource_id in owned.busy or _may_be_new(owned, orphan):
             continue
         rtype = owned.tools.programs.rtype_named(orphan.resource_type)
         try:
-            if rtype is not None and await sweep(rtype, _context(owned, orphan, rtype)):
+            if rtype is not None and await sweep(owned, rtype, _context(owned, orphan, rtype)):
                 continue
         except CloudFault as fault:
             log.warning("stack %s: the search for orphans failed: %s", owned.memory.stack_id, fault)
@@ -105,6 +109,18 @@ def next_look(owned: OwnedStack) -> float | None:
         for s in owned.memory.orphans
     ]
     return min(looks, default=None)
+
+
+def _may_be_new(owned: OwnedStack, orphan: Orphan) -> bool:
+    """Return whether a search may find an object that a node is creating, whose id is not recorded
+    yet.
+    """
+    return any(
+        record.type == orphan.resource_type
+        and record.physical_id is None
+        and record.id in owned.busy
+        for record in owned.memory.records.values()
+    )
 
 
 def _context(owned: OwnedStack, orphan: Orphan, rtype: ResourceType) -> ResourceContext:
