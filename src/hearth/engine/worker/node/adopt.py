@@ -106,7 +106,9 @@ async def _shown(
         looks += 1
         try:
             found = await read_back(rtype, ctx)
-            return None if found is None else _updatable(rtype, ctx, found)
+            if found is None:
+                return None
+            return updatable(rtype.properties, found, ctx.properties, rtype.only_grow)
         except CloudFault as fault:
             if isinstance(fault, NotFound):
                 return None
@@ -117,46 +119,30 @@ async def _shown(
     return None
 
 
-async def observed(rtype: ResourceType, ctx: ResourceContext) -> Mapping[str, Any] | None:
+async def observed(
+    rtype: ResourceType, ctx: ResourceContext, *, after_failure: bool = False
+) -> Mapping[str, Any] | None:
     """Return the properties that could be read from the cloud, or None if the object is gone.
 
-    The result is empty if the read fails.
+    The result is empty if the read fails. If `after_failure` is true, this is what a failed update
+    left: it includes values that no update can lower, and it is empty while a change is under way,
+    because the next update must end that.
     """
     if not makes_object(rtype):
         return {}
     if ctx.physical_id is None:
         return None
     try:
-        found = await real_state(rtype, ctx)
-    except CloudFault as fault:
-        log.info("resource %s: its state in the cloud cannot be read: %s", ctx.name, fault)
-        return {}
-    return None if found is None else _updatable(rtype, ctx, found)
-
-
-async def updatable_state(rtype: ResourceType, ctx: ResourceContext) -> Mapping[str, Any] | None:
-    """Return what a failed update left: the real values of the properties that an update can
-    change; None if the object is gone.
-
-    Values that no update can lower are included. The result is empty while a change is under way:
-    the next update must end it.
-    """
-    if not makes_object(rtype):
-        return {}
-    try:
-        if not await at_rest(rtype, ctx):
+        if after_failure and not await at_rest(rtype, ctx):
             return {}
         found = await real_state(rtype, ctx)
     except CloudFault as fault:
         log.info("resource %s: its state in the cloud cannot be read: %s", ctx.name, fault)
         return {}
-    return None if found is None else updatable(rtype.properties, found, ctx.properties, ())
-
-
-def _updatable(
-    rtype: ResourceType, ctx: ResourceContext, found: Mapping[str, Any]
-) -> Mapping[str, Any]:
-    return updatable(rtype.properties, found, ctx.properties, rtype.only_grow)
+    if found is None:
+        return None
+    kept = () if after_failure else rtype.only_grow
+    return updatable(rtype.properties, found, ctx.properties, kept)
 
 
 async def outsider(

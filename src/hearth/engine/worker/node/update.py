@@ -165,7 +165,7 @@ async def _decided(attempt: Attempt, rtype: ResourceType, desired: Desired) -> D
     if owned.aim.observes() and not unread:
         observed = await adopt.observed(rtype, there())
     elif unfinished and not unread:
-        observed = await adopt.updatable_state(rtype, there())
+        observed = await adopt.observed(rtype, there(), after_failure=True)
     attempt.not_stale()
     if record.replaced_by is not None:  # a rollback returns to it
         if not await take_back(attempt, rtype):
