@@ -22,6 +22,7 @@ FIRST_READS = {"method": "GET", "first": True}
 KEYSTONE = {"service": "identity"}
 SOME_TOKENS = {"service": "network", "times": 3}
 GARBAGE = '{"networks": [{"id": "4711", "na'
+ROUTER = "default backend - 404"
 BOTH = frozenset(SERVERS)
 POSTGRESQL = frozenset({"postgresql"})
 
@@ -131,9 +132,15 @@ ROWS: dict[str, Fault] = {
     ),
     "connections to the cloud are cut": _cloud("drop", READS, drop=True),
     "each read is answered with 502 once": _cloud("status 502", FIRST_READS, status=502),
+    "each read is answered with 500 once": _cloud("status 500", FIRST_READS, status=500),
+    "a router answers each read with 404 once": _cloud(
+        "status 404", FIRST_READS, status=404, body=ROUTER
+    ),
+    "a router answers writes with 404": _cloud("status 404", WRITES, status=404, body=ROUTER),
     "the cloud is slow": _cloud("latency 2 s", {}, latency_s=2.0),
     "the cloud answers garbage": _cloud("half an answer", READS, garble=GARBAGE),
     "Keystone is answered with 503": _cloud("status 503", KEYSTONE, status=503),
+    "Keystone answers with 500": _cloud("status 500", KEYSTONE, status=500),
     "tokens are refused": _cloud("status 401", SOME_TOKENS, status=401),
     "wake-ups come for nothing": Fault("NOTIFY, publish", own.flooded, needs_broker=True),
     "the database server is restarted": _replicated("SIGQUIT", own.restarted),

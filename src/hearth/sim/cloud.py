@@ -15,7 +15,16 @@ from typing import Any
 from msgspec import Struct
 
 from hearth.cloud.contract import Body, Response
-from hearth.cloud.fault import CloudFault, NoAnswer, NotFound, of_a_write
+from hearth.cloud.fault import (
+    CloudFault,
+    NoAnswer,
+    NoService,
+    NotFound,
+    NoToken,
+    fault_of,
+    of_a_read,
+    of_a_write,
+)
 
 OP_TIME_S = 10.0
 FOREVER = float("inf")
@@ -81,6 +90,24 @@ class Thing:
         return self.call is not None and self.call.op == "delete"
 
 
+NOT_CARRIED_OUT: Mapping[str, Callable[[], CloudFault]] = {
+    "no answer": lambda: NoAnswer("test", "no answer"),
+    "busy": lambda: CloudFault("test", 503, "ServiceUnavailable", "the cloud is busy", 1.0),
+    "misdirected": lambda: fault_of("test", 404, {}, "<html>default backend - 404</html>"),
+    "no token": lambda: NoToken("identity", 404, "Not Found", "Could not find trust: 4711."),
+    "no service": lambda: NoService("test"),
+    "deadlock": lambda: of_a_read(CloudFault("test", 500, "Internal Server Error", "deadlock")),
+}
+"""The faults of calls that the cloud did not carry out, by the names of `MISHAPS` in explore.py."""
+
+
+def fail_before(mishap: str | None) -> None:
+    """Raise the fault of a call that the cloud does not carry out, if `mishap` is one."""
+    if mishap is not None and mishap in NOT_CARRIED_OUT:
+        fault = NOT_CARRIED_OUT[mishap]()
+        raise fault
+
+
 @dataclass
 class TwinCloud:
     """The simulated cloud of one history. The function `at` returns the current virtual time in
@@ -136,8 +163,7 @@ class TwinCloud:
             if path.count("/") > 2:
                 op = path.rpartition("/")[2]
             mischief = self.mischief(op, path)
-        if mischief == "unavailable":
-            raise CloudFault("test", 503, "ServiceUnavailable", "the simulated cloud is busy", 1.0)
+        fail_before(mischief)
         if mischief == "lost before":
             raise NoAnswer("test", "the connection was cut before the call was carried out")
         if mischief == "late" and op in ("create", "delete"):
@@ -167,12 +193,7 @@ class TwinCloud:
                 after_s = LATE_S if made_or_gone else LANDS_S
                 self.later(after_s, lambda: self._at_last(method, path, body))
                 raise NoAnswer("test", "the call is delayed, and its answer will be lost")
-            case "no answer":
-                raise NoAnswer("test", "no answer")
-            case "busy":
-                raise CloudFault(
-                    "test", 503, "ServiceUnavailable", "the simulated cloud is busy", 1.0
-                )
+        fail_before(mishap)
         answer = self._carry_out(method, path, body)
         match mishap:
             case "doubled":  # the gateway sends it again, and then gives up
@@ -212,8 +233,7 @@ class TwinCloud:
         Things that are not yet visible are left out. Raises NoAnswer if `mishap` says so.
         """
         await asyncio.sleep(0)
-        if mishap == "no answer":
-            raise NoAnswer("test", "no answer")
+        fail_before(mishap)
         if path.startswith("/letters/"):
             return [{"word": word} for word in self.letters.get(path.rpartition("/")[2], ())]
         if path == "/copies":

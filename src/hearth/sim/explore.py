@@ -39,9 +39,11 @@ MISHAPS: Mapping[str, tuple[str, ...]] = {
     "request": ("lost before", "lost after"),
     "write": (
         "crash before", "crash after", "unanswered before", "unanswered after", "broken", "empty",
-        "late", "doubled", "pause", "stand",
+        "late", "doubled", "pause", "stand", "misdirected", "no token", "no service",
     ),
-    "read": ("crash before", "no answer", "stand"),
+    "read": (
+        "crash before", "no answer", "stand", "misdirected", "no token", "no service", "deadlock",
+    ),
 }  # fmt: skip
 """The possible faults at each kind of point.
 
@@ -51,9 +53,13 @@ the commit or call was carried out. In `no answer` a read gets none. In `pause` 
 a while; in `stand` the clocks of its machine stop too. `ahead` and `behind` change the wall clock.
 `broken` is a status 500 after the call was carried out, `empty` a success with an empty body,
 `late` a call that is carried out after its sender has given up, and `doubled` a call that a gateway
-sent twice before it gave up.
+sent twice before it gave up. In `misdirected` a router answers with its own status 404, in `no
+token` Keystone answers with 404 before the call is sent, in `no service` the catalogue lacks the
+service, and in `deadlock` the service answers a read with status 500.
 """
-MAY_FAIL = frozenset({"broken", "empty"})  # after these an operation may fail, and heals
+MAY_FAIL = frozenset(
+    {"broken", "empty", "no token", "no service"}
+)  # after these an operation may fail, and heals
 ENGINES = 2
 LOOK_S, HEARTBEAT_S, OP_TIME_S = 6.0, 6.0, 4.0  # idle engines are most of the work
 REVIVED_S = 5.0  # after which another engine comes for one that died

@@ -8,7 +8,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 OUTAGE_MAX_S = 6.0
-LOST = ("lost before", "lost after", "invisible", "late", "unavailable")
+LOST = ("lost before", "lost after", "invisible", "late", "busy", "misdirected")
+UNREAD = ("no answer", "busy", "misdirected", "deadlock")
 SLOW_MAX_S = 6.0  # less than a lease allows
 CRASHES_MAX = 5
 
@@ -141,12 +142,12 @@ class Faults:
         self._back_at = self._now() + max(0.0, self._rng.uniform(-3.0, OUTAGE_MAX_S))
         return True
 
-    def blind(self) -> bool:
-        """Return whether the current read of the cloud gets no answer."""
+    def blind(self) -> str | None:
+        """Return how the current read of the cloud fails, or None if it gets its answer."""
         if self.healed or self._rng.random() > self._odds.blind:
-            return False
+            return None
         self._seen["blind"] += 1
-        return True
+        return self._rng.choice(UNREAD)
 
     def of_identity(self, call: str) -> str | None:
         """Return the fault of a call to the identity service: "refused", "lost" or None."""

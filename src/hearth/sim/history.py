@@ -258,7 +258,7 @@ class _History:
             (0.10, self._update_twice),
             (0.08, self._delete),
             (0.10, self._cancel),
-            (0.09, self._check),
+            (0.14, self._check),
             (0.10, self._sleep),
             (0.12, self._snapshot),
             (0.05, self._mark),
@@ -611,7 +611,10 @@ class _History:
         converge = self._vanished()  # it looks at what a check may have passed over
         row = await self._calmly(Action.UPDATE, self.template, converge=converge)
         if "is not supported" in row.reason:
-            await self._calmly(Action.UPDATE, {})
+            row = await self._calmly(Action.UPDATE, {})
+            if "Timed out" in row.reason:
+                self.world.twin.answer()
+                await self._calmly(Action.UPDATE, {})
             row = await self._calmly(Action.UPDATE, self.template)
         if "Timed out" in row.reason or "conflicts" in row.reason:  # by what hung before
             self.world.twin.answer()

@@ -11,7 +11,7 @@ from typing import Any, Protocol, TypeVar
 import sqlalchemy as sa
 from sqlalchemy.exc import OperationalError
 
-from hearth.cloud.fault import CloudFault, NoAnswer
+from hearth.cloud.fault import CloudFault
 from hearth.engine.core.plan import Plan
 from hearth.engine.core.record import Record
 from hearth.engine.endpoints import Endpoints
@@ -25,7 +25,7 @@ from hearth.service.caller import STACK_USER_ROLE, Caller
 from hearth.service.prediction import Aim, predict_stack
 from hearth.service.scale import scale
 from hearth.service.signal import signal
-from hearth.sim.cloud import Thing, TwinCloud
+from hearth.sim.cloud import Thing, TwinCloud, fail_before
 from hearth.sim.clouds import Clouds, Mishap, Trusts
 from hearth.sim.database import database
 from hearth.sim.loop import VirtualClock, VirtualLoop
@@ -247,7 +247,7 @@ class World:
         deaf: Callable[[], bool] = lambda: False,
         slow: Callable[[], float] = lambda: 0.0,
         away: Callable[[], bool] = lambda: False,
-        blind: Callable[[], bool] = lambda: False,
+        blind: Callable[[], str | None] = lambda: None,
         mishap: Mishap = lambda call: None,
         trust_ends_s: Callable[[], float] = lambda: 0.0,
         plugins: tuple[Plugin, ...] = (),
@@ -271,7 +271,7 @@ class World:
         self._slow = slow  # seconds that a transaction waits before it begins or is answered
         self._deaf = deaf  # whether a message to an engine is lost
         self._away = away  # whether the database can not be reached
-        self._blind = blind  # whether a call that only reads is not answered
+        self._blind = blind  # how a call that only reads fails
         self._mishap = mishap  # what goes wrong at a call of identity
         self._trust_ends_s = trust_ends_s  # how long a call takes that ends a trust
         self._plugins = plugins
@@ -393,11 +393,9 @@ class World:
             raise OperationalError("the database is unavailable", None, ConnectionError())
 
     def read_from_cloud(self, method: str) -> None:
-        """Raise CloudFault or NoAnswer if a GET request gets no answer now."""
-        if method == "GET" and self._blind():
-            if self.rng.random() < 0.5:
-                raise NoAnswer("test", "no answer")
-            raise CloudFault("test", 503, "ServiceUnavailable", "the simulated cloud is busy", 1.0)
+        """Raise CloudFault if a GET request gets no answer now."""
+        if method == "GET":
+            fail_before(self._blind())
 
     def freeze(self, engine: Engine, seconds: float, *, standing: bool = False) -> None:
         """Freeze an engine for some seconds; afterwards it continues where it was.
