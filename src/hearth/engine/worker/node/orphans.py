@@ -56,11 +56,11 @@ async def sweep(owned: OwnedStack, rtype: ResourceType, ctx: ResourceContext) ->
 async def watch(owned: OwnedStack) -> None:
     """Search once for all possible orphans, and delete those that exist.
 
-    Orphans of records that a node works on are left out, and those that may be the object that
-    another node is creating. The search for an orphan ends when its time is over.
+    Orphans of records that a node works on are left out, and all of them while a node creates an
+    object. The search for an orphan ends when its time is over.
     """
     for orphan in list(owned.memory.orphans):
-        if orphan.resource_id in owned.busy or _may_be_new(owned, orphan):
+        if orphan.resource_id in owned.busy or _creates(owned):
             continue
         rtype = owned.tools.programs.rtype_named(orphan.resource_type)
         try:
@@ -111,16 +111,10 @@ def next_look(owned: OwnedStack) -> float | None:
     return min(looks, default=None)
 
 
-def _may_be_new(owned: OwnedStack, orphan: Orphan) -> bool:
-    """Return whether a search may find an object that a node is creating, whose id is not recorded
-    yet.
-    """
-    return any(
-        record.type == orphan.resource_type
-        and record.physical_id is None
-        and record.id in owned.busy
-        for record in owned.memory.records.values()
-    )
+def _creates(owned: OwnedStack) -> bool:
+    """Return whether a node creates an object whose id is not recorded yet: a search may find it."""
+    records = owned.memory.records.values()
+    return any(record.physical_id is None and record.id in owned.busy for record in records)
 
 
 def _context(owned: OwnedStack, orphan: Orphan, rtype: ResourceType) -> ResourceContext:
