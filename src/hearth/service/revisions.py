@@ -175,12 +175,21 @@ def _definition(before: ResourceDefinition, after: ResourceDefinition) -> dict[s
         if name in secret:
             pair = [MASK, MASK]
         properties.append({"property": name, "before": pair[0], "after": pair[1]})
-    if before.type != after.type:
-        body["type"] = {"before": before.type, "after": after.type}
+    kinds = (before.type, after.type)
+    if before.type == after.type:  # the environment may map it to another type
+        kinds = (_mapped(before), _mapped(after))
+    if kinds[0] != kinds[1]:
+        body["type"] = {"before": kinds[0], "after": kinds[1]}
     parts = [key for key in PARTS if _part(before, key) != _part(after, key)]
     if not properties and not parts and "type" not in body:
         return None
     return {**body, "properties": properties, "parts": parts}
+
+
+def _mapped(definition: ResourceDefinition) -> str:
+    """Return the type, or the name of the template, to which the environment maps a type."""
+    child = definition.child
+    return definition.type_info.name if child is None else child.syntax.file
 
 
 def _told(value: Any, source: Any) -> Any:

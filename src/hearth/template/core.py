@@ -68,7 +68,7 @@ class Core:
         return key if self.hot else key.title().replace("_", "")
 
     def fingerprint(self, type_name: str) -> str:
-        """Return a hash that is equal for equal definitions."""
+        """Return a hash that is equal for equal definitions of resources of the same type."""
         if not self._fingerprint:
             parts = [
                 type_name,

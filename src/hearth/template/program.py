@@ -259,8 +259,11 @@ class ResourceDefinition(Struct, frozen=True, eq=False):
 
     @property
     def fingerprint(self) -> str:
-        """A hash of the definition without its description; equal definitions have equal hashes."""
-        return self.core.fingerprint(self.type)
+        """A hash of the definition without its description; equal definitions have equal hashes.
+
+        It includes the type to which the environment maps the type in the template.
+        """
+        return self.core.fingerprint(" ".join(dict.fromkeys((self.type, self.type_info.name))))
 
     @deferrable
     def evaluate(self, world: World) -> Evaluated:
