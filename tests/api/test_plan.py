@@ -241,3 +241,19 @@ def test_the_plan_of_a_delete_tells_what_stays_in_the_cloud(api: Caller):
     (nested,) = (one["nested"]["resources"] for one in found if one["resource"] == "c")
     assert [(one["resource"], one["action"]) for one in nested] == [("in", "delete")]
     api.call("DELETE", path)
+
+
+def test_a_put_with_existing_keeps_what_the_stack_has(api: Caller):
+    template = (
+        HOT
+        + "parameters: {word: {type: string}}\n"
+        + "resources: {v: {type: OS::Heat::Value, properties: {value: {get_param: word}}}}\n"
+    )
+    path = api.create("kept", template, parameters={"word": "one"})
+    assert api.call("PUT", path, {"template": template}).status_code == 400
+    assert api.call("PUT", path, {"existing": True}).status_code == 400
+    reply = api.call("PUT", path, {"template": template, "existing": True})
+    assert reply.status_code == 202, reply.text
+    api.until(path, "UPDATE_COMPLETE")
+    assert api.call("GET", path).json()["stack"]["parameters"]["word"] == "one"
+    api.call("DELETE", path)

@@ -32,6 +32,7 @@ from hearth.store.rows import Options, Revision, StackRow, characters_of
 from hearth.template import NOWHERE, Environment, Program, World, parameter_types
 from hearth.template.check import examine
 from hearth.template.compile import PROBLEMS_MAX
+from hearth.template.environment import deep_update
 from hearth.template.limits import too_many_resources
 from hearth.template.program import TreeFindings
 
@@ -166,12 +167,14 @@ def _laid_over(
         }.items()
         if name in declared
     }
+    registry = dict(stored.resource_registry)
+    deep_update(registry, environment.resource_registry)
     return Environment.parse(
         {
             **stored.as_map(),
             "parameters": parameters,
             "parameter_defaults": {**stored.parameter_defaults, **environment.parameter_defaults},
-            "resource_registry": {**stored.resource_registry, **environment.resource_registry},
+            "resource_registry": registry,
             "event_sinks": list(environment.event_sinks or stored.event_sinks),
         }
     )

@@ -266,9 +266,9 @@ class Environment(Struct, frozen=True, dict=True):
             inner: dict[str, Any] = {}
             for pattern, entries in named.items():
                 if pattern != resource and fnmatchcase(resource, pattern):
-                    _deep_update(inner, entries)
+                    deep_update(inner, entries)
             if isinstance(named.get(resource), Mapping):
-                _deep_update(inner, named[resource])
+                deep_update(inner, named[resource])
             if entry is not None:
                 inner.pop(entry.entry, None)
             if inner:
@@ -335,13 +335,17 @@ class _General:
                 yield name, value
 
 
-def _deep_update(target: dict[str, Any], source: Any) -> None:
+def deep_update(target: dict[str, Any], source: Any) -> None:
+    """Merge a resource registry, or a part of it, into another one, entry by entry at each level.
+
+    Entries of `source` take precedence.
+    """
     if not isinstance(source, Mapping):
         return
     for key, value in source.items():
         if isinstance(value, Mapping):
             inner = dict(target[key]) if isinstance(target.get(key), Mapping) else {}
-            _deep_update(inner, value)
+            deep_update(inner, value)
             target[key] = inner
         else:
             target[key] = value

@@ -134,10 +134,14 @@ async def update_request_of(
     """Return the request for an update, its preview or its plan. Raises Rejected.
 
     Instead of a template it may contain the number of an earlier revision. If `existing` is true,
-    fields that are missing keep their values in the stack.
+    here or in the body, fields that are missing keep their values in the stack; without it here,
+    the template is required nevertheless. Source: spec/rest-api.md, 2.5.
     """
-    found = stack_request(data, existing=existing)
+    laid_over = existing or boolean(data.get("existing") or False, "existing")
+    found = stack_request(data, existing=laid_over)
     found = await gathered(services_of(request), caller_of(request), found)
+    if not existing and found.template is None and data.get("revision") is None:
+        raise bad("No template specified")
     if data.get("revision") is None:
         return found
     if beside := [key for key in BESIDE_NO_REVISION if data.get(key)]:

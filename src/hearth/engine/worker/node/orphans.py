@@ -112,7 +112,7 @@ def next_look(owned: OwnedStack) -> float | None:
 
 
 def _creates(owned: OwnedStack) -> bool:
-    """Return whether a node creates an object whose id is not recorded yet: a search may find it."""
+    """Return whether a node creates an object whose id is not recorded yet."""
     records = owned.memory.records.values()
     return any(record.physical_id is None and record.id in owned.busy for record in records)
 
