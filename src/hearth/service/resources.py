@@ -1,6 +1,5 @@
 """The resources of a stack and of its nested stacks."""
 
-import asyncio
 import logging
 from collections.abc import Mapping, Sequence, Set
 from typing import Any
@@ -8,7 +7,6 @@ from typing import Any
 import msgspec
 from msgspec import Struct, field
 
-from hearth.cloud.fault import CloudFault
 from hearth.engine.core.record import Record
 from hearth.model.problem import Rejected
 from hearth.model.state import Action, Hook, Status
@@ -17,7 +15,7 @@ from hearth.resources.heat.access_policy import ALLOWED, AccessPolicy
 from hearth.resources.heat.template_resource import TemplateResource
 from hearth.resources.iam.user import User, admits
 from hearth.service.caller import Caller
-from hearth.service.context import context_of
+from hearth.service.live_attributes import attributes_of, fields_of
 from hearth.service.problems import Forbidden, ResourceNotAvailable, ResourceNotFound
 from hearth.service.redact import may_see_hidden
 from hearth.service.services import Services
@@ -31,7 +29,6 @@ from hearth.template.parameters import MASK
 
 log = logging.getLogger(__name__)
 
-LIVE_S = 5.0
 QUEUED_S = 2.0  # calls that wait for a slot for a shorter time are not shown
 
 
@@ -91,9 +88,15 @@ async def resources(
 ) -> list[Shown]:
     """Return the resources of a stack and of nested stacks, whose `rows` were read, in one list.
 
-    If `detail` is true, they have their recorded attributes. Hidden values in them are masked if
-    the caller may not see them.
+    If `detail` is true, they have their recorded attributes and the fields of their objects. Hidden
+    values in them are masked if the caller may not see them.
     """
+    chosen_of = [(one, reads.in_charge(records)) for one, records in rows.records]
+    fields: Mapping[str, Mapping[str, Any]] = {}
+    if detail:
+        fields = await fields_of(
+            services, caller, [(one, chosen.values()) for one, chosen in chosen_of]
+        )
     by_id = {one.id: one for one in (row, *rows.below)}
     names = {} if rows.above is None else {row.id: rows.above}
     names |= {
@@ -101,8 +104,7 @@ async def resources(
     }
     result = []
     sees = may_see_hidden(services, caller)
-    for one, records in rows.records:
-        chosen = reads.in_charge(records)
+    for (one, chosen), (_, records) in zip(chosen_of, rows.records, strict=True):
         users = _required_by(records)
         program = await _program(services, one) if records else None
         now = services.clock.now()
@@ -119,7 +121,7 @@ async def resources(
                 sorted(users.get(record.id, ())),
                 by_id.get(record.physical_id or "") if _nests(services, record) else None,
                 names.get(one.id) if one.parent_id else None,
-                attributes=recorded_attributes(services, record, sees=sees) if detail else None,
+                attributes=_detailed(services, record, fields, sees=sees) if detail else None,
                 waiting=waits.get(record.id),
             )
             for record in chosen.values()
@@ -169,6 +171,12 @@ def _seen(sees: bool, record: Record, attributes: Mapping[str, Any]) -> Mapping[
     """Return the attributes, masked if they may contain a hidden value and `sees` is false."""
     secret = bool(record.held.secret) and not sees
     return dict.fromkeys(attributes, MASK) if secret else attributes
+
+
+def _detailed(
+    services: Services, record: Record, fields: Mapping[str, Mapping[str, Any]], *, sees: bool
+) -> Mapping[str, Any]:
+    return _seen(sees, record, {**_recorded(services, record), **fields.get(record.id, {})})
 
 
 def recorded_attributes(services: Services, record: Record, *, sees: bool) -> Mapping[str, Any]:
@@ -239,9 +247,10 @@ async def show_resource(
 ) -> Shown:
     """Return a resource with its attributes. `rows` are those of the stack. Raises Rejected.
 
-    Attributes that are never cached, and those named in `with_attributes`, are read from the cloud
-    with the caller's token. If that fails, their value is null. The others have their recorded
-    values. An attribute in `with_attributes` that the resource does not have is null, too.
+    The fields of its object, attributes that are never cached, and those named in
+    `with_attributes` are read from the cloud with the caller's token. If that fails, the fields are
+    missing, and these attributes are null. The others have their recorded values. An attribute in
+    `with_attributes` that the resource does not have is null, too.
     """
     shown = await resources(services, caller, row, rows)
     around = next((one for one in shown if one.record.name == name), None)
@@ -251,7 +260,7 @@ async def show_resource(
     record = around.record
     attributes = dict(_recorded(services, record))
     attributes.update(dict.fromkeys(with_attributes - attributes.keys()))
-    attributes.update(await _context(services, caller, row, record, with_attributes))
+    attributes.update(await attributes_of(services, caller, row, record, with_attributes))
     _, program = await services.program(row)
     definition = program.resources.get(name)
     description = definition.description if definition is not None else ""
@@ -265,31 +274,6 @@ async def show_resource(
         _seen(may_see_hidden(services, caller), record, attributes),
         around.waiting,
     )
-
-
-async def _context(
-    services: Services, caller: Caller, row: StackRow, record: Record, names: Set[str]
-) -> dict[str, Any]:
-    rtype = services.programs.type_of(record)
-    if (
-        rtype is None
-        or isinstance(rtype, NestedType)
-        or rtype.immediate
-        or record.held.reference is None
-    ):
-        return {}
-    wanted = [n for n, a in rtype.attributes.items() if not a.cached and n != "show"]
-    wanted += sorted(names & rtype.attributes.keys())
-    ctx = await context_of(services, caller, row, record, rtype)
-    found: dict[str, Any] = {}
-    for name in dict.fromkeys(wanted):
-        try:
-            async with asyncio.timeout(LIVE_S):
-                found[name] = await rtype.shown_attribute(ctx, name)
-        except (CloudFault, TimeoutError, LookupError, NotImplementedError) as problem:
-            log.info("attribute %s of %s cannot be read: %s", name, record.name, problem)
-            found[name] = None
-    return found
 
 
 async def metadata(services: Services, caller: Caller, row: StackRow, name: str) -> Any:

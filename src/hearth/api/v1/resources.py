@@ -53,7 +53,7 @@ async def index(request: Request) -> Response:
         if all(FILTERS[key](one.record, values) for key, values in asked.items())
     ]
     answer = JSONResponse({"resources": shown})
-    if rows.fingerprint is not None:
+    if rows.fingerprint is not None and not detail:
         fingerprint = rows.fingerprint
         request.state.lasting = Lasting(bytes(answer.body), fingerprint, with_resources=True)
     return answer
