@@ -131,6 +131,7 @@ class ResourceType:
     hidden_properties: ClassVar[Set[str]] = frozenset()  # properties whose values are always hidden
     needs_users: ClassVar[bool] = False  # it uses users of the stack's domain project
     replaced_at_every_update: ClassVar[bool] = False  # even if its definition has not changed
+    updated_always: ClassVar[bool] = False  # every update of the stack is passed on to the object
     replaced_for: ClassVar[Mapping[str, str]] = {}  # property → why a change of it replaces
     holds_data: ClassVar[bool] = False  # its object has data of users, which a delete destroys
     natural_key: ClassVar[Set[str]] = frozenset()  # properties that name an object without an id

@@ -223,7 +223,9 @@ def must_look(
     this record that other values use. The engine and a preview call this for each record that would
     otherwise stay unchanged.
     """
-    if traits.always or traits.nested or any(n not in record.held.attributes for n in reads):
+    if traits.always or traits.nested or traits.always_updated:
+        return True
+    if any(n not in record.held.attributes for n in reads):
         return True
     if record.requires != frozenset(required):
         return True

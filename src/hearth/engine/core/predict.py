@@ -92,7 +92,8 @@ class Traits(Struct, frozen=True):
     `name` is the name of the type, and `schema` are its properties. `must_replace` returns why the
     type requires a replacement for a change, or None. `nested`: the resource has a nested stack.
     `always`: every update replaces the resource. `replace_failed`: whether an update replaces
-    a resource whose create failed; None if that depends on its state in the cloud. `makes_object`:
+    a resource whose create failed; None if that depends on its state in the cloud.
+    `always_updated`: every update is passed on to the object. `makes_object`:
     the resource stands for an object in the cloud. `rules` are the rules that
     translate the properties, such as names to ids. `only_grow` names the properties that no update
     can lower. `succeeds(name)` returns whether this type can
@@ -106,6 +107,7 @@ class Traits(Struct, frozen=True):
     must_replace: MustReplace
     nested: bool = False
     always: bool = False
+    always_updated: bool = False
     replace_failed: bool | None = True
     makes_object: bool = True
     rules: Sequence[Rule] = ()
@@ -328,6 +330,8 @@ def _by_values(
     changed = to_write(held, known) - awaited.keys()
     parts = _parts(held.parts, expected.parts)
     reasons = _reasons(record, expected, traits, changed, awaited, drifted=drifted, masked=masked)
+    if traits.always_updated:
+        parts = (*parts, Reason("every update is passed on to it"))
     moved = traits.nested or bool(changed) or any(not part.awaits for part in parts)
     if not moved and not awaited and not parts:
         return Prediction(PlannedAction.KEEP)

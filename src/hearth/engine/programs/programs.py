@@ -302,6 +302,7 @@ class Programs:
             ),
             nested=isinstance(rtype, NestedType),
             always=rtype.replaced_at_every_update and updating,
+            always_updated=rtype.updated_always and updating,
             replace_failed=(False if isinstance(rtype, NestedType) else None) if asks else True,
             makes_object=makes_object(rtype),
             rules=rtype.translation,
@@ -314,7 +315,7 @@ class Programs:
         """Return whether an update that changes no value needs no work of the engine.
 
         That is the case if the template has no nested stacks, no hooks, and no types that every
-        update replaces.
+        update replaces or updates.
         """
         for name, binding in module.bindings.items():
             rtype = binding.type_info
@@ -324,7 +325,8 @@ class Programs:
                 or isinstance(rtype, NestedType)
             ):
                 return False
-            if rtype.replaced_at_every_update or module.environment.hooks(name):
+            always = rtype.replaced_at_every_update or rtype.updated_always
+            if always or module.environment.hooks(name):
                 return False
         return True
 

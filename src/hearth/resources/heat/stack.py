@@ -91,6 +91,7 @@ class Stack(ResourceType):
         "stack_name": Attr(STRING, "Its name."),
     }
     service = SERVICE
+    updated_always = True  # its own resources may have failed or changed
     identified_by = IntentKey.OWN_NAME
     known_by = "the generated name, which the stack keeps"
 

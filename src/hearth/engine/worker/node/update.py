@@ -184,7 +184,8 @@ async def _decided(attempt: Attempt, rtype: ResourceType, desired: Desired) -> D
         must_replace=lambda before, after, changed: rtype.must_replace(
             Change(before, after, changed, owned.memory.data.get(record.id, {}))
         ),
-        nested=isinstance(rtype, NestedType) and not owned.aim.done_with(record),
+        nested=(isinstance(rtype, NestedType) or rtype.updated_always)
+        and not owned.aim.done_with(record),
         always=owned.aim.always_replaces(rtype, record),
         check_failed=check_failed,
         substitute=before is not None and before.substitute == desired.kind,
