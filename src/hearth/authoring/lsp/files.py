@@ -23,8 +23,8 @@ SIZE_MAX = 1024 * 1024
 """The maximum size of a file that is read from the disk, in bytes."""
 
 SAYS = re.compile(
-    r"^\s*[{\"']?\s*[\"']?(?:heat_template_version|HeatTemplateFormatVersion"
-    r"|AWSTemplateFormatVersion|resource_registry|parameter_defaults)[\"']?\s*:",
+    r"^[ \t]*+[{\"']?[ \t]*+[\"']?(?:heat_template_version|HeatTemplateFormatVersion"
+    r"|AWSTemplateFormatVersion|resource_registry|parameter_defaults)[\"']?[ \t]*+:",
     re.M,
 )
 """A pattern that matches somewhere in every template and every environment."""

@@ -268,7 +268,7 @@ class Layout:
 TOP = re.compile(r"""^(?:[^\s\#\-\[\]{},&*!|>%@`.:]|[-.:](?![\s\-.]))[^\r\n]*""", re.M)
 VALUE = re.compile(r"[ \t]*(?:&[^\s]*[ \t]*)?([^\s#][^\r\n]*)?")
 LISTED = re.compile(r"-(?=\s|\Z)")
-JSON_OPEN = re.compile(r"(?:\s+|#[^\r\n]*)*\{")
+JSON_OPEN = re.compile(r"(?:\s++|#[^\r\n]*+)*+\{")
 JSON_START = re.compile(r"(\s*)")
 JSON_LINE = re.compile(r"""^([ \t]*)"(?=[^"\r\n]*"[ \t]*:)""", re.M)
 JSON_BODY = re.compile(r"[ \t]*\{[ \t]*\r?\n(?:[ \t]*\r?\n)*")
