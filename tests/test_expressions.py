@@ -53,7 +53,7 @@ def uses() -> dict[str, set[str]]:
 
 @cache
 def expressions() -> dict[str, tuple[str, int, frozenset[str]]]:
-    """All expressions that are written in the source code, by place: the pattern, the flags, and the
+    """All expressions in the source code, by place: the pattern, the flags, and the
     methods with which it is used.
     """
     found = {}
