@@ -175,9 +175,11 @@ def coerce(prop: Prop, value: Any, at: Span, found: Findings) -> Any:
 def _inner(prop: Prop, value: Any, at: Span, found: Findings) -> Any:
     if prop.kind is ValueKind.LIST:
         if prop.item is not None:
+            filled = prop.item.kind is ValueKind.MAP and prop.item.entries is not None
             return [
-                coerce(prop.item, item, at.under(index), found) for index, item in enumerate(value)
-            ]
+                coerce(prop.item, {} if item is None and filled else item, at.under(index), found)
+                for index, item in enumerate(value)
+            ]  # a null in a list of maps is an empty map, as in Heat
         return value
     if prop.kind is ValueKind.MAP:
         if prop.entries is not None:

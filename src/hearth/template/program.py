@@ -604,8 +604,11 @@ class Program(Struct, frozen=True, eq=False, weakref=True):
         none.
 
         Unknown properties and metadata are also Unknown in the nested stack; `check` is passed to
-        `Module.specialise`. Raises Rejected, and ValueError if a value cannot be a parameter.
+        `Module.specialise`. A group whose properties have the wrong types has no nested stack.
+        Raises Rejected, and ValueError if a value cannot be a parameter.
         """
+        if evaluated.problems and definition.child is None:
+            return None
         module = self.child(definition, evaluated.properties)
         if module is None:
             return None
