@@ -8,6 +8,7 @@ import pytest
 
 from hearth.cloud.fault import (
     CloudFault,
+    Misdirected,
     NoAnswer,
     NotFound,
     fault_of,
@@ -26,7 +27,6 @@ SHAPES = [
     ({"faultcode": "Client", "faultstring": "busy", "debuginfo": None}, "Conflict"),
     ({"error_message": {"faultcode": "Client", "faultstring": "busy"}}, "Conflict"),
     ({"error_code": 409, "error_message": "busy", "error_name": 409}, "Conflict"),
-    ("busy", "Conflict"),
 ]
 
 
@@ -34,11 +34,6 @@ SHAPES = [
 def test_every_service_is_understood(body, kind):
     fault = fault_of("network", 409, {}, body)
     assert (fault.type, fault.message) == (kind, "busy")
-
-
-def test_a_page_of_html_and_an_empty_answer_are_named_by_their_status():
-    assert fault_of("image", 403, {}, "<html>nothing here</html>").message == "Forbidden"
-    assert fault_of("identity", 403, {}, None).message == "Forbidden"
 
 
 NUMBERED = {"x-openstack-request-id": "req-1"}
@@ -82,14 +77,42 @@ def test_an_answer_of_the_service_about_the_object_says_that_it_is_gone(headers,
     assert isinstance(fault_of("block-storage", 404, headers, body), NotFound)
 
 
+@pytest.mark.parametrize("status", [400, 403, 404, 405, 408, 409, 410, 413, 418, 451])
 @pytest.mark.parametrize("body", OF_A_ROUTER)
-def test_the_page_of_a_router_counts_as_no_answer(body):
-    fault = fault_of("block-storage", 404, {"x-request-id": "1"}, body)
-    assert isinstance(fault, NoAnswer)
+def test_the_page_of_a_router_counts_as_no_answer(body, status):
+    fault = fault_of("block-storage", status, {"x-request-id": "1", "retry-after": "1"}, body)
+    assert isinstance(fault, Misdirected)
     assert fault.passing
+    assert fault in (of_a_read(fault), of_a_write(fault))
     assert not fault.not_carried_out
     assert fault.status == 503  # so that nobody takes it for the answer of the service
-    assert "did not come from the service" in fault.message
+    assert fault.message.startswith(f"HTTP {status}: the answer did not come from the service")
+    assert str(fault) == f"block-storage: {fault.message}"
+
+
+@pytest.mark.parametrize("status", [400, 403, 409, 413])
+def test_a_refusal_of_a_service_without_known_words_remains_one(status):
+    for body in (None, "busy", "<html>busy</html>", {"message": "busy"}):
+        fault = fault_of("object-store", status, {"x-trans-id": "tx1"}, body)
+        assert fault.status == status
+        assert not isinstance(fault, NoAnswer)
+        assert not fault.passing
+
+
+def test_a_service_that_waits_in_vain_for_a_call_did_not_refuse_it():
+    fault = fault_of("object-store", 408, {"x-trans-id": "tx1"}, "too slow")
+    assert isinstance(fault, Misdirected)
+    assert fault.message == "HTTP 408: too slow"
+
+
+def test_a_redirect_is_no_answer_and_names_its_target_without_secrets():
+    for status in (300, 301, 302, 303, 304, 307, 308):
+        headers = {"location": "https://login.example/?state=secret#secret", **NUMBERED}
+        fault = fault_of("compute", status, headers, None)
+        assert isinstance(fault, Misdirected)
+        assert fault.message == f"HTTP {status}: the answer leads to https://login.example/"
+        assert "login" not in fault_of("compute", status, headers, None, brief=True).message
+    assert fault_of("image", 300, {}, {"versions": []}).message.endswith("leads elsewhere")
 
 
 @pytest.mark.parametrize("body", WITHOUT_A_PATH)

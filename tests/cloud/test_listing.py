@@ -5,8 +5,8 @@ import asyncio
 import pytest
 
 from hearth.cloud import CloudFault, ListingCloud, Response, listing
-from hearth.cloud.fault import NotFound, Unreadable
-from hearth.cloud.listing import page_of
+from hearth.cloud.fault import NoAnswer, NotFound, Unreadable
+from hearth.cloud.listing import PLAIN_LISTS, page_of
 
 
 class Shelf(ListingCloud):
@@ -124,6 +124,29 @@ def test_a_fault_of_the_list_reaches_everybody():
     assert [fault.status for fault in asyncio.run(story())] == [503] * 3
 
 
+UNUSABLE = [None, "x", 7, {}, [], {"things": None}, {"things": {}}, {"things_links": []}]
+
+
+@pytest.mark.parametrize("body", UNUSABLE)
+@pytest.mark.parametrize("times", [1, 99])
+def test_an_answer_that_shows_no_list_does_not_mean_that_there_is_nothing(body, times, monkeypatch):
+    monkeypatch.setattr(listing, "PAUSES_S", (0.0, 0.0))
+
+    class Odd(Shelf):
+        async def request(self, service, method, path, **_kw):
+            answer = await super().request(service, method, path)
+            return Response(200, {}, body) if len(self.calls) <= times else answer
+
+    asked = [lambda odd: odd.listing("s", "/things"), lambda odd: odd.member("s", "/things", "1")]
+    for ask in asked:
+        if times == 1:
+            assert asyncio.run(ask(Odd()))
+        else:
+            with pytest.raises(NoAnswer, match="does not show") as caught:
+                asyncio.run(ask(Odd()))
+            assert caught.value.passing
+
+
 @pytest.mark.parametrize(
     ("body", "following"),
     [
@@ -134,8 +157,12 @@ def test_a_fault_of_the_list_reaches_everybody():
             "/x?marker=4",
         ),
         ({"zones": [], "links": {"self": "http://dns/v2/zones"}}, None),
-        ([], None),
     ],
 )
 def test_the_next_page_is_found_in_every_form(body, following):
-    assert page_of(body, "/x?limit=5")[1] == following
+    assert page_of("dns", body, "/x?limit=5") == ([], following)
+
+
+@pytest.mark.parametrize("service", PLAIN_LISTS)
+def test_some_services_answer_with_a_plain_list(service):
+    assert page_of(service, [{"name": "x"}, None], "/x") == ([{"name": "x"}], None)

@@ -167,7 +167,7 @@ def line_of(row: Row) -> str:
     return f"| {' | '.join(cell.replace('|', '/') for cell in cells)} |"
 
 
-def _at(arguments: tuple[int, bool, int]) -> Row:
+def examine_at(arguments: tuple[int, bool, int]) -> Row:
     seed, everything, number = arguments
     return examine(scenarios(seed, everything=everything)[number])
 
@@ -195,7 +195,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     rows = []
     with Pool(options.at_once) as pool:
         tasks = [(options.seed, options.all, number) for number in chosen]
-        for row in pool.imap(_at, tasks):
+        for row in pool.imap(examine_at, tasks):
             rows.append(row)
             print(line_of(row), flush=True)
     wrong = sum(bool(row.wrong) for row in rows)

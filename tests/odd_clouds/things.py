@@ -86,4 +86,5 @@ BALANCER = Thing(
     r"^/network/v2.0/subnets",
 )
 THINGS = (VOLUME, NET, SERVER, BALANCER)
+POLLED = (VOLUME, SERVER, BALANCER)  # a net is ready when its create is answered
 PHASES = (Action.CREATE, Action.UPDATE, Action.CHECK, Action.DELETE)

@@ -27,6 +27,7 @@ from hearth.cloud.config import CloudConfig
 from hearth.cloud.credential import PasswordCredential
 from hearth.cloud.fault import CloudFault
 from hearth.cloud.fetch import fetch_template
+from hearth.cloud.path import segment
 from hearth.cloud.pool import CloudPool
 from hearth.cloud.reach import Reach
 from hearth.conductor.conductor import Conductor
@@ -341,8 +342,7 @@ async def _domain_id(config: CloudConfig, user: PasswordCredential, name: str) -
     pool = CloudPool(config)
     try:
         cloud = pool.cloud(user)
-        answer = await cloud.request("identity", "GET", "/v3/domains", params={"name": name})
-        found = (answer.body or {}).get("domains", [])
+        found = await cloud.listing("identity", f"/v3/domains?name={segment(name)}")
     except CloudFault as fault:
         raise WrongSetting(f"Keystone at {user.auth_url} cannot be used: {fault}") from None
     finally:

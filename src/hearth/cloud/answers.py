@@ -8,6 +8,7 @@ cloud.
 import json
 import zlib
 from http.cookiejar import DefaultCookiePolicy
+from math import isfinite
 from time import monotonic
 from typing import Any
 
@@ -33,11 +34,17 @@ arriving.
 
 CHUNK_BYTES = 64 * 1024
 
+NUL_IN_JSON = rb"\u0000"
+
 _decode = msgspec.json.Decoder().decode
 
 
 class BadAnswer(ValueError):
     """A response is too large or unreadable; the message gives the reason."""
+
+
+class Damaged(BadAnswer):
+    """A response is damaged; another one may be readable."""
 
 
 async def read_bounded(answer: aiohttp.ClientResponse, most: int) -> bytes:
@@ -68,33 +75,56 @@ def _unpacked(unpack: Any, chunk: bytes, most: int) -> bytes:
     try:
         found: bytes = unpack.decompress(unpack.unconsumed_tail + chunk, most)
     except zlib.error:
-        raise BadAnswer("the response body does not match its Content-Encoding") from None
+        raise Damaged("the response body does not match its Content-Encoding") from None
     if unpack.unconsumed_tail and len(found) < most:
-        raise BadAnswer("the response body does not match its Content-Encoding")
+        raise Damaged("the response body does not match its Content-Encoding")
     return found
 
 
 def parsed(raw: bytes, content_type: str) -> Any:
     """Return the body `raw` as parsed JSON, or as text if it is not JSON, or None if it is empty.
 
-    Raises BadAnswer if the JSON is nested too deeply.
+    The result is `storable`. Raises BadAnswer if the JSON is nested too deeply.
     """
     if not raw:
         return None
     if "json" in content_type:
         try:
-            return _decode(raw)
-        except msgspec.DecodeError:
-            pass
-        except RecursionError:
-            raise BadAnswer("the JSON of the response is nested too deeply") from None
-        try:  # json.loads is less strict: it accepts NaN and unpaired surrogates
-            return json.loads(raw)
+            return _from_json(raw)
         except ValueError:
             pass
         except RecursionError:
             raise BadAnswer("the JSON of the response is nested too deeply") from None
-    return raw.decode("utf-8", "replace")
+    return storable(raw.decode("utf-8", "replace"))
+
+
+def _from_json(raw: bytes) -> Any:
+    try:
+        found = _decode(raw)
+        return storable(found) if NUL_IN_JSON in raw else found
+    except msgspec.DecodeError:  # json.loads is less strict
+        return storable(json.loads(raw))
+
+
+def storable(value: Any) -> Any:
+    """Return a JSON value without what databases refuse: NUL and unpaired surrogates become
+    U+FFFD, and numbers that are not finite become None.
+    """
+    match value:
+        case str():
+            text = value.replace("\0", "\ufffd")
+            return text if text.isascii() else _paired(text)
+        case float():
+            return value if isfinite(value) else None
+        case list():
+            return [storable(one) for one in value]
+        case dict():
+            return {storable(key): storable(one) for key, one in value.items()}
+    return value
+
+
+def _paired(text: str) -> str:
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 class BoundedAdapter(ka_session.TCPKeepAliveAdapter):  # type: ignore[misc]

@@ -4,6 +4,7 @@ An overview of all error classes is in hearth.model.problem.
 """
 
 import json
+import re
 import time
 from collections.abc import Mapping
 from contextlib import suppress
@@ -23,7 +24,11 @@ NO_ROUTE = ("The resource could not be found.", "The requested URL was not found
 does not have, such as that of an extension that is not loaded.
 """
 
-NOT_ITS_OWN = "The answer 404 did not come from the service itself: {}"
+NOT_ITS_OWN = "HTTP {}: the answer did not come from the service itself: {}"
+OWN_MEANING = frozenset({401, 429})
+"""Statuses that have their own handling, whoever answers: the token is renewed, or the call waits.
+"""
+
 OVER_LIMIT_TYPES = frozenset({"OverQuota", "overLimit", "OverQuotaClient"})
 BRIEF_LIMIT = 200  # for a service that a user names
 MESSAGE_LIMIT = 4096  # characters of a service's message that are kept
@@ -81,7 +86,7 @@ class NotFound(CloudFault):
     Only this class says that an object is gone. Other faults with the status 404 say nothing about
     the object: a service that the catalogue lacks (NoService), Keystone refusing the credential of
     a call to another service (NoToken), a path that the service does not have. The page of a router
-    in front of the service counts as no answer. Source: rule R18.
+    in front of the service is Misdirected. Source: rule R18.
     """
 
     def __init__(
@@ -140,6 +145,20 @@ class NoAnswer(CloudFault):
         return self.again
 
 
+class Misdirected(NoAnswer):
+    """Something in front of the service answered, such as a router, a firewall or a login page.
+
+    Such an answer says nothing about the call or its object. It counts as a 503; the message names
+    the real status.
+    """
+
+    def __init__(self, service: str, message: str) -> None:
+        super().__init__(service, message, status=503)
+
+    def __str__(self) -> str:
+        return f"{self.service}: {self.message}"
+
+
 class Unreadable(NoAnswer):
     """The response is too large or unreadable: the outcome is unknown, and a retry useless."""
 
@@ -154,7 +173,7 @@ def of_a_write(fault: CloudFault) -> CloudFault:
     504, 520 to 529, and 503 without Retry-After.
     """
     bare = fault.status != 503 or fault.retry_after is None
-    if fault.status not in BROKEN_OFF or not bare:
+    if isinstance(fault, NoAnswer) or fault.status not in BROKEN_OFF or not bare:
         return fault
     return NoAnswer(
         fault.service,
@@ -181,25 +200,35 @@ def fault_of(
 ) -> CloudFault:
     """Return the CloudFault for a response with a status of 300 or more.
 
-    A 404 is NotFound if it has the form of a service of OpenStack and is about an object. A 404 in
-    another form comes from a router in front of the service: it is NoAnswer, as for a 503.
+    Redirects, which Hearth does not follow, are Misdirected, and so are refusals that do not have
+    the form of a service of OpenStack. A 404 is NotFound if it is about an object.
 
-    If `brief` is true, the message is cut to BRIEF_LIMIT characters, and bodies in plain text are
-    ignored. This is for servers that users name, which may not be OpenStack services.
+    If `brief` is true, the message is cut to BRIEF_LIMIT characters, and bodies in plain text and
+    the targets of redirects are ignored. This is for servers that users name, which may not be
+    OpenStack services.
     """
+    if status < 400:
+        return Misdirected(service, _redirection(status, "" if brief else headers.get("location")))
     stated = _stated(status, body)
     kind, message = stated or (_reason(status), _text(body, brief=brief) or _reason(status))
     limit = BRIEF_LIMIT if brief else MESSAGE_LIMIT
     kind, message = kind[:limit], message[:limit]
+    numbered = any(name in headers for name in REQUEST_IDS)
+    own = numbered or (stated is not None and body.keys() != {"message"})
+    if status == 408 or (status < 500 and not own and status not in OWN_MEANING):
+        words = f"HTTP {status}: {message}" if own else NOT_ITS_OWN.format(status, message)
+        return Misdirected(service, words[:limit])
     if status != 404:
         return CloudFault(service, status, kind, message, retry_after_s(headers))
-    numbered = any(name in headers for name in REQUEST_IDS)
-    if not numbered and (stated is None or body.keys() == {"message"}):
-        words = NOT_ITS_OWN.format(message)[:limit]
-        return NoAnswer(service, words, status=503, type=_reason(503))
     if stated is not None and _lacks_path(body, message):
         return CloudFault(service, status, kind, message)
     return NotFound(service, message, kind)
+
+
+def _redirection(status: int, target: str | None) -> str:
+    """Return the message for a redirect to `target`. Its query may contain secrets."""
+    place = re.split(r"[?#]", target or "")[0][:BRIEF_LIMIT]
+    return f"HTTP {status}: the answer leads {f'to {place}' if place else 'elsewhere'}"
 
 
 def _stated(status: int, body: Any) -> tuple[str, str] | None:

@@ -11,6 +11,7 @@ import secrets
 from collections.abc import Sequence
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
+from urllib.parse import urlencode
 from uuid import UUID
 
 from hearth.cloud.contract import Body, Cloud, Response
@@ -222,9 +223,7 @@ class StackDomain:
 
     async def user_of_project(self, name: str, project_id: str) -> str | None:
         """Return the id of the user `name` created for a resource in a project, or None."""
-        params = {"name": name[-USER_NAME_LIMIT:], **self._place}
-        answer = await self._admin.request("identity", "GET", "/v3/users", params=params)
-        for user in (answer.body or {}).get("users", []):
+        for user in await self._named("users", name[-USER_NAME_LIMIT:]):
             if user.get("default_project_id") == project_id and _made_for_a_record(user):
                 return str(user["id"])
         return None
@@ -242,6 +241,8 @@ class StackDomain:
             user = (await self._admin.request("identity", "GET", path)).part("user")
         except NotFound:
             return False
+        if not user:
+            raise NoAnswer("identity", f"GET {path}: the answer does not show the user")
         domain_id = self._place.get("domain_id", user.get("domain_id"))
         is_own = (domain_id, key) == (user.get("domain_id"), user.get("description"))
         is_own = is_own and user.get("default_project_id") in (project_id, None)
@@ -329,23 +330,20 @@ class StackDomain:
         return found
 
     async def _find(self, collection: str, name: str, key: str) -> str | None:
-        answer = await self._admin.request(
-            "identity",
-            "GET",
-            f"/v3/{collection}",
-            params={"name": name, **self._place},
-        )
-        for member in (answer.body or {}).get(collection, []):
+        for member in await self._named(collection, name):
             if member.get("description") == key:
                 return str(member["id"])
         return None
 
+    async def _named(self, collection: str, name: str) -> Sequence[Body]:
+        """Return the members of a collection of the domain that have this name."""
+        query = urlencode({"name": name, **self._place})
+        return await self._admin.listing("identity", f"/v3/{collection}?{query}")
+
     async def _role_of_users(self) -> str:
         if self._role_id is None:
-            answer = await self._admin.request(
-                "identity", "GET", "/v3/roles", params={"name": self._role}
-            )
-            roles = (answer.body or {}).get("roles", [])
+            path = f"/v3/roles?name={segment(self._role)}"
+            roles = await self._admin.listing("identity", path)
             if not roles:
                 words = f'Keystone has no role "{self._role}", which stack users need.'
                 raise NotFound("identity", words, "RoleNotFound")

@@ -23,7 +23,7 @@ from keystoneauth1.identity import v3
 from keystoneauth1.identity.access import AccessInfoPlugin
 from msgspec.structs import replace
 
-from hearth.cloud.answers import bounded_session
+from hearth.cloud.answers import BadAnswer, bounded_session, parsed, storable
 from hearth.cloud.catalogues import Catalogues
 from hearth.cloud.contract import Whoami
 from hearth.cloud.credential import (
@@ -38,10 +38,10 @@ from hearth.cloud.credential import (
 from hearth.cloud.fault import (
     BRIEF_LIMIT,
     CONNECT_FAILURE,
-    NOT_ITS_OWN,
     CloudFault,
     NoService,
     NoToken,
+    fault_of,
 )
 from hearth.cloud.guard import Guard
 from hearth.cloud.guarded import guarded_session
@@ -57,6 +57,14 @@ FOREIGN = {
     "v3password": v3.Password,
     "v3token": v3.Token,
 }
+UNREADABLE = (
+    ka_errors.InvalidResponse,
+    ValueError,
+    TypeError,
+    LookupError,
+    AttributeError,
+    RecursionError,
+)
 REFUSING = (401, 404)  # a trust that Keystone does not find is a 404
 DISCOVERED = {"compute": (2, 1), "block-storage": (3, 0)}  # versions to find by discovery
 
@@ -134,7 +142,7 @@ class KeystoneSession:
             found = await self._in_thread(lambda: self._find_endpoint(service))
             if found is None:
                 raise NoService(service)
-            self._endpoints[service] = str(found).rstrip("/")
+            self._endpoints[service] = storable(str(found)).rstrip("/")
         return self._endpoints[service]
 
     def _ends_soon(self, info: Any) -> bool:
@@ -146,22 +154,24 @@ class KeystoneSession:
         loop = asyncio.get_running_loop()
         try:
             return await loop.run_in_executor(self._threads, work)
-        except ka_errors.ClientException as error:
-            raise self._fault(error) from error
-        except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
+        except UNREADABLE as error:
             log.warning("a response of Keystone cannot be read: %r", error)
             words = "A response of Keystone has an unexpected format; the log has the details."
             raise NoToken("identity", 503, "BadAnswer", words) from error
+        except ka_errors.ClientException as error:
+            raise self._fault(error) from error
 
     def recovers(self, fault: CloudFault) -> bool:
         """Return whether a call that failed with `fault` before it was sent may succeed soon.
 
-        That is so after Keystone has accepted the credential, while it is in trouble, or refuses
-        the credential because it restarts without its keys or its database. A token that has ended
-        stays refused.
+        That is so while Keystone is in trouble, or, if it has accepted the credential before, while
+        it refuses the credential because it restarts without its keys or its database. A token that
+        has ended stays refused. The first token from a cloud that a user names is not waited for.
         """
-        if self._access is None or not isinstance(fault, NoToken):
+        if not isinstance(fault, NoToken):
             return False
+        if self._access is None:
+            return fault.passing and fault.type != "SSLError" and self._guard is None
         ends = isinstance(self.credential, TokenCredential)
         return fault.passing or (fault.status in REFUSING and not ends)
 
@@ -170,7 +180,7 @@ class KeystoneSession:
 
         The message is shortened for a cloud that a user named.
         """
-        kind, words = type(error).__name__, str(error)
+        kind, words = type(error).__name__, storable(str(error))
         if self._guard is not None:
             unreached = isinstance(error, ka_errors.ConnectionError)
             words = "Keystone does not answer" if unreached else words[:BRIEF_LIMIT]
@@ -180,11 +190,7 @@ class KeystoneSession:
             case ka_errors.ConnectFailure():
                 return NoToken("identity", 0, CONNECT_FAILURE, words)
             case ka_errors.HttpError():
-                words = str(error.message).replace(f" (HTTP {error.http_status})", "")
-                brief = words if self._guard is None else words[:BRIEF_LIMIT]
-                if error.http_status == 404 and not _is_of_keystone(error.response):
-                    return NoToken("identity", 503, kind, NOT_ITS_OWN.format(brief))
-                return NoToken("identity", error.http_status, kind, brief)
+                return _refusal(error, brief=self._guard is not None)
             case ka_errors.AuthorizationFailure():
                 return NoToken("identity", 401, kind, words)
             case ka_errors.RetriableConnectionFailure() | ka_errors.ConnectionError():
@@ -295,19 +301,24 @@ class KeystoneSession:
         return str(found) if found else None
 
 
-def _is_of_keystone(answer: Any) -> bool:
-    """Return whether an HTTP response has the form of an error of Keystone."""
+def _refusal(error: ka_errors.HttpError, *, brief: bool) -> NoToken:
+    """Return the fault for an error response; see `fault_of`."""
+    answer = error.response
+    headers = {name.lower(): storable(value) for name, value in answer.headers.items()}
     try:
-        return isinstance(answer.json().get("error"), dict)
-    except (ValueError, AttributeError):
-        return False
+        body = parsed(answer.content, headers.get("content-type", ""))
+    except BadAnswer:
+        body = None
+    fault = fault_of("identity", error.http_status, headers, body, brief=brief)
+    return NoToken("identity", fault.status, fault.type, fault.message, fault.retry_after)
 
 
 def _read_whole(info: Any) -> None:
     """Read all fields of a token that are needed later, so that errors are raised here."""
     info.will_expire_soon(TOKEN_MARGIN_S)
     for name in ("auth_token", "user_id", "username", "project_id", "domain_id"):
-        getattr(info, name)
+        if storable(getattr(info, name)) != getattr(info, name):
+            raise ValueError(f"the {name} contains characters that cannot be stored")
     tuple(info.role_names)
     if info.has_service_catalog():
         info.service_catalog.get_endpoints_data()

@@ -11,11 +11,15 @@ from typing import Any, Generic, TypeVar
 from urllib.parse import urlsplit
 
 from hearth.cloud.contract import Body, Response
-from hearth.cloud.fault import CloudFault, Unreadable
+from hearth.cloud.fault import CloudFault, NoAnswer, Unreadable
 from hearth.cloud.path import segment
 
 T = TypeVar("T")
 
+PLAIN_LISTS = frozenset({"alarming", "object-store"})
+"""The services that answer with a list without a key around it."""
+
+PAUSES_S = (0.5, 1.0, 2.0)  # before an answer that cannot be used is asked for again
 LIST_FROM = 4  # from this number of concurrent requests on, one list call replaces single calls
 PAGES_MAX = 1000
 
@@ -143,12 +147,9 @@ class ListingCloud(ABC):
 
     async def _one(self, service: str, path: str, microversion: str | None) -> Body | CloudFault:
         try:
-            answer = await self.request(service, "GET", path, microversion=microversion)
+            return await self._read(service, path, microversion, object_in)
         except CloudFault as fault:
             return fault
-        body = answer.body if isinstance(answer.body, dict) else {}
-        inner = next(iter(body.values())) if len(body) == 1 else None
-        return inner if isinstance(inner, dict) else body
 
     async def _all_pages(self, service: str, path: str, microversion: str | None) -> list[Body]:
         """Return the members on all pages. Raises Unreadable if the list does not end.
@@ -162,24 +163,50 @@ class ListingCloud(ABC):
             if at in pages or len(pages) == PAGES_MAX:
                 raise Unreadable(service, f"GET {path}: the list does not end, page {at}")
             pages.add(at)
-            answer = await self.request(service, "GET", at, microversion=microversion)
-            page, at = page_of(answer.body, path)
+            page, at = await self._read(
+                service, at, microversion, lambda body: page_of(service, body, path)
+            )
             members += page
         return members
 
+    async def _read(
+        self, service: str, path: str, microversion: str | None, part: Callable[[Any], T | None]
+    ) -> T:
+        """Return what `part` finds in the body at `path`. Raises NoAnswer if it finds None in the
+        bodies of several answers.
+        """
+        for pause_s in (*PAUSES_S, None):
+            answer = await self.request(service, "GET", path, microversion=microversion)
+            if (found := part(answer.body)) is not None:
+                return found
+            if pause_s is not None:
+                await asyncio.sleep(pause_s)
+        raise NoAnswer(service, f"GET {path}: the answer does not show what was asked for")
 
-def page_of(body: Any, path: str) -> tuple[list[Body], str | None]:
+
+def object_in(body: Any) -> Body | None:
+    """Return the object in the body of a response, without a key around it; None if there is
+    none.
+    """
+    found = next(iter(body.values())) if isinstance(body, dict) and len(body) == 1 else body
+    return found if isinstance(found, dict) and found else None
+
+
+def page_of(service: str, body: Any, path: str) -> tuple[list[Body], str | None] | None:
     """Return the members in the body of a list response, and the path of the next page or None.
+    Return None if the body contains no list; an empty list would mean that nothing exists.
 
     Supported formats: {"servers": [...], "servers_links": [{rel: next}]}, {"instances": [...],
     "links": [{rel: next}]}, {"images": [...], "next": URL}, {"zones": [...], "links": {"next":
-    URL}} and a plain list.
+    URL}} and, of PLAIN_LISTS, a plain list.
     """
-    if isinstance(body, list):
+    if isinstance(body, list) and service in PLAIN_LISTS:
         return _members(body), None
     if not isinstance(body, dict):
-        return [], None
-    members = next((v for k, v in body.items() if isinstance(v, list) and k[-5:] != "links"), [])
+        return None
+    lists = [v for k, v in body.items() if isinstance(v, list) and k[-5:] != "links"]
+    if not lists:
+        return None
     links = next((v for k, v in body.items() if k[-5:] == "links" and isinstance(v, list)), [])
     nexts = (link.get("href") for link in _members(links) if link.get("rel") == "next")
     following = next(nexts, None)
@@ -187,8 +214,8 @@ def page_of(body: Any, path: str) -> tuple[list[Body], str | None]:
         following = body["links"].get("next")
     following = following or body.get("next")
     if not following or not isinstance(following, str):
-        return _members(members), None
-    return _members(members), f"{path.partition('?')[0]}?{urlsplit(following).query}"
+        return _members(lists[0]), None
+    return _members(lists[0]), f"{path.partition('?')[0]}?{urlsplit(following).query}"
 
 
 def _members(values: list[Any]) -> list[Body]:

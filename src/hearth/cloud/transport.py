@@ -16,8 +16,10 @@ from hearth.cloud.answers import (
     ANSWER_BYTES_MAX,
     FOREIGN_BYTES_MAX,
     BadAnswer,
+    Damaged,
     parsed,
     read_bounded,
+    storable,
 )
 from hearth.cloud.bound import Bound
 from hearth.cloud.contract import Cloud, Response, Whoami
@@ -244,7 +246,8 @@ class HttpCloud(ListingCloud):
                     status = answer.status
                     raw = await read_bounded(answer, self._bytes_max)
             except BadAnswer as error:
-                raise Unreadable(service, f"{method} {url.path}: {error}") from None
+                kind = NoAnswer if isinstance(error, Damaged) else Unreadable
+                raise kind(service, f"{method} {url.path}: {error}") from None
             except aiohttp.ClientConnectorError as error:
                 why = "the service does not answer" if self._foreign else str(error)
                 raise CloudFault(service, 0, CONNECT_FAILURE, f"{service}: {why}") from error
@@ -254,7 +257,7 @@ class HttpCloud(ListingCloud):
             finally:
                 taken_s = time.perf_counter() - began
                 self._ended(trace, service, method, url, status, taken_s)
-        got = {name.lower(): value for name, value in answer.headers.items()}
+        got = {name.lower(): storable(value) for name, value in answer.headers.items()}
         try:
             body = parsed(raw, got.get("content-type", ""))
         except BadAnswer as error:
@@ -268,9 +271,10 @@ class HttpCloud(ListingCloud):
         if answer.status >= 300:
             # a variable would make a reference cycle: fault, traceback, frame
             raise self._refused(service, method, answer.status, got, body)
-        if isinstance(body, str) and service not in TEXT_SERVICES and _claims_more(got):
-            words = "" if self._foreign else f": {' '.join(body.split())[:WORDS_MAX]}"
-            raise NoAnswer(service, f"{method} {url.path}: the answer is not valid JSON{words}")
+        wrong = None if service in TEXT_SERVICES else _wrong(method, got, body, raw)
+        if wrong is not None:
+            shown = "" if self._foreign else f": {' '.join(str(body).split())[:WORDS_MAX]}"
+            raise NoAnswer(service, f"{method} {url.path}: the answer {wrong}{shown}")
         return Response(answer.status, got, body, raw)
 
 
@@ -326,10 +330,15 @@ def _joined(endpoint: str, path: str) -> str:
     return endpoint + path
 
 
-def _claims_more(headers: Mapping[str, str]) -> bool:
-    """Return whether the Content-Type is JSON or HTML.
+def _wrong(method: str, headers: Mapping[str, str], body: Any, raw: bytes) -> str | None:
+    """Return what is wrong with the body of an answer that claims to be JSON or HTML, or None.
 
-    A body that could not be parsed as JSON is unusable in this case.
+    Some services answer null to a write.
     """
     kind = headers.get("content-type", "")
-    return "json" in kind or "html" in kind
+    if "json" not in kind and "html" not in kind:
+        return None
+    if isinstance(body, str) and not raw.lstrip().startswith(b'"'):
+        return "is not valid JSON"
+    scalar = raw and not isinstance(body, dict | list)
+    return "does not show an object" if scalar and method in READING else None

@@ -11,7 +11,7 @@ from typing import Any
 from msgspec import Struct
 
 from hearth.cloud.contract import Body, Cloud
-from hearth.cloud.fault import CloudFault, NotFound
+from hearth.cloud.fault import CloudFault, NoAnswer, NotFound
 from hearth.cloud.path import segment
 from hearth.engine.core.record import Record
 from hearth.store import reads
@@ -231,4 +231,6 @@ async def _shown(cloud: Cloud, service: str, path: str, root: str) -> Mapping[st
         if fault.status != 403 and not isinstance(fault, NotFound):
             raise
         return {}
+    if not found:
+        raise NoAnswer(service, f"GET {path}: the answer does not show the {root}")
     return found

@@ -249,7 +249,7 @@ class CollectionResource(ResourceType):
             microversion=collection.microversion,
         )
         made = collection.unwrapped(answer)
-        return Made(physical_id=str(made[collection.id_field]), body=made)
+        return Made(physical_id=id_in(made, collection.id_field), body=made)
 
     async def find(self, ctx: ResourceContext) -> Made | None:
         """Return the object that an earlier create call of this record created, or None."""
@@ -489,6 +489,18 @@ class CollectionResource(ResourceType):
             doomed = replace(ctx, action=Action.DELETE)
             if not await self.busy(doomed, fault):  # else it is found again at the next look
                 raise
+
+
+def id_in(body: Mapping[str, Any], field: str = "id") -> str:
+    """Return the id in the answer to a create call, a text or a positive integer. Raises
+    LookupError if there is none.
+    """
+    match body[field]:
+        case str(found) if found:
+            return found
+        case int(number) if number > 0 and not isinstance(number, bool):  # aggregates of Nova
+            return str(number)
+    raise LookupError(field)
 
 
 def went_to(status: object, why: str) -> str:

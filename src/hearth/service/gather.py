@@ -2,7 +2,7 @@
 
 import base64
 from collections.abc import Mapping
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 from msgspec.structs import replace
 
@@ -69,10 +69,10 @@ async def _listed(cloud: Cloud, place: str, known: Mapping[str, str], limit: int
     total, marker = 0, ""
     while True:
         query = {"format": "json", **({"marker": marker} if marker else {})}
-        page = (await cloud.request("object-store", "GET", place, params=query)).body or []
+        page = await cloud.listing("object-store", f"{place}?{urlencode(query)}")
         if not page:
             return names
-        marker = page[-1].get("name") or page[-1].get("subdir")
+        marker = str(page[-1].get("name") or page[-1].get("subdir"))
         missing = [one for one in page if "name" in one and one["name"] not in known]
         names += [one["name"] for one in missing]
         total += sum(int(one["bytes"]) for one in missing)

@@ -11,7 +11,7 @@ from hearth.cloud.contract import Body, Cloud
 from hearth.cloud.fault import NotFound
 from hearth.cloud.path import segment
 from hearth.resources.base import Failed, IntentKey, Made, Progress, ResourceContext
-from hearth.resources.collection import Collection, CollectionResource
+from hearth.resources.collection import Collection, CollectionResource, id_in
 
 SERVICE = "key-manager"
 PAGE = 100
@@ -46,7 +46,7 @@ class BarbicanResource(CollectionResource):
         answer = await ctx.cloud.request(
             SERVICE, "POST", self.collection.path, json=self.fields(ctx)
         )
-        return Made(physical_id=str(answer.body[self.collection.id_field]))
+        return Made(physical_id=id_in(answer.body, self.collection.id_field))
 
     def progress(self, ctx: ResourceContext, body: Mapping[str, Any]) -> Progress:
         if body.get("status") == "ERROR":

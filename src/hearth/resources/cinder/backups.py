@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 from hearth.cloud.contract import Body
 from hearth.cloud.path import segment
 from hearth.resources.base import Failed, Later, Made, Progress, Ready, ResourceContext, Step
-from hearth.resources.collection import forgiving
+from hearth.resources.collection import forgiving, id_in
 from hearth.resources.mark import mark
 
 SERVICE = "block-storage"
@@ -77,7 +77,7 @@ def restore_step(poll: Callable[[ResourceContext], Awaitable[Progress]]) -> Step
             fields = {"volume_id": ctx.physical_id}
         path = f"/backups/{segment(ctx.properties['backup_id'])}/restore"
         answer = await ctx.cloud.request(SERVICE, "POST", path, json={"restore": fields})
-        return Made(physical_id=str(answer.part("restore")["volume_id"]))
+        return Made(physical_id=id_in(answer.part("restore"), "volume_id"))
 
     async def restored(ctx: ResourceContext) -> Made | None:
         if ctx.physical_id is not None:

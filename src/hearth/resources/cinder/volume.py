@@ -21,6 +21,7 @@ from hearth.resources.collection import (
     NOTHING_SHOWN,
     Collection,
     CollectionResource,
+    id_in,
     in_between,
     unknown_status,
     went_to,
@@ -172,7 +173,7 @@ class Volume(CollectionResource):
             body["OS-SCH-HNT:scheduler_hints"] = hints
         answer = await ctx.cloud.request(SERVICE, "POST", "/volumes", json=body)
         made = answer.part("volume")
-        return Made(physical_id=str(made["id"]), body=made)
+        return Made(physical_id=id_in(made), body=made)
 
     async def rename(self, ctx: ResourceContext) -> Made | None:
         """Set the name and metadata of a volume that was restored from a backup."""
@@ -272,7 +273,7 @@ class Volume(CollectionResource):
             return Failed(went_to(status, "Unknown"), retry=True)
         if status in UNDER_WAY:
             return in_between(status, body)
-        return unknown_status(ctx.name, status, "Unknown")
+        return unknown_status(ctx.name, body.get("status"), "Unknown")
 
     def at_rest(self, body: Mapping[str, Any]) -> bool:
         return str(body.get("status", "")).lower() not in UNDER_WAY

@@ -9,6 +9,7 @@ from hearth.cloud.fault import CloudFault
 from hearth.cloud.path import segment
 from hearth.resources import capabilities
 from hearth.resources.base import Made, ResourceContext, Step
+from hearth.resources.collection import id_in
 from hearth.resources.ec2.not_implemented import not_implemented
 from hearth.resources.mark import mark
 from hearth.resources.octavia.base import SERVICE, OctaviaResource, lbaas
@@ -127,7 +128,7 @@ class LoadBalancer(capabilities.LoadBalancer, OctaviaResource):
             SERVICE, "POST", self.path(ctx), json={"loadbalancer": fields}
         )
         made = answer.part("loadbalancer")
-        return Made(physical_id=str(made["id"]), body=made)
+        return Made(physical_id=id_in(made), body=made)
 
     async def drop(self, ctx: ResourceContext, physical_id: str) -> None:
         path = f"{self.url(ctx, physical_id)}?cascade=true"

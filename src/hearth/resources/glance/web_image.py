@@ -10,6 +10,7 @@ from hearth.resources.collection import (
     Collection,
     CollectionResource,
     forgiving,
+    id_in,
     in_between,
     unknown_status,
     went_to,
@@ -174,7 +175,7 @@ class WebImage(CollectionResource):
     async def create(self, ctx: ResourceContext) -> Made:
         fields = {**self.fields(ctx), KEY: mark(ctx)}
         made = (await ctx.cloud.request("image", "POST", "/v2/images", json=fields)).body
-        return Made(physical_id=str(made["id"]), body=made)
+        return Made(physical_id=id_in(made), body=made)
 
     async def ours(self, ctx: ResourceContext) -> list[Body]:
         members = await ctx.cloud.listing(

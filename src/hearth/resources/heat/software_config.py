@@ -15,7 +15,7 @@ from hearth.cloud.contract import Body
 from hearth.cloud.fault import NotFound
 from hearth.cloud.path import segment
 from hearth.resources.base import IntentKey, Made, ResourceContext
-from hearth.resources.collection import Collection, CollectionResource
+from hearth.resources.collection import Collection, CollectionResource, id_in
 from hearth.resources.heat.software_io import INPUT, OUTPUT, TYPES, UNGROUPED
 from hearth.schema import LIST, MAP, STRING, Attr, Prop, Support
 from hearth.template.parameters import ParameterType, parse_value
@@ -55,7 +55,7 @@ class ConfigResource(CollectionResource):
         }
         answer = await ctx.cloud.request(SERVICE, "POST", PATH, json=fields)
         made = self.collection.unwrapped(answer)
-        return Made(physical_id=str(made["id"]), body=made)
+        return Made(physical_id=id_in(made), body=made)
 
     def group(self, ctx: ResourceContext) -> str:
         """Return the configuration's group, which names the tool on the server that applies it."""

@@ -26,7 +26,7 @@ from hearth.resources.base import (
     ResourceType,
     Step,
 )
-from hearth.resources.collection import forgiving
+from hearth.resources.collection import forgiving, id_in
 from hearth.resources.observed import observed_value
 from hearth.schema import BOOLEAN, INTEGER, MAP, STRING, Attr, Prop
 from hearth.template.parameters import MASK
@@ -158,7 +158,7 @@ class Stack(ResourceType):
         """Send the request to create the stack."""
         fields = {**self.fields(ctx), "stack_name": ctx.physical_name, "disable_rollback": True}
         answer = await self.request(ctx, "POST", "/stacks", json=fields)
-        return Made(physical_id=str(answer.part("stack")["id"]))
+        return Made(physical_id=id_in(answer.part("stack")))
 
     async def find(self, ctx: ResourceContext) -> Made | None:
         there = await reached(ctx.cloud, ctx.given("context"))

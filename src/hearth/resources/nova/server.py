@@ -20,7 +20,7 @@ from hearth.resources.base import (
     ResourceContext,
     Step,
 )
-from hearth.resources.collection import Collection, CollectionResource, forgiving
+from hearth.resources.collection import Collection, CollectionResource, forgiving, id_in
 from hearth.resources.heat import config_transport
 from hearth.resources.heat.config_transport import ConfigTransport
 from hearth.resources.mark import mark, unmarked
@@ -220,7 +220,7 @@ class Server(CollectionResource):
         answer = await ctx.cloud.request(
             "compute", "POST", "/servers", json=body, microversion=version
         )
-        return Made(physical_id=str(answer.part("server")["id"]))
+        return Made(physical_id=id_in(answer.part("server")))
 
     def fields(self, ctx: ResourceContext) -> Body:
         given = ctx.properties

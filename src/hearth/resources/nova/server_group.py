@@ -2,7 +2,7 @@
 
 from hearth.cloud.contract import Body
 from hearth.resources.base import IntentKey, Made, ResourceContext
-from hearth.resources.collection import Collection, CollectionResource
+from hearth.resources.collection import Collection, CollectionResource, id_in
 from hearth.resources.properties import FIXED_NAME
 from hearth.schema import (
     LIST,
@@ -77,4 +77,4 @@ class ServerGroup(CollectionResource):
             microversion=version,
         )
         made = answer.part("server_group")
-        return Made(physical_id=str(made["id"]), body=made)
+        return Made(physical_id=id_in(made), body=made)

@@ -78,7 +78,7 @@ def reached(name: str, body: Mapping[str, Any], goals: Set[str]) -> Progress:
         return not_yet(body)
     if status == "ERROR":
         return Failed(went_to(status, why(body)), retry=True)
-    return unknown_status(name, status, why(body))
+    return unknown_status(name, body.get("status"), why(body))
 
 
 def came_to_rest(body: Mapping[str, Any], goals: Set[str], failure: str) -> Progress:

@@ -10,7 +10,7 @@ from typing import Any
 
 from hearth.cloud.contract import Body
 from hearth.cloud.fault import CloudFault, NotFound
-from hearth.cloud.listing import page_of
+from hearth.cloud.path import segment
 from hearth.model.state import Action
 from hearth.resources.base import ResourceContext
 from hearth.resources.collection import Collection, CollectionResource
@@ -78,12 +78,10 @@ class OctaviaResource(CollectionResource):
 
     async def tagged(self, ctx: ResourceContext, tag: str) -> list[Body]:
         """Return all objects that have the tag; empty if the parent object is gone."""
-        params = {"tags": tag}
         try:
-            answer = await ctx.cloud.request(SERVICE, "GET", self.path(ctx), params=params)
+            members = await ctx.cloud.listing(SERVICE, f"{self.path(ctx)}?tags={segment(tag)}")
         except NotFound:  # the parent object is gone
             return []
-        members, _ = page_of(answer.body, self.path(ctx))
         return [member for member in members if tag in (member.get("tags") or [])]
 
 

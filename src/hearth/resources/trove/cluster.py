@@ -5,7 +5,7 @@ from typing import Any
 
 from hearth.cloud.contract import Body
 from hearth.resources.base import Failed, IntentKey, Later, Made, Progress, Ready, ResourceContext
-from hearth.resources.collection import POLL_S, Collection, went_to
+from hearth.resources.collection import POLL_S, Collection, id_in, went_to
 from hearth.resources.trove.base import FAILING, NETWORKS, SERVICE, TroveResource, nics
 from hearth.schema import (
     INTEGER,
@@ -101,7 +101,7 @@ class Cluster(TroveResource):
         }
         answer = await ctx.cloud.request(SERVICE, "POST", "/clusters", json={"cluster": fields})
         made = self.collection.unwrapped(answer)
-        return Made(physical_id=str(made["id"]), body=made)
+        return Made(physical_id=id_in(made), body=made)
 
     def progress(self, ctx: ResourceContext, body: Mapping[str, Any]) -> Progress:
         """Convert the states of the cluster and its instances to a progress."""

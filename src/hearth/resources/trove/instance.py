@@ -7,7 +7,7 @@ from typing import Any
 from hearth.cloud.contract import Body
 from hearth.cloud.path import segment
 from hearth.resources.base import IntentKey, Made, ResourceContext, Step
-from hearth.resources.collection import Collection, forgiving
+from hearth.resources.collection import Collection, forgiving, id_in
 from hearth.resources.trove import contents
 from hearth.resources.trove.base import FAILING, NETWORKS, SERVICE, TroveResource, nics
 from hearth.schema import (
@@ -202,7 +202,7 @@ class Instance(TroveResource):
         answer = await ctx.cloud.request(SERVICE, "POST", "/instances", json={"instance": fields})
         made = self.collection.unwrapped(answer)
         found = await self.find(ctx) if several(ctx) else None
-        return found or Made(physical_id=str(made["id"]), body=made)
+        return found or Made(physical_id=id_in(made), body=made)
 
     async def creation(self, ctx: ResourceContext) -> Body:
         """Return the fields of the create call."""

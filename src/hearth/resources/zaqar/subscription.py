@@ -5,10 +5,13 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from hearth.cloud.contract import Body
+from hearth.cloud.fault import NoAnswer
+from hearth.cloud.listing import page_of
 from hearth.cloud.path import segment
 from hearth.model.json_text import parse_json
 from hearth.resources.base import IntentKey, Made, ResourceContext, Step
-from hearth.resources.zaqar.base import ZaqarResource
+from hearth.resources.collection import id_in
+from hearth.resources.zaqar.base import SERVICE, ZaqarResource
 from hearth.schema import INTEGER, MAP, STRING, Prop, Range, Support, Violation
 
 SCHEMES = ("http", "https", "mailto", "trust+http", "trust+https")
@@ -82,7 +85,7 @@ class Subscription(ZaqarResource):
         answer = await self.call(
             ctx, "POST", self.queue(ctx), "/subscriptions", json=await self.fields(ctx)
         )
-        return Made(physical_id=str(answer.body["subscription_id"]))
+        return Made(physical_id=id_in(answer.body, "subscription_id"))
 
     async def find(self, ctx: ResourceContext) -> Made | None:
         """Return an existing subscription with the desired subscriber and options, or None."""
@@ -90,7 +93,10 @@ class Subscription(ZaqarResource):
         while True:
             query = f"/subscriptions?limit={PAGE}" + (f"&marker={marker}" if marker else "")
             answer = await self.gone_is_done(ctx, "GET", self.queue(ctx), query)
-            rows = answer.body.get("subscriptions", []) if answer and answer.body else []
+            page = ([], None) if answer is None else page_of(SERVICE, answer.body, query)
+            if page is None:
+                raise NoAnswer(SERVICE, "The answer does not show the subscriptions of the queue.")
+            rows, _ = page
             for row in rows:
                 same = without_trust(row["options"]) == without_trust(wanted["options"])
                 if row["subscriber"] == wanted["subscriber"] and same:

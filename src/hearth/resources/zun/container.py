@@ -25,6 +25,7 @@ from hearth.resources.collection import (
     POLL_S,
     Collection,
     CollectionResource,
+    id_in,
     in_between,
     unknown_status,
     went_to,
@@ -131,7 +132,7 @@ class Container(CollectionResource):
         path = f"{self.path(ctx)}?run=true"
         fields = self.fields(ctx)
         answer = await ctx.cloud.request(SERVICE, "POST", path, json=fields, microversion=VERSION)
-        return Made(physical_id=str(answer.body["uuid"]), body=answer.body)
+        return Made(physical_id=id_in(answer.body, "uuid"), body=answer.body)
 
     async def ours(self, ctx: ResourceContext) -> list[Body]:
         members = await self.members(ctx)

@@ -19,8 +19,8 @@ async def image(cloud: Cloud, ident: str) -> Body:
     found = await _member(cloud, "image", f"/v2/images/{quote(ident, safe='')}")
     if found is not None:
         return found
-    answer = await cloud.request("image", "GET", "/v2/images", params={"name": ident})
-    return _only("Image", ident, _named(answer.body["images"], ident))
+    listed = await cloud.listing("image", f"/v2/images?name={quote(ident, safe='')}")
+    return _only("Image", ident, _named(listed, ident))
 
 
 async def flavor(cloud: Cloud, ident: str) -> Body:
@@ -67,8 +67,8 @@ async def project_exists(cloud: Cloud, project_id: str) -> bool:
 
 async def _of_neutron(cloud: Cloud, collection: str, what: str, ident: str) -> Body:
     for key in ("id", "name"):
-        answer = await cloud.request("network", "GET", f"/v2.0/{collection}", params={key: ident})
-        if listed := [one for one in answer.body[collection] if one[key] == ident]:
+        path = f"/v2.0/{collection}?{key}={quote(ident, safe='')}"
+        if listed := [one for one in await cloud.listing("network", path) if one[key] == ident]:
             return _only(what, ident, listed)
     raise _unknown(what, ident)
 

@@ -8,7 +8,7 @@ row which step was running, and first searches for the object by its key.
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Protocol
 
-from hearth.cloud.fault import CloudFault
+from hearth.cloud.fault import CloudFault, NotFound
 from hearth.engine.core.decide import Desired
 from hearth.engine.core.graph import NodeKind
 from hearth.engine.core.record import Held, Record
@@ -252,7 +252,7 @@ class Attempt:
         for i in range(at, len(steps)):
             step, resumed = steps[i], phase if i == at else ""
             if resumed == "accepted":
-                await self.calls.poll(step, ctx)
+                await self._poll(rtype, step, ctx)
                 continue
             if i > at:
                 self._note(action, "intent", step, number, desired)
@@ -271,7 +271,17 @@ class Attempt:
                 found = await self.calls.call(rtype, step, ctx, lost=lost)
             self.calls.absorb(found, ctx)
             self._note(action, "accepted", step, number, desired)
+            await self._poll(rtype, step, ctx)
+
+    async def _poll(self, rtype: ResourceType, step: Step, ctx: ResourceContext) -> None:
+        """Poll until a step is complete. If the object of a create is not found, the answer to the
+        create may have shown a wrong id, so there may be an orphan.
+        """
+        try:
             await self.calls.poll(step, ctx)
+        except NotFound as fault:
+            self.calls.orphaned(rtype, ctx, fault.message)
+            raise
 
     def _note(self, action: Action, phase: str, step: Step, number: int, desired: Desired) -> None:
         row = self.row_of(action, phase, step.name, number, desired)

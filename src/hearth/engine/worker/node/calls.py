@@ -107,13 +107,14 @@ class CloudCalls:
                 self.last_seen = ""
                 return made
             except NoAnswer as fault:
+                self.last_seen = refusal(fault)
                 self.orphaned(rtype, ctx, fault.message)
                 await self._intent.until_committed()
                 found = await self.looked_for(rtype, step, ctx)
                 if found is not None:
+                    self.last_seen = ""
                     return found
                 untold = step.find is None and ctx.action is Action.CREATE
-                self.last_seen = refusal(fault)
                 broken += not fault.again
                 if not fault.again and (not untold or broken > BROKEN_MAX):
                     raise
@@ -172,6 +173,7 @@ class CloudCalls:
             try:
                 found = await step.find(ctx)
             except CloudFault as fault:
+                self.last_seen = refusal(fault)
                 unanswered += 1
                 passing = fault.passing or isinstance(fault, NoAnswer)
                 if not passing or unanswered > PASSING_MAX:

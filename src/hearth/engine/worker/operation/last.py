@@ -8,6 +8,7 @@ from functools import partial
 from hearth.cloud.fault import CloudFault, NoAnswer
 from hearth.engine.worker.known.owned import OwnedStack
 from hearth.engine.worker.node import orphans, walk
+from hearth.engine.worker.node.calls import refusal
 from hearth.engine.worker.operation.ending import Ending
 from hearth.engine.worker.operation.parent import outputs_deferred
 from hearth.model.state import Action
@@ -29,6 +30,7 @@ class LastSteps:
         self._owned = owned
         self._aim = owned.aim
         self._ending = ending
+        self.last_seen = ""  # why the last teardown failed, for a timeout's reason
 
     def take(self) -> None:
         """Start the next step, or complete the operation if none is left."""
@@ -79,6 +81,7 @@ class LastSteps:
                 log.warning(
                     "stack %s: cannot delete its trust or domain project: %s", stack.id, fault
                 )
+                self.last_seen = refusal(fault)
                 odd = fault.status == 403 and attempt < FORBIDDEN_MAX
                 again = odd or fault.passing or isinstance(fault, NoAnswer)
                 is_current = traversal == owned.memory.stack.traversal

@@ -335,5 +335,6 @@ class Traversal:
         for task in self._tasks.values():
             task.stop(TIMED_OUT)
         seen = [f"resources.{t.name}: {t.last_seen}" for t in self._tasks.values() if t.last_seen]
-        self.timed_out = "; ".join([TIMED_OUT, *sorted(seen)[:1]])
+        seen = sorted(seen) or [self._last.last_seen]
+        self.timed_out = "; ".join(filter(None, [TIMED_OUT, seen[0]]))
         return not self._aim.over
