@@ -318,8 +318,30 @@ def test_a_world_can_say_that_an_attribute_is_secret():
 def test_conditions_that_refer_to_each_other_without_end_are_refused():
     rows = "".join(f"  c{n}: {{not: c{n + 1}}}\n" for n in range(2000))
     with pytest.raises(Rejected) as caught:
-        program_of(HOT + "conditions:\n" + rows + "  c2000: true\n")
+        used = "resources: {r: {type: OS::Heat::None, condition: c0}}\n"
+        program_of(HOT + "conditions:\n" + rows + "  c2000: true\n" + used)
     assert "more than 50 levels deep" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    ["{equals: [{get_param: nope}, true]}", "{not: c}", "{contains: [a, {get_param: number}]}"],
+)
+def test_a_wrong_condition_refuses_what_uses_it(wrong: str):
+    def refused(resources: str) -> bool:
+        conditions = f"conditions: {{c: {wrong}, never: false}}\n"
+        parameters = "parameters: {number: {type: number, default: 1}}\n"
+        try:
+            program_of(HOT + parameters + conditions + f"resources: {resources}\n")
+        except Rejected:
+            return True
+        return False
+
+    value = "{type: OS::Heat::Value, %s properties: {value: {if: [c, 1, 2]}}}"
+    assert not refused("{r: {type: OS::Heat::None}}")
+    assert refused("{r: {type: OS::Heat::None, condition: c}}")
+    assert refused(f"{{r: {value % ''}}}")
+    assert refused(f"{{r: {value % 'condition: never,'}}}")
 
 
 def test_an_update_policy_is_checked_against_that_of_the_type():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 from msgspec import structs
@@ -118,20 +119,14 @@ class Specialiser:
     # -- conditions -------------------------------------------------------------------------
 
     def decide_conditions(self, scope: Scope) -> None:
-        """Evaluate all conditions, and report errors in conditions that are not used.
+        """Evaluate all conditions once.
 
-        Errors in a used condition are reported at the resource or output that uses it.
+        Errors are reported at the resource or output that uses the condition. As in Heat, a
+        condition that nothing uses refuses nothing.
         """
-        word = self.syntax.grammar.word("conditions")
         for name in self.syntax.conditions:
-            try:
+            with suppress(EvaluationError):
                 scope.conditions.decide(name)
-            except EvaluationError as error:
-                used = names_of_conditions(self.syntax.resources, self.syntax.outputs)
-                if name not in used and (self.check or error.problem is None):
-                    at = error.at or Span(self.syntax.file)
-                    place = Span(at.file, at.line, at.column, f"{word}.{name}")
-                    self.problems.append(scope.condition_problem(error, place))
 
     def holds(self, condition: Expr | None, scope: Scope, at: Span) -> bool:
         if condition is None:
@@ -146,12 +141,23 @@ class Specialiser:
             self.undecided.add(at.path)
         return truth is True
 
+    def check_conditions_within(self, source: ResourceSource, scope: Scope) -> None:
+        """Report errors in the conditions that a resource uses whose own condition is false."""
+        inside = names_of_conditions({source.name: structs.replace(source, condition=None)}, {})
+        for name in sorted(inside & self.syntax.conditions.keys()):
+            try:
+                scope.conditions.decide(name)
+            except EvaluationError as error:
+                self.problems.append(scope.condition_problem(error, source.at))
+
     def enabled(self, scope: Scope) -> dict[str, ResourceSource]:
-        enabled = {
-            name: source
-            for name, source in self.syntax.resources.items()
-            if self.holds(source.condition, scope, source.at)
-        }
+        enabled = {}
+        for name, source in self.syntax.resources.items():
+            before = len(self.problems)
+            if self.holds(source.condition, scope, source.at):
+                enabled[name] = source
+            elif len(self.problems) == before:
+                self.check_conditions_within(source, scope)
         allowed = self.module.limits.resources_max
         if -1 < allowed < len(enabled):
             words = too_many_resources(len(enabled), allowed)
