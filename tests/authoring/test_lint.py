@@ -479,3 +479,27 @@ def test_a_retired_type_is_found_with_the_type_to_write_or_the_reason(tmp_path, 
     assert found.code == "deprecated"
     assert found.message.startswith(f"{name} is retired and creates nothing: {advice(name)}")
     assert advice(name)
+
+
+@pytest.mark.parametrize(
+    ("path", "warned"),
+    [
+        ("addresses", True),
+        ("addresses, private, 0, port", False),
+        ("addresses, {get_param: net}, 0, port", False),
+        ("addresses, private, {get_param: number}, port", False),
+        ("{get_param: net}", False),
+    ],
+)
+def test_the_type_of_an_attribute_says_nothing_about_what_a_path_reads(tmp_path, path, warned):
+    text = HOT + (
+        "parameters: {net: {type: string}, number: {type: number}}\n"
+        "resources:\n"
+        "  server: {type: OS::Nova::Server, properties: {image: i, flavor: f}}\n"
+        "  ip:\n    type: OS::Neutron::FloatingIP\n    properties:\n"
+        f"      floating_network: public\n      port_id: {{get_attr: [server, {path}]}}\n"
+    )
+    file = tmp_path / "t.yaml"
+    file.write_text(text)
+    found = [one.code for one in lint(file)]
+    assert ("attribute-type" in found) is warned

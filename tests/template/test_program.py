@@ -317,8 +317,8 @@ def test_a_world_can_say_that_an_attribute_is_secret():
 
 def test_conditions_that_refer_to_each_other_without_end_are_refused():
     rows = "".join(f"  c{n}: {{not: c{n + 1}}}\n" for n in range(2000))
+    used = "resources: {r: {type: OS::Heat::None, condition: c0}}\n"
     with pytest.raises(Rejected) as caught:
-        used = "resources: {r: {type: OS::Heat::None, condition: c0}}\n"
         program_of(HOT + "conditions:\n" + rows + "  c2000: true\n" + used)
     assert "more than 50 levels deep" in str(caught.value)
 

@@ -24,7 +24,7 @@ class Reference(Struct, frozen=True):
 
     `read` is the attribute that the call reads. It is None if the call refers to the resource
     itself, like `get_resource` and `Ref`. It is empty if the call reads all attributes, or if the
-    name of the attribute is computed.
+    name of the attribute is computed. A path into the attribute ends at its first computed part.
     """
 
     resource: str
@@ -35,6 +35,13 @@ class Reference(Struct, frozen=True):
     def at(self) -> Span:
         """The place at which the resource is named."""
         return self.call.place_of(0)
+
+    @property
+    def whole(self) -> bool:
+        """Whether `read` is all that the call asks for: no part of its path is computed."""
+        args = self.call.args
+        given = len(args.items) if isinstance(args, ListOf) else len(getattr(args, "value", ()))
+        return self.read is not None and len(self.read) + 1 == given
 
 
 def referred(refers: Refers, args: Expr) -> str | None:

@@ -140,7 +140,7 @@ class Names:
         Return None if the call also has a path into the attribute, or if no type is declared.
         """
         for one in references_in(call):
-            if one.call is call and one.read and len(one.read) == 1:
+            if one.call is call and one.read and len(one.read) == 1 and one.whole:
                 binding = self.module.bindings.get(one.resource)
                 if binding is not None and binding.type_info is not None:
                     found = binding.type_info.attributes.get(str(one.read[0]))
