@@ -263,6 +263,7 @@ class ResourceContext(Struct):
     body: Mapping[str, Any] | None = None  # what the API showed last
     now: float = 0.0  # the engine's clock, in seconds
     started_at: float = 0.0  # when the action began, by the same clock
+    made: bool = True  # a create of the resource has succeeded, whatever failed after it
     secret: Callable[[], str] = str  # seed of what must look random; the same for all attempts
     update_policy: Mapping[str, Any] = field(default_factory=dict)
     kind: Located | None = None

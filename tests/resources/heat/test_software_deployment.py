@@ -189,6 +189,28 @@ def test_a_delete_removes_the_deployment_its_run_and_its_user():
     assert ctx.users.users == {}
 
 
+@pytest.mark.parametrize(("made", "runs"), [(False, 0), (True, 1)])
+def test_the_delete_of_a_deployment_that_was_never_made_runs_nothing(made, runs):
+    ctx = deployment(actions=["DELETE"])  # a create that runs nothing leaves no physical id either
+    ctx.made = made
+    done(ctx, Action.DELETE)
+    assert len(ctx.deployments.runs) == runs
+    assert ctx.users.users == {}
+
+
+def test_a_strict_deployment_without_an_input_is_deleted():
+    shelf = Shelf({**SOURCE, "config": {"port": {"get_input": "port"}}})
+    ctx = deployment(
+        STRUCTURED, shelf, input_values_validate="STRICT", actions=["CREATE", "DELETE"]
+    )
+    ctx.made = False
+    with pytest.raises(CloudFault, match="port"):
+        done(ctx)
+    done(ctx, Action.DELETE)
+    assert shelf.runs == []
+    assert ctx.users.users == {}
+
+
 def test_its_user_is_disabled_while_it_sleeps():
     ctx = deployment(actions=["CREATE"])
     done(ctx)

@@ -103,7 +103,9 @@ class SoftwareDeployment(ReportsResults, StackUser):
         return (Step("let-in", self.let_in), *self._run_steps())
 
     def delete_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
-        return (*self._run_steps(), Step("drop", self.drop), Step("drop-user", self.drop_user))
+        # the server was asked for nothing if no create succeeded and none stored a run
+        runs = self._run_steps() if ctx.made or ctx.physical_id is not None else ()
+        return (*runs, Step("drop", self.drop), Step("drop-user", self.drop_user))
 
     def _run_steps(self) -> tuple[Step, ...]:
         return Step("prepare", self.prepare), Step("run", self.run, poll=self.wait)

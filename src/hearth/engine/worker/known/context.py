@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 from hearth.cloud.fault import CloudFault
+from hearth.engine.core.decide import never_made
 from hearth.engine.core.naming import name_by_reference, physical_name
 from hearth.engine.core.record import Record
 from hearth.engine.deployments import StackDeployments
@@ -63,6 +64,7 @@ def context_of(
         template_metadata=template_metadata,
         now=now,
         started_at=now if started_at is None else started_at,
+        made=not never_made(record),
         secret=lambda: owned.tools.store.sealer.fingerprint(["secret", record.id]),
         update_policy=update_policy or {},
         kind=rtype,
