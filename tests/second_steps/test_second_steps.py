@@ -34,6 +34,9 @@ FIXED = {
     "a server in error is replaced": Choice(
         ("OS::Nova::Server",), "update name", "in error", 0, "same"
     ),
+    "what goes gives way": Choice(
+        ("OS::Neutron::FlowClassifier",), "replace destination_ip_prefix", "400", 3, "back"
+    ),
     "a delete goes on": Choice(("OS::Neutron::Router",), "create", "500 after", 1, "delete twice"),
 }
 

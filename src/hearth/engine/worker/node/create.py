@@ -150,13 +150,16 @@ async def _released(attempt: Attempt, rtype: ResourceType, old: Record) -> None:
 
 
 async def _cleared(attempt: Attempt, problem: CloudFault | ResourceFailure) -> bool:
-    """Delete replaced objects that nothing can mend, if the new object conflicts with something.
+    """Delete older objects that nobody needs, if the cloud refuses the new object because of them.
 
-    Such an object may hold a port or a name that only one object can have. Return whether there was
+    Such an object may hold a port or a name that only one object can have. It is one whose delete
+    has begun, or, after a conflict, a replaced one that nothing can mend. Return whether there was
     one: then the create may be repeated.
     """
     owned, cleared = attempt.owned, False
-    if not isinstance(problem, CloudFault) or not problem.conflict:
+    if not isinstance(problem, CloudFault) or problem.over_limit:
+        return False
+    if problem.status not in (400, 409):  # some services answer 400 to a conflict
         return False
     if attempt.record.physical_id is not None or attempt.is_over():
         return False
@@ -167,7 +170,7 @@ async def _cleared(attempt: Attempt, problem: CloudFault | ResourceFailure) -> b
         ctx = attempt.context_for(old, rtype)
         stays = immediate.left_alone(owned, old, rtype) or old.held.deletion_policy == "Snapshot"
         stays |= isinstance(rtype, NestedType) or not old.failed
-        if not stays and await is_lost(rtype, ctx):
+        if not stays and (old.leaving or (problem.conflict and await is_lost(rtype, ctx))):
             cleared |= await _gone_before(attempt, rtype, ctx)
     return cleared
 
