@@ -359,6 +359,8 @@ def test_a_pool_has_prefixes_of_its_own_within_its_scope(demo: Network, admin: N
     assert refused(address_scope_id=four) == taken
     assert refused(prefixes=["10.80.0.0/24"]) == (400, "IllegalSubnetPoolPrefixUpdate")
     assert refused(prefixes=["10.80.0.0/16", "2001:db8::/48"]) == (400, "PrefixVersionMismatch")
+    for name in ("default_prefixlen", "default_quota", "max_prefixlen", "min_prefixlen"):
+        assert refused(**{name: None}) == INPUT, name
     assert refused(min_prefixlen=28) == (400, "IllegalSubnetPoolPrefixBounds")
     path, more = f"subnetpools/{free['id']}", {"prefixes": ["10.80.0.0/15"], "max_prefixlen": 30}
     changed = demo("PUT", path, {"subnetpool": more}).json()["subnetpool"]

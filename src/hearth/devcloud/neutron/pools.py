@@ -30,10 +30,10 @@ SUBNET_POOLS = Collection(
     {
         "name": Field(text(), required=True),
         "prefixes": Field(_prefixes, required=True),
-        "default_prefixlen": Field(integer(0, null=True)),
-        "min_prefixlen": Field(integer(0, null=True)),
-        "max_prefixlen": Field(integer(0, null=True)),
-        "default_quota": Field(integer(0, null=True)),
+        "default_prefixlen": Field(integer(0)),
+        "min_prefixlen": Field(integer(0)),
+        "max_prefixlen": Field(integer(0)),
+        "default_quota": Field(integer(0)),
         "address_scope_id": Field(nullable(uuid)),
         "description": Field(text(), default=""),
         "is_default": Field(boolean, default=False, admin=True),
@@ -192,7 +192,6 @@ class _SubnetPools(Rest):
             if not all(_is_in(net, new) for net in _networks(thing.body)):
                 text_ = "Illegal update to prefixes: existing prefixes must be kept."
                 raise Refusal(400, "IllegalSubnetPoolPrefixUpdate", text_)
-        changes = {k: v for k, v in changes.items() if v is not None or k not in _LENGTHS[4]}
         super().change(call, thing, self._checked(call, {**thing.body, **changes}, thing))
 
     def _checked(self, call: Call, pool: Body, own: Thing | None = None) -> Body:

@@ -1,6 +1,7 @@
 """OS::Neutron::SubnetPool and OS::Neutron::AddressScope."""
 
-from hearth.resources.base import IntentKey
+from hearth.cloud.contract import Body
+from hearth.resources.base import IntentKey, ResourceContext
 from hearth.resources.collection import Collection
 from hearth.resources.neutron.base import NeutronResource
 from hearth.resources.properties import NAME, OPTIONAL_DESCRIPTION, SHARED, TAGS, TENANT_ID
@@ -18,6 +19,8 @@ from hearth.schema import (
     Resolve,
     Support,
 )
+
+NUMBERS = frozenset({"default_prefixlen", "default_quota", "max_prefixlen", "min_prefixlen"})
 
 
 class SubnetPool(NeutronResource):
@@ -75,6 +78,11 @@ class SubnetPool(NeutronResource):
     collection = Collection("network", "/v2.0/subnetpools", body="subnetpool")
     renamed = {"address_scope": "address_scope_id"}
     relations = (NotAbove("min_prefixlen", "max_prefixlen"),)
+
+    def changed_fields(self, ctx: ResourceContext) -> Body:
+        # the service refuses null for its numbers: one without a value stays as it is
+        fields = super().changed_fields(ctx)
+        return {k: v for k, v in fields.items() if v is not None or k not in NUMBERS}
 
 
 class AddressScope(NeutronResource):
