@@ -5,7 +5,7 @@ import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from tests.second_steps.faults import FAULTS, UNSERVED, Fault, Null, OnCall
+from tests.second_steps.faults import FAULTS, KILLED, UNSERVED, Fault, Null, OnCall
 from tests.second_steps.operations import First, Write
 
 NEXT = (
@@ -74,7 +74,7 @@ def fits(name: str, first: First) -> bool:
 
 def fault_named(name: str) -> Fault:
     """The fault with this name."""
-    return next(fault for fault in (*FAULTS, UNSERVED) if fault.name == name)
+    return next(fault for fault in (*FAULTS, UNSERVED, *KILLED) if fault.name == name)
 
 
 def _random(seed: int, *words: str) -> random.Random:

@@ -32,7 +32,11 @@ class OnCall(Fault):
 
     def rule(self, write: Write, trace: str) -> dict[str, Any]:
         """The rule of the embedded cloud."""
-        match = {"method": write.method, "path_regex": write.pattern, "trace": trace}
+        match: dict[str, Any] = {
+            "method": write.method,
+            "path_regex": write.pattern,
+            "trace": trace,
+        }
         if not write.alone:
             match["nth"] = write.nth
         return {"match": match, "effect": dict(self.effect)}
@@ -46,7 +50,7 @@ class OnObject(Fault):
     gone: bool = False
 
     def fits(self, first: First, writes: Sequence[Write]) -> bool:
-        return bool(writes) and not first.makes and first.verb == "update"
+        return bool(writes) and not first.makes and first.verb in ("update", "signal")
 
 
 @dataclass(frozen=True)
@@ -58,8 +62,11 @@ class OnRead(Fault):
 
 
 @dataclass(frozen=True)
-class Stop(OnObject):
-    """The server is stopped by its owner before the operation, which must end."""
+class InState(OnObject):
+    """Somebody stops or locks the server before the operation, which must end."""
+
+    action: Mapping[str, Any] = field(default_factory=dict)
+    undo: Mapping[str, Any] = field(default_factory=dict)
 
     def fits(self, first: First, writes: Sequence[Write]) -> bool:
         return first.of_server and super().fits(first, writes)
@@ -71,6 +78,22 @@ class Null(Fault):
 
     def fits(self, first: First, writes: Sequence[Write]) -> bool:
         return first.makes and bool(first.required)
+
+
+@dataclass(frozen=True)
+class Untrusted(Fault):
+    """Keystone has lost the stack's trust, and the services refuse the token of the request."""
+
+    def fits(self, first: First, writes: Sequence[Write]) -> bool:
+        return bool(writes) and first.verb in ("update", "delete", "signal", "rollback")
+
+
+@dataclass(frozen=True)
+class Guest(Fault):
+    """Who is asked for a result reports a failure."""
+
+    def fits(self, first: First, writes: Sequence[Write]) -> bool:
+        return first.guest
 
 
 @dataclass(frozen=True)
@@ -93,9 +116,18 @@ FAULTS: tuple[Fault, ...] = (
     OnCall("cancel", effect={"latency_s": 2}, cancelled=True),
     OnObject("gone before", spares=False, before=True, gone=True),
     OnObject("gone after", spares=False, gone=True),
+    OnObject("in error before", spares=False, before=True),
     OnObject("in error", spares=False),
     OnRead("500 to a read"),
-    Stop("stopped", before=True),
+    InState("stopped", before=True, action={"os-stop": None}),
+    InState("locked", before=True, action={"lock": None}, undo={"unlock": None}),
     Null("null"),
+    Untrusted("dead trust"),
+    Guest("guest fails"),
 )
 UNSERVED = Unserved("no service")
+KILLED = (
+    OnCall("killed before", effect={"hold": True}),
+    OnCall("killed after", effect={"withhold": True}),
+)
+"""The engine dies before or after the call is carried out; tried with many stacks at once."""

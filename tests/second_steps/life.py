@@ -1,16 +1,26 @@
 """One cell: a stack, its first operation with a fault, what comes next, and its end."""
 
 import contextlib
+import json
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tests.second_steps.cells import Cell, fault_named
-from tests.second_steps.faults import Null, OnCall, OnObject, OnRead, Stop, Unserved
-from tests.second_steps.operations import First, Write, writes_of
+from tests.second_steps.faults import (
+    Guest,
+    InState,
+    Null,
+    OnCall,
+    OnObject,
+    OnRead,
+    Unserved,
+    Untrusted,
+)
+from tests.second_steps.operations import IDENT_INSIDE, LIFECYCLE, First, Write, of_group, writes_of
 from tests.second_steps.watch import Account, Watch, until
 from tests.types.case import Subject, Template
 from tests.types.cloud import Place
@@ -31,6 +41,7 @@ TAKEN = re.compile(
     re.IGNORECASE,
 )
 EVERY_WRITE = ("POST", "PUT", "PATCH", "DELETE")
+LOOK_S = 0.1
 NOT_TOKENS = "(?<!/auth/tokens)(?<!/OS-TRUST/trusts)$"
 
 
@@ -59,20 +70,31 @@ class Stack:
         self.steps: list[str] = []
         self.keyless = False
         self.snapshot = ""
+        self.document = ""  # of an abandoned stack
+        self.group = ""  # the path of the nested stack that a signal changes
 
     # requests
 
     @contextlib.contextmanager
-    def traced(self) -> Iterator[str]:
-        """Give the requests inside a trace of their own; yields its id."""
-        trace = self.account.new()
+    def traced(self, first: First | None = None) -> Iterator[str]:
+        """Give the requests inside a trace of their own; yields its id.
+
+        What a signal starts belongs to the trace of the request that last changed the stack.
+        """
+        signal = first is not None and first.verb == "signal"
+        trace = self.account.traces[-1] if signal else self.account.new()
         self.heat.http.headers["traceparent"] = f"00-{trace}-{'1' * 16}-01"
         yield trace
 
     def create(self, template: Template) -> None:
         """Create it; raises Wrong unless it is COMPLETE."""
         with self.traced():
-            self.path = self.heat.create(self.name, template)
+            body = {
+                "stack_name": self.name, "template": template, "files": self.heat.files,
+                "timeout_mins": 2,
+            }  # fmt: skip
+            made = self.heat.call("POST", "/stacks", body)["stack"]
+            self.path = f"/stacks/{self.name}/{made['id']}"
             self.expect("CREATE_COMPLETE")
 
     def put(
@@ -93,6 +115,9 @@ class Stack:
 
     def prepare(self, first: First) -> None:
         """Do what must come before an operation."""
+        if first.verb == "adopt":
+            self.document = json.dumps(self.heat.call("DELETE", f"{self.path}/abandon"))
+            self.ended()
         if first.verb == "resume":
             self.act("suspend")
             self.expect("SUSPEND_COMPLETE")
@@ -105,14 +130,31 @@ class Stack:
         match first.verb:
             case "update":
                 self.put(first.after, timeout_mins)
+            case "rollback":
+                assert first.asked is not None
+                self.put(first.asked, timeout_mins, rollback=True)
             case "delete":
                 self.heat.call("DELETE", self.path)
+            case "adopt":
+                self.adopt(first.after, timeout_mins)
+            case "signal":
+                self.group = f"/stacks/{self.physical_id()}"
+                self.heat.call("POST", f"{self.path}/resources/{first.target}/signal", {})
             case "snapshot":
                 self.take_snapshot()
             case "restore":
                 self.heat.call("POST", f"{self.path}/snapshots/{self.snapshot}/restore")
             case action:
                 self.act(action)
+
+    def adopt(self, template: Template, timeout_mins: int) -> None:
+        """Ask for a new stack of the objects of the abandoned one."""
+        body = {
+            "stack_name": self.name, "template": template, "files": self.heat.files,
+            "timeout_mins": timeout_mins, "adopt_stack_data": self.document,
+        }  # fmt: skip
+        made = self.heat.call("POST", "/stacks", body)["stack"]
+        self.path = f"/stacks/{self.name}/{made['id']}"
 
     def take_snapshot(self) -> str:
         """Ask for a snapshot, and return its id."""
@@ -128,15 +170,23 @@ class Stack:
         """Return the state in which the operation ended; raises Wrong if it does not end."""
         deadline, since = time.monotonic() + PATIENCE_S, time.monotonic()
         while time.monotonic() < deadline:
-            state = self.watch.state(self.path, since)
+            state = self.scaled() if self.group else self.watch.state(self.path, since)
             if not state["stack_status"].endswith("IN_PROGRESS"):
                 found: str = state["stack_status"]
                 self.steps.append(f"{found} {state['stack_status_reason']}"[:300])
                 return found
-            self.heat.signal(self.path)
+            with contextlib.suppress(Wrong):  # the resource may be going
+                self.heat.signal(self.path)
             since = time.monotonic()
         self.steps.append(str(state["stack_status"]))
         raise Wrong(f"{state['stack_status']} for {PATIENCE_S:g} s")
+
+    def scaled(self) -> Mapping[str, Any]:
+        """Return the state of the group that a signal changes, as if it were a stack's."""
+        time.sleep(LOOK_S)
+        found = self.heat.call("GET", self.group)["stack"]
+        name = found["stack_status"].replace("UPDATE", "SIGNAL").replace("CREATE", "SIGNAL")
+        return {**found, "stack_status": name}
 
     def expect(self, *states: str) -> str:
         """Return the state in which the operation ended; raises Wrong if it is another one."""
@@ -155,6 +205,23 @@ class Stack:
             raise
         return shown["physical_resource_id"] or None
 
+    def idents(self) -> list[str]:
+        """Return the ids of the stack's objects."""
+        if not self.path or self.document:  # those of a document are the ones of before
+            found = re.findall(r'"resource_id": "([^"]+)"', self.document)
+        else:
+            shown = self.heat.call("GET", f"{self.path}/resources?nested_depth=2")["resources"]
+            found = [one["physical_resource_id"] or "" for one in shown]
+        return [ident.rpartition("/")[2] for ident in found if ident]
+
+    def members(self, ident: str) -> dict[str, str]:
+        """Return the ids of the objects of a group, by member; empty without the group."""
+        try:
+            found = self.heat.call("GET", f"/stacks/{ident}/resources")["resources"]
+        except Wrong:
+            return {}
+        return {one["resource_name"]: one["physical_resource_id"] or "" for one in found}
+
     def planned(self, template: Template) -> str:
         """Return what an update would do with the resource."""
         plan = self.heat.plan(self.path, template)
@@ -165,7 +232,7 @@ class Stack:
         """Return what an update that looks at the cloud would do."""
         plan = self.heat.whole_plan(self.path, template, converge=True)["resources"]
         return [
-            f"{entry['action']} {entry['resource']} {entry['reasons']}"
+            IDENT_INSIDE.sub("*", f"{entry['action']} {entry['resource']} {entry['reasons']}")
             for entry in plan
             if changes(entry)
         ]
@@ -182,19 +249,32 @@ class Usual:
 def rehearse(stack: Stack, first: First) -> Usual:
     """Carry out an operation without faults. Raises Wrong."""
     try:
-        stack.create(first.before)
-        drifted = {"before": stack.drifted(first.before)}
-        stack.prepare(first)
-        with stack.traced() as trace:
-            stack.ask(first)
-            stack.expect(f"{first.verb.upper()}_COMPLETE")
-        reads = first.verb == "check"
-        writes = writes_of(stack.account.calls(trace), stack.name, reads=reads)
-        if first.verb not in ("suspend", "delete"):
-            drifted["after"] = stack.drifted(first.after)
-        return Usual(writes, {"after": drifted["before"], **drifted})
-    finally:
-        end(stack)
+        usual = _rehearsed(stack, first)
+    except BaseException:
+        with contextlib.suppress(Exception):
+            end(stack)
+        raise
+    end(stack)
+    return usual
+
+
+def _rehearsed(stack: Stack, first: First) -> Usual:
+    stack.create(first.before)
+    drifted = {"before": stack.drifted(first.before)}
+    stack.prepare(first)
+    with stack.traced(first) as trace:
+        earlier = {call["seq"] for call in stack.account.calls(trace)}
+        stack.ask(first)
+        stack.expect(f"{first.verb.upper()}_COMPLETE")
+        stack.group = ""
+    calls = [call for call in stack.account.calls(trace) if call["seq"] not in earlier]
+    writes = writes_of(calls, stack.name, reads=first.verb in ("check", "adopt"))
+    if first.verb == "rollback":
+        stack.put(first.after)
+        stack.expect("UPDATE_COMPLETE")
+    if first.verb not in ("suspend", "delete"):
+        drifted["after"] = stack.drifted(first.after)
+    return Usual(writes, {"after": drifted["before"], **drifted})
 
 
 def live(stack: Stack, cell: Cell, first: First, usual: Usual) -> None:
@@ -206,7 +286,7 @@ def live(stack: Stack, cell: Cell, first: First, usual: Usual) -> None:
         stack.prepare(first)
         before = stack.physical_id()
         _strike(stack, cell, first, usual, before)
-        _next(stack, cell, first, usual)
+        next_step(stack, cell, first, usual)
     except BaseException:
         with contextlib.suppress(Exception):
             end(stack)
@@ -218,27 +298,95 @@ def live(stack: Stack, cell: Cell, first: First, usual: Usual) -> None:
 def _strike(stack: Stack, cell: Cell, first: First, usual: Usual, ident: str | None) -> None:
     """The first operation, with its fault; it may fail, but must end."""
     fault = fault_named(cell.fault)
-    if isinstance(fault, OnObject) and fault.before and not isinstance(fault, Stop):
+    if isinstance(fault, InState):
+        _act_on_server(stack, ident, fault.action)
+    elif isinstance(fault, OnObject) and fault.before:
         _harm(stack, ident, gone=fault.gone)
-    if isinstance(fault, Stop):
-        stack.place.connections["demo"].compute.stop_server(ident)
+    if isinstance(fault, Untrusted):
+        _end_trusts(stack)
+    refused = _asked(stack, cell, first, usual)
+    if isinstance(fault, OnObject) and not fault.before and not refused:
+        _harm(stack, ident, gone=fault.gone)
+    if isinstance(fault, InState) and fault.undo:
+        _act_on_server(stack, ident, fault.undo)
+    if refused and first.verb == "adopt":  # or nobody has the objects
+        with stack.traced():
+            stack.ask(first)
+            stack.expect("ADOPT_COMPLETE")
+
+
+def _asked(stack: Stack, cell: Cell, first: First, usual: Usual) -> bool:
+    """Ask for the first operation under its fault, and wait for its end; return whether it was
+    refused."""
+    fault = fault_named(cell.fault)
     timeout_mins = fault.timeout_mins if isinstance(fault, OnCall) else 2
     asked = replace(first, after=_with_null(stack, cell, first)) if cell.fault == "null" else first
-    with _struck(stack, cell, usual) as trace, _unserved(stack, fault):
+    with (
+        _struck(stack, cell, usual, first) as trace,
+        _unserved(stack, fault),
+        _guest_fails(stack, fault),
+    ):
         try:
             stack.ask(asked, timeout_mins)
         except Wrong as wrong:
             stack.steps.append(f"refused: {wrong}")
-            return
+            return True
         if isinstance(fault, OnCall) and fault.cancelled:
             until(lambda: _seen(stack, trace), 5)
             with contextlib.suppress(Wrong):  # it may be over
                 stack.act("cancel_without_rollback")
         state = stack.ended()
+        stack.group = ""
         if isinstance(fault, OnRead) and not state.endswith("COMPLETE"):
             raise Wrong(stack.steps[-1])
-    if isinstance(fault, OnObject) and not fault.before:
-        _harm(stack, ident, gone=fault.gone)
+    return False
+
+
+def _act_on_server(stack: Stack, ident: str | None, action: Mapping[str, Any]) -> None:
+    """Call an action of the server as an administrator; it may be gone."""
+    compute = stack.place.connections["admin"].compute
+    answer = compute.post(f"/servers/{ident}/action", json=dict(action))
+    assert answer.status_code in (200, 202, 404), answer.text
+
+
+def _end_trusts(stack: Stack) -> None:
+    """Let Keystone lose the trusts of the stack."""
+    for ident in stack.account.trusts():
+        stack.place.admin("DELETE", f"objects/{ident}")
+
+
+@contextlib.contextmanager
+def _guest_fails(stack: Stack, fault: Any) -> Iterator[None]:
+    """Who is asked for a result reports a failure, if that is the fault; later a success."""
+    if not isinstance(fault, Guest):
+        yield
+        return
+    good = stack.heat.signals
+    stack.heat.signals = {name: _failing(bodies) for name, bodies in good.items()}
+    match = {"service": "agent", "name_regex": re.escape(stack.name) + "-", "times": 1}
+    stack.place.knobs([{"match": match, "effect": {"status": 3}}])
+    try:
+        yield
+    finally:
+        stack.heat.signals = {name: _numbered(bodies) for name, bodies in good.items()}
+        stack.heat.signalled = set()
+        with contextlib.suppress(Wrong):
+            stack.heat.signal(stack.path)
+
+
+def _failing(bodies: list[Any]) -> list[Any]:
+    """Return signals of which the first one is a failure."""
+    status = "Status" if any("Status" in body for body in bodies) else "status"
+    first, *others = _numbered(bodies)
+    return [{**first, status: "FAILURE"}, *others]
+
+
+def _numbered(bodies: list[Any]) -> list[Any]:
+    """Return signals with ids, so that a later one takes the place of an earlier one."""
+    return [
+        body if "UniqueId" in body else {"id": str(number), **body}
+        for number, body in enumerate(bodies, 1)
+    ]
 
 
 @contextlib.contextmanager
@@ -273,16 +421,20 @@ def _seen(stack: Stack, trace: str) -> bool:
 
 
 @contextlib.contextmanager
-def _struck(stack: Stack, cell: Cell, usual: Usual, times: int | None = None) -> Iterator[str]:
+def _struck(
+    stack: Stack, cell: Cell, usual: Usual, first: First, times: int | None = None
+) -> Iterator[str]:
     """The fault of the cell is on for the requests inside."""
     fault = fault_named(cell.fault)
-    with stack.traced() as trace:
+    with stack.traced(first) as trace:
         if isinstance(fault, OnCall):
-            rules = [fault.rule(usual.writes[cell.call - 1], trace)]
+            rules = [fault.rule(usual.writes[cell.call - 1].among(stack.idents()), trace)]
         elif isinstance(fault, OnRead) and times is None:
             rules = [_rule("GET", {"status": 500}, trace=trace, times=1)]
+        elif isinstance(fault, Untrusted) and times is None:
+            rules = _refusing(trace, 401)
         elif (
-            isinstance(fault, Null | Unserved)
+            isinstance(fault, Null | Unserved | Untrusted | Guest)
             or times is not None
             or (isinstance(fault, OnObject) and fault.before)
         ):
@@ -318,13 +470,21 @@ def _with_null(stack: Stack, cell: Cell, first: First) -> Template:
 
 
 def _harm(stack: Stack, ident: str | None, *, gone: bool) -> None:
-    """Delete the object, or set it into an error state, behind everybody's back."""
-    short = (ident or "").rpartition("/")[2]
+    """Delete the object, or set it into an error state, behind everybody's back.
+
+    Of a group, that is the object of its first member.
+    """
+    if ident is not None and of_group(stack.one):
+        members = stack.members(ident)
+        ident = members[min(members)] if members else None
+    if not ident:
+        return
+    short = ident.rpartition("/")[2]
     things = stack.place.admin("GET", f"objects?named={short}")["objects"]
+    if gone and any(thing["table"] == "compute.servers" for thing in things):
+        _delete_server(stack, short)
+        return
     if gone:
-        for port in stack.place.admin("GET", "objects?table=network.ports")["objects"]:
-            if port["body"]["device_id"] and port["body"]["device_id"].endswith(short):
-                stack.place.admin("DELETE", f"objects/{port['id']}")
         stack.place.admin("DELETE", f"objects/{short}")
         return
     for thing in things:
@@ -335,6 +495,13 @@ def _harm(stack: Stack, ident: str | None, *, gone: bool) -> None:
                 stack.place.admin("PATCH", "objects", change)
 
 
+def _delete_server(stack: Stack, ident: str) -> None:
+    """Delete a server as its owner does: Nova frees its ports and volumes."""
+    compute = stack.place.connections["admin"].compute
+    compute.delete_server(ident, force=False)
+    until(lambda: compute.get(f"/servers/{ident}").status_code == 404, 30)
+
+
 def _in_style(word: str, other: str) -> str:
     """Write a word as the service writes another one: in capitals, small or with one capital."""
     for style in (str.upper, str.lower, str.capitalize):
@@ -343,11 +510,12 @@ def _in_style(word: str, other: str) -> str:
     return word
 
 
-def _next(stack: Stack, cell: Cell, first: First, usual: Usual) -> None:
+def next_step(stack: Stack, cell: Cell, first: First, usual: Usual) -> None:
     if cell.next == "delete twice":
         with stack.traced() as trace:
             stack.place.knobs(_refusing(trace, 400)[-1:])
-            stack.heat.call("DELETE", stack.path)
+            with contextlib.suppress(Wrong):  # the first operation may have deleted it
+                stack.heat.call("DELETE", stack.path)
             stack.ended()
             stack.place.admin("DELETE", f"knobs?trace={trace}")
     if cell.next.startswith("delete"):
@@ -356,6 +524,11 @@ def _next(stack: Stack, cell: Cell, first: First, usual: Usual) -> None:
     if stack.watch.state(stack.path, time.monotonic())["stack_status"] == "DELETE_COMPLETE":
         end(stack)  # the first operation succeeded all the same
         return
+    state = stack.watch.state(stack.path, time.monotonic())["stack_status"]
+    if state.startswith("SUSPEND") and cell.next != "same":
+        with stack.traced():  # what is suspended takes no update
+            stack.act("resume")
+            stack.expect("RESUME_COMPLETE")
     ident = stack.physical_id()
     try:
         desired, planned = _carry_out(stack, cell, first, usual)
@@ -367,7 +540,12 @@ def _next(stack: Stack, cell: Cell, first: First, usual: Usual) -> None:
 
 def _carry_out(stack: Stack, cell: Cell, first: First, usual: Usual) -> tuple[Template, str]:
     """The next operation; returns the template that is in force then, and what was planned."""
-    if first.verb not in ("update", "delete") and cell.next in ("same", "back"):
+    if first.verb == "signal" and cell.next == "same":
+        with stack.traced():
+            stack.ask(first)
+            stack.ended()  # the group may have been scaled already, or its last update has failed
+            stack.group = ""
+    if first.verb in LIFECYCLE and cell.next in ("same", "back"):
         with stack.traced():
             if cell.next == "same" or first.verb == "resume":
                 stack.ask(first)
@@ -384,7 +562,7 @@ def _carry_out(stack: Stack, cell: Cell, first: First, usual: Usual) -> tuple[Te
                 stack.heat.call("PATCH", path, {"mark_unhealthy": True})
     planned = stack.planned(desired)
     if cell.next == "rollback":
-        with _struck(stack, cell, usual, times=1):
+        with _struck(stack, cell, usual, replace(first, verb="update"), times=1):
             stack.put(desired, rollback=True)
             spared = fault_named(cell.fault).spares
             may_fail = () if spared else ("ROLLBACK_FAILED",)
@@ -415,7 +593,8 @@ def _update(stack: Stack, cell: Cell, desired: Template) -> None:
             stack.put(desired)
             if stack.ended() == "UPDATE_COMPLETE":
                 return
-            taken = cell.next == "unhealthy" or stack.one.type_name in LINGERING
+            taken = cell.next == "unhealthy" or cell.first.endswith("check")
+            taken |= stack.one.type_name in LINGERING
             if taken and TAKEN.search(stack.steps[-1]):
                 raise Excused("the old object has what the new one needs")
             if not left:
@@ -469,10 +648,12 @@ def end(stack: Stack) -> None:
             if not stack.steps[-1].startswith("DELETE_COMPLETE"):
                 raise Wrong(stack.steps[-1])
     stack.path = ""
-    if stack.keyless:  # the object of a lost call cannot be found again
-        return
-    if not until(lambda: not stack.account.left(), SWEEP_S):
+    stack.account.ours = not stack.document
+    wait_s = 0.0 if stack.keyless else SWEEP_S
+    if not until(lambda: not stack.account.left(), wait_s):
         left = stack.account.left()
         for entry in left:
             stack.place.admin("DELETE", f"objects/{entry.rpartition(' ')[2].rpartition('/')[2]}")
+        if stack.keyless:  # the object of a lost call cannot be found again
+            return
         raise Wrong(f"left over: {left}")

@@ -7,6 +7,9 @@ The table is (type, first operation, fault at each of its write calls) x (next o
 that, a run tries so much that each fault and each next operation meets each type; the seed decides
 which of them meet. `--every` tries every combination, `--sparse N` each Nth cell. Prints each wrong
 cell with the command that repeats it; the exit status is 1 when there is any.
+
+The cells of the cluster service have the type `cluster`; those in which the engine is killed have
+the faults `killed before` and `killed after`, one cell for each type.
 """
 
 import argparse
@@ -18,16 +21,19 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from tests.second_steps import clusters
 from tests.second_steps.cells import Cell, cells, fits
-from tests.second_steps.faults import FAULTS, UNSERVED
+from tests.second_steps.faults import FAULTS, KILLED, UNSERVED
+from tests.second_steps.killed import TOGETHER, killed, mortal
 from tests.second_steps.life import Outcome, Stack, live, rehearse
 from tests.second_steps.operations import First, Write, firsts
+from tests.second_steps.shapes import shaped
 from tests.second_steps.watch import Watch, watching
 from tests.types.case import kinds, subject
 from tests.types.cloud import Place, in_a_box
@@ -70,6 +76,8 @@ class Choice:
         """
         if self.every or self.next:
             return None
+        if first.thorough and first.verb != "rollback":
+            return ALL
         if first.verb != "update":
             return AGAIN_MAX
         if not (first.makes or first.in_place):
@@ -95,7 +103,8 @@ def examine(place: Place, watch: Watch, type_name: str, choice: Choice) -> TypeR
     if result.unavailable:
         return result
     number, again = 0, False
-    for first in firsts(one, every=choice.every):
+    subjects = [(one, first) for first in firsts(one, every=choice.every)]
+    for one, first in [*subjects, *shaped(type_name)]:
         if choice.first not in ("", first.name):
             continue
         try:
@@ -166,7 +175,7 @@ def tell(result: TypeResult) -> None:
 
 def examined(folder: Path, choice: Choice, at_once: int = AT_ONCE) -> list[TypeResult]:
     """Live through the chosen cells in a cloud of their own."""
-    names = list(choice.types or sorted(set(kinds()) - {"<template>"}))
+    names = [n for n in choice.types or _all_types() if n != clusters.CLUSTER]
     alone = [n for n in names if subject(n).case.get("alone") or n.startswith(SHARING)]
     with in_a_box(folder, in_a_hurry=True) as place, watching(place) as watch:
         with ThreadPoolExecutor(at_once) as pool:
@@ -203,9 +212,17 @@ def _longest_first(names: Iterable[str]) -> list[str]:
     return sorted(names, key=lambda name: -len(subject(name).kind.properties))
 
 
-def _part(choice: Choice) -> list[TypeResult]:
+def _all_types() -> list[str]:
+    return sorted(set(kinds()) - {"<template>"})
+
+
+def _be_quiet() -> None:
     with open(os.devnull, "w") as quiet:  # the log of Hearth tells of each fault
         os.dup2(quiet.fileno(), 2)
+
+
+def _part(choice: Choice) -> list[TypeResult]:
+    _be_quiet()
     with tempfile.TemporaryDirectory() as folder:
         return examined(Path(folder), choice)
 
@@ -264,14 +281,55 @@ def chosen(arguments: Sequence[str] | None = None) -> tuple[Choice, argparse.Nam
     return choice, given
 
 
+def _of_killed(choice: Choice) -> list[TypeResult]:
+    """Live through the cells in which the engine is killed, in a cloud of their own."""
+    _be_quiet()
+    names = [n for n in choice.types or _all_types() if n != clusters.CLUSTER]
+    names = [n for n in names if not n.startswith(SHARING)]
+    found = {}
+    with tempfile.TemporaryDirectory() as folder, mortal(Path(folder)) as (place, hearth):
+        for number, start in enumerate(range(0, len(names), TOGETHER)):
+            some = names[start : start + TOGETHER]
+            seed = choice.seed * 1000 + number
+            for outcome in killed(place, hearth, some, choice.has, seed, choice.first):
+                name = outcome.cell.type_name
+                found[name] = TypeResult(name, [outcome])
+                tell(found[name])
+        left = place.left_over()
+    if left:
+        found["killed"] = TypeResult("killed", wrong=[f"left over: {left}"])
+        tell(found["killed"])
+    return list(found.values())
+
+
+def _of_clusters(choice: Choice) -> list[TypeResult]:
+    """Live through the cells of the cluster service, in a cloud of their own."""
+    _be_quiet()
+    with tempfile.TemporaryDirectory() as folder, in_a_box(Path(folder), in_a_hurry=True) as place:
+        found = clusters.rows(place, choice.has, choice.first, choice.seed, every=choice.every)
+    result = TypeResult(clusters.CLUSTER, found.outcomes, found.wrong)
+    tell(result)
+    return [result]
+
+
 def main() -> int:
     """The command; its exit status."""
     choice, given = chosen()
     began = time.monotonic()
     clouds = 1 if given.first or given.next else CLOUDS
     parts = [Choice(**{**vars(choice), "share": (number, clouds)}) for number in range(clouds)]
+    killing = [fault.name for fault in KILLED]
+    tables: list[tuple[Callable[[Choice], list[TypeResult]], Choice]] = []
+    if not choice.types or clusters.CLUSTER in choice.types:
+        tables.append((_of_clusters, choice))
+    if choice.types != (clusters.CLUSTER,):
+        if choice.fault not in killing:
+            tables += [(_part, part) for part in parts]
+        if choice.fault in ("", *killing):
+            tables.append((_of_killed, choice))
     with ProcessPoolExecutor(clouds, mp_context=multiprocessing.get_context("spawn")) as pool:
-        results = [result for part in pool.map(_part, parts) for result in part]
+        asked = [pool.submit(live_through, part) for live_through, part in tables]
+        results = [result for part in asked for result in part.result()]
     figures = as_json(results, choice.seed, time.monotonic() - began)
     if given.verbose:
         for outcome in (o for r in results for o in r.outcomes):

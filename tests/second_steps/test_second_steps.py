@@ -1,11 +1,18 @@
 """A fixed part of the table of second steps; `make second-steps`: all of it."""
 
 from collections.abc import Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import pytest
 
+from tests.second_steps import clusters
+from tests.second_steps.cells import Cell
+from tests.second_steps.clusters import Rows
+from tests.second_steps.killed import killed, mortal
+from tests.second_steps.life import Outcome
 from tests.second_steps.run import Choice, TypeResult, examine
 from tests.second_steps.watch import watching
 from tests.types.cloud import in_a_box
@@ -14,9 +21,9 @@ pytestmark = pytest.mark.slow
 
 FIXED = {
     "a volume keeps its data": Choice(("OS::Cinder::Volume",), "update size", "400", 1, "same"),
-    "a volume goes back": Choice(("OS::Cinder::Volume",), "update name", "500 after", 1, "back"),
-    "a share keeps its data": Choice(("OS::Manila::Share",), "update name", "409", 1, "back"),
-    "a zone is no dead end": Choice(("OS::Designate::Zone",), "update ttl", "500", 1, "same"),
+    "a volume goes back": Choice(("OS::Cinder::Volume",), "update name", "400", 1, "back"),
+    "a share keeps its data": Choice(("OS::Manila::Share",), "update name", "400", 1, "back"),
+    "a zone is no dead end": Choice(("OS::Designate::Zone",), "update ttl", "400", 1, "same"),
     "a new net gets its tags": Choice(("OS::Neutron::Net",), "create", "400", 3, "same"),
     "a half-made subnet gives way": Choice(("OS::Neutron::Subnet",), "create", "400", 3, "check"),
     "a user without its role goes": Choice(("OS::Mistral::Workflow",), "create", "400", 3, "same"),
@@ -27,7 +34,6 @@ FIXED = {
     "a share that is gone is made again": Choice(
         ("OS::Manila::Share",), "update access_rules", "gone before", 0, "same"
     ),
-    "a router is no proof": Choice(("OS::Neutron::Subnet",), "update name", "router", 1, "delete"),
     "a lost volume is made again": Choice(
         ("OS::Cinder::Volume",), "update name", "gone before", 0, "same"
     ),
@@ -37,24 +43,84 @@ FIXED = {
     "what goes gives way": Choice(
         ("OS::Neutron::FlowClassifier",), "replace destination_ip_prefix", "400", 3, "back"
     ),
+    "a group that was not scaled is scaled": Choice(
+        ("OS::Heat::AutoScalingGroup",), "scaling group of volumes: signal more", "400", 1, "same"
+    ),
+    "a trust is made again": Choice(
+        ("OS::Cinder::Volume",), "update name", "dead trust", 0, "same"
+    ),
+    "a rollback that fails is no dead end": Choice(
+        ("OS::Neutron::Net",), "rollback of update admin_state_up", "400", 2, "same"
+    ),
+    "an adopted net is adopted again": Choice(("OS::Neutron::Net",), "adopt", "400", 1, "same"),
+    "a deployment that failed is repaired": Choice(
+        ("OS::Heat::SoftwareDeployment",), "deployment by call: create", "guest fails", 0, "same"
+    ),
+    "a lost server leaves its port": Choice(
+        ("OS::Nova::Server",), "server on a port: replace user_data", "gone before", 0, "same"
+    ),
+    "a stopped server is resized": Choice(
+        ("OS::Nova::Server",), "server on a port: update flavor", "stopped", 0, "same"
+    ),
+    "what was never made is deleted": Choice(
+        ("OS::Neutron::RouterInterface",), "create", "null", 1, "delete"
+    ),
     "a delete goes on": Choice(("OS::Neutron::Router",), "create", "500 after", 1, "delete twice"),
 }
 
 
+KILLED = (
+    "OS::Cinder::Volume",
+    "OS::Heat::AutoScalingGroup",
+    "OS::Neutron::Net",
+    "OS::Nova::Server",
+)
+CLUSTER = Cell(clusters.CLUSTER, "group create", clusters.KEY_GONE, 0, "delete")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def others(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mapping[str, Future[Any]]]:
+    """The cells of the cluster service and those with a kill, in clouds of their own, beside the
+    other cells."""
+    with ThreadPoolExecutor(2) as pool:
+        yield {
+            "cluster": pool.submit(of_cluster, tmp_path_factory.mktemp("cluster")),
+            "killed": pool.submit(of_killed, tmp_path_factory.mktemp("killed")),
+        }
+
+
+def of_cluster(folder: Path) -> Rows:
+    with in_a_box(folder, in_a_hurry=True) as place:
+        return clusters.rows(place, CLUSTER.__eq__, CLUSTER.first, 0, every=False)
+
+
+def of_killed(folder: Path) -> list[Outcome]:
+    with mortal(folder) as (place, hearth):
+        found = killed(place, hearth, KILLED, lambda cell: True, seed=0)
+        assert place.left_over() == []
+        return found
+
+
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mapping[str, TypeResult]]:
-    """All of them at once, and nothing left over; cells of a type would be in each other's way."""
+    """All types at once, and nothing left over; cells of a type would be in each other's way."""
+    by_type: dict[str, list[str]] = {}
+    for name, choice in FIXED.items():
+        by_type.setdefault(choice.types[0], []).append(name)
     with (
         in_a_box(tmp_path_factory.mktemp("hearth"), in_a_hurry=True) as place,
         watching(place) as watch,
-        ThreadPoolExecutor(len(FIXED)) as pool,
+        ThreadPoolExecutor(len(by_type)) as pool,
     ):
-        parts = [
-            replace(choice, share=(0, 1), prefix=f"c{number}")
-            for number, choice in enumerate(FIXED.values())
-        ]
-        found = pool.map(lambda one: examine(place, watch, one.types[0], one), parts)
-        yield dict(zip(FIXED, found, strict=True))
+
+        def lived(type_name: str) -> dict[str, TypeResult]:
+            return {
+                name: examine(place, watch, type_name, replace(FIXED[name], prefix=f"c{number}"))
+                for number, name in enumerate(by_type[type_name])
+            }
+
+        found = {name: one for some in pool.map(lived, by_type) for name, one in some.items()}
+        yield found
         assert place.left_over() == []
 
 
@@ -63,3 +129,19 @@ def test_what_comes_next_succeeds(results: Mapping[str, TypeResult], name: str) 
     result = results[name]
     assert len(result.outcomes) == 1
     assert [outcome.wrong for outcome in result.outcomes] == [""]
+
+
+def test_a_cluster_whose_group_was_never_created_is_deleted(
+    others: Mapping[str, Future[Rows]],
+) -> None:
+    rows = others["cluster"].result()
+    assert rows.wrong == []
+    assert [(one.cell, one.wrong) for one in rows.outcomes] == [(CLUSTER, "")]
+
+
+def test_what_comes_next_succeeds_after_a_kill(
+    others: Mapping[str, Future[list[Outcome]]],
+) -> None:
+    outcomes = others["killed"].result()
+    assert [one.cell.type_name for one in outcomes] == list(KILLED)
+    assert [one.wrong for one in outcomes] == [""] * len(KILLED)

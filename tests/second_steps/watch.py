@@ -70,6 +70,7 @@ class Account:
     def __init__(self, place: Place) -> None:
         self.place = place
         self.traces: list[str] = []
+        self.ours = True  # users that came with a document belong to another stack
 
     def new(self) -> str:
         """Return the id of a new trace."""
@@ -81,13 +82,21 @@ class Account:
         found: list[dict[str, Any]] = self.place.admin("GET", f"ledger?trace={trace}")["calls"]
         return found
 
+    def trusts(self) -> list[str]:
+        """Return the ids of the trusts that were made for the stack."""
+        query = "&".join(f"trace={trace}" for trace in self.traces)
+        entries = self.place.admin("GET", f"ledger?{query}")["objects"]
+        return [one["id"] for one in entries if one["collection"] == "trusts"]
+
     def left(self) -> list[str]:
         """Return the objects that are still there and that the cloud did not make by itself."""
         query = "&".join(f"trace={trace}" for trace in self.traces)
         return [
             f"{entry['service']} {entry['collection']} {entry['name']} {entry['id']}"
             for entry in self.place.admin("GET", f"ledger?{query}")["objects"]
-            if entry["deleted"] is None and not entry["implicit"]
+            if entry["deleted"] is None
+            and not entry["implicit"]
+            and (self.ours or entry["collection"] != "users")
         ]
 
 
