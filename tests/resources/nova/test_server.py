@@ -1,5 +1,6 @@
 """Servers on a real HTTP cloud: made, changed in place, suspended, removed with all they had."""
 
+import asyncio
 import base64
 import json
 from types import SimpleNamespace
@@ -190,6 +191,27 @@ def test_a_server_is_suspended_and_resumed():
         return asleep, awake
 
     assert drive(story) == ("SUSPENDED", "ACTIVE")
+
+
+def test_a_server_whose_resize_is_not_confirmed_is_healthy():
+    async def story(driver):
+        await ground(driver)
+        server = await driver.create(SERVER, PLAIN)
+        flavors = await driver.cloud.listing("compute", "/flavors")
+        (larger,) = [one["id"] for one in flavors if one["name"] == "m1.medium"]
+        path = f"/servers/{server.physical_id}"
+        resize = {"resize": {"flavorRef": larger}}
+        await driver.cloud.request("compute", "POST", f"{path}/action", json=resize)
+        status = ""
+        while status != "VERIFY_RESIZE":
+            await asyncio.sleep(0.02)
+            answer = await driver.cloud.request("compute", "GET", path)
+            status = answer.part("server")["status"]
+        await driver.run(server, Action.CHECK)
+        await driver.delete_all()
+        return status
+
+    assert drive(story) == "VERIFY_RESIZE"
 
 
 def test_a_snapshot_is_an_image():

@@ -280,7 +280,9 @@ class Server(CollectionResource):
     async def checked(self, ctx: ResourceContext) -> Progress:
         body = await self.show(ctx) or {}
         status = body.get("status")
-        if status == "ACTIVE" or (status == "SUSPENDED" and ctx.data.get("suspended")):
+        # the server runs while its resize waits for the confirmation, which the next update sends
+        runs = status == "ACTIVE" or status in states.UNCONFIRMED
+        if runs or (status == "SUSPENDED" and ctx.data.get("suspended")):
             return Ready(body)
         return Failed(f"'{ctx.name}': expected 'ACTIVE', got '{status}'", "Error")
 
