@@ -22,7 +22,7 @@ from tests.types.story import Wrong
 CLUSTER = "cluster"
 NEXT = ("same", "back", "delete", "delete twice")
 FAULTS_MAX = 4  # of an operation, unless every cell is tried
-PATIENCE_S = 240.0
+PATIENCE_S = 150.0
 LOOK_S = 0.2
 SWEEP_S = 30.0
 KEY_GONE = "key gone"

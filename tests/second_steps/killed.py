@@ -95,8 +95,8 @@ def killed(
         waiting = [life for life in lives if not life.outcome.wrong]
         until(lambda: all(_stopped(life) for life in waiting), STOPS_S)
         hearth.kill()
-        place.admin("DELETE", "knobs")
         place.admin("POST", "knobs/release?discard=1")
+        place.admin("DELETE", "knobs")
         hearth.start()
         list(pool.map(_go_on, waiting))
     return [life.outcome for life in lives]
@@ -127,7 +127,9 @@ def _begun(
         return Life(
             Stack(place, watch, one, "-"), first, Usual([], {}), Outcome(cell, [], str(problem))
         )
-    cells = [cell for cell in _cells(name, first, len(usual.writes)) if chosen(cell)]
+    given = first.after["resources"][one.resource].get("properties") or {}
+    kills = KILLED if one.kind.has_key(given) else KILLED[:1]  # or a lost object is not found
+    cells = [cell for cell in _cells(name, first, len(usual.writes), kills) if chosen(cell)]
     if not cells:
         return None
     cell = order.choice(cells)
@@ -137,9 +139,9 @@ def _begun(
     return life
 
 
-def _cells(name: str, first: First, calls: int) -> Iterator[Cell]:
+def _cells(name: str, first: First, calls: int, kills: Sequence[OnCall]) -> Iterator[Cell]:
     nexts = [following for following in NEXT if following != "rollback" and fits(following, first)]
-    for fault in KILLED:
+    for fault in kills:
         for call in range(1, calls + 1):
             for following in nexts:
                 yield Cell(name, first.name, fault.name, call, following)
@@ -148,8 +150,6 @@ def _cells(name: str, first: First, calls: int) -> Iterator[Cell]:
 def _ask(life: Life) -> None:
     """Create the stack, and ask for its first operation, which stops in the call."""
     stack, first, cell = life.stack, life.first, life.outcome.cell
-    given = first.after["resources"][stack.one.resource].get("properties") or {}
-    stack.keyless = not stack.one.kind.has_key(given)
     stack.create(first.before)
     stack.prepare(first)
     fault = fault_named(cell.fault)

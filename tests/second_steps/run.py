@@ -327,7 +327,7 @@ def main() -> int:
             tables += [(_part, part) for part in parts]
         if choice.fault in ("", *killing):
             tables.append((_of_killed, choice))
-    with ProcessPoolExecutor(clouds, mp_context=multiprocessing.get_context("spawn")) as pool:
+    with ProcessPoolExecutor(len(tables), mp_context=multiprocessing.get_context("spawn")) as pool:
         asked = [pool.submit(live_through, part) for live_through, part in tables]
         results = [result for part in asked for result in part.result()]
     figures = as_json(results, choice.seed, time.monotonic() - began)

@@ -105,14 +105,14 @@ def _outcome(heat: Orchestration, stack_name: str, case: Case) -> tuple[str, str
     try:
         path = heat.create(stack_name, case.template)
     except Wrong as refused:
-        clear = str(refused).startswith("4") and not _wordless(str(refused))
+        clear = str(refused).startswith("4") and not wordless(str(refused))
         return "refused", "" if clear else str(refused)
     outcome, wrong = "created", ""
     try:
         heat.ended(path, "CREATE")
     except Wrong as failed:
         outcome = "failed"
-        wrong = str(failed) if _wordless(str(failed)) else ""
+        wrong = str(failed) if wordless(str(failed)) else ""
         if "is not over" in str(failed):
             outcome = "not over"
     heat = heat.of({})  # a signal would disturb the delete
@@ -123,7 +123,7 @@ def _outcome(heat: Orchestration, stack_name: str, case: Case) -> tuple[str, str
     return outcome, wrong
 
 
-def _wordless(message: str) -> bool:
+def wordless(message: str) -> bool:
     """Return whether nobody wrote the message for a user."""
     return WORDLESS.search(message) is not None and not message.endswith(AS_IN_HEAT)
 
