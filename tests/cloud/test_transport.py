@@ -7,7 +7,7 @@ import pytest
 from aiohttp import web
 
 from hearth.cloud import CloudConfig, CloudFault, CloudPool, NoAnswer, PasswordCredential, transport
-from hearth.cloud.fault import NotFound, NoToken
+from hearth.cloud.fault import Misdirected, NotFound, NoToken
 
 
 class Town:
@@ -15,11 +15,13 @@ class Town:
 
     def __init__(self):
         self.script, self.calls, self.tokens, self.url = [], [], 0, ""
-        self.refusals = []  # the statuses of the next answers of Keystone
+        self.refusals = []  # the next answers of Keystone: statuses of errors, or bodies
 
     async def keystone(self, request):
         if self.refusals:
             status = self.refusals.pop(0)
+            if isinstance(status, str):
+                return web.Response(text=status, status=201, content_type="application/json")
             error = {"code": status, "title": "x", "message": "Could not find trust: 1."}
             return web.json_response({"error": error}, status=status)
         self.tokens += 1
@@ -211,6 +213,33 @@ def test_a_hiccup_of_keystone_does_not_fail_a_call(status):
     assert [call[2] for call in town.calls] == ["token-1", "token-1", "token-2"]
 
 
+@pytest.mark.parametrize("answer", [500, 503, 520, "{}", '{"token": {"us', '{"token": null}', "x"])
+def test_a_hiccup_of_keystone_at_the_first_token_does_not_fail_a_call(answer):
+    town = Town()
+    town.refusals = [answer]
+
+    async def story():
+        async with town.open() as cloud:
+            await cloud.request("network", "POST", "/v2.0/networks")
+
+    asyncio.run(story())
+    assert [call[2] for call in town.calls] == ["token-1"]
+
+
+@pytest.mark.parametrize("status", [401, 403, 404])
+def test_a_credential_that_was_never_accepted_is_refused_at_once(status):
+    town = Town()
+    town.refusals = [status] * 9
+
+    async def story():
+        async with town.open() as cloud:
+            await cloud.request("network", "POST", "/v2.0/networks")
+
+    with pytest.raises(NoToken) as caught:
+        asyncio.run(story())
+    assert (caught.value.status, len(town.refusals)) == (status, 8)
+
+
 def test_a_trust_that_keystone_does_not_find_is_no_missing_object(monkeypatch):
     monkeypatch.setattr(transport, "ATTEMPTS_MAX", 2)
     town, fault = renew([404] * 9)
@@ -229,6 +258,17 @@ def test_an_answer_about_another_object_is_no_answer(monkeypatch):
         town, answer = play([body, body], path=path)
         assert isinstance(answer, NoAnswer) is fails
         assert len(town.calls) == 1 + fails
+
+
+@pytest.mark.parametrize("status", [302, 400, 403, 404, 408, 409])
+def test_a_read_is_repeated_after_an_answer_that_is_not_of_the_service(status):
+    """The small server has no form of an OpenStack service."""
+    town, answer = play([status])
+    assert answer.status == 200
+    assert len(town.calls) == 2
+    town, fault = play([status], "POST")
+    assert isinstance(fault, Misdirected)  # of a write nobody knows whether it was carried out
+    assert len(town.calls) == 1
 
 
 def test_whoami_tells_project_user_and_roles():

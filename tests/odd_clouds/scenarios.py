@@ -72,7 +72,7 @@ def scenarios(seed: int, *, everything: bool = False) -> list[Scenario]:
     found = []
     for family in (
         _reads, _lasting_reads, _creates, _updates, _deletes, _lists, _searches, _pauses, _tokens,
-        _first_tokens, _catalogues, _objects, _texts,
+        _trusts, _first_tokens, _catalogues, _objects, _texts,
     ):  # fmt: skip
         groups: dict[str, list[Scenario]] = {}
         for one in family():
@@ -316,6 +316,22 @@ def _tokens() -> Iterator[Scenario]:
                     f"each renewal: {odd.name}", thing, action,
                     [*ended, lasting], words, may_fail=True, calls_max=120,
                 )  # fmt: skip
+
+
+def _trusts() -> Iterator[Scenario]:
+    """The token of the requester ends in a delete, and Keystone refuses the credential that Hearth
+    has beside it. That says nothing about the object.
+    """
+    for thing in THINGS:
+        for name, odd in (("404", instead(404, TRUST)), ("401", instead(401, NO_USER))):
+            refused = _refusing()
+            ended = [Strike(m, thing.any, refused, LASTS) for m in ("GET", "DELETE")]
+            yield Scenario(
+                f"delete, the trust is refused with {name}", thing, Action.DELETE,
+                [*ended, Strike("POST", TOKENS, odd, LASTS)],
+                "Could not find trust" if name == "404" else "who are you",
+                may_fail=True, must_fail=True, calls_max=120,
+            )  # fmt: skip
 
 
 def _first_tokens() -> Iterator[Scenario]:
