@@ -16,6 +16,7 @@ from hearth.engine.worker.failure import Stopped, failure_from
 from hearth.engine.worker.known.owned import OwnedStack
 from hearth.engine.worker.node import orphans
 from hearth.engine.worker.node.intent import Intent
+from hearth.engine.worker.node.watched import WatchedCloud, Writes
 from hearth.model.state import Action, Status
 from hearth.resources.base import (
     Failed,
@@ -137,13 +138,22 @@ class CloudCalls:
     async def _sent(self, rtype: ResourceType, step: Step, ctx: ResourceContext) -> Made | None:
         """Send the call and return its result; a response without a required part counts as a lost
         one.
+
+        Raises an exception of Python as it is if it comes before anything was sent: it is an error
+        of the resource type.
         """
+        cloud, writes = ctx.cloud, Writes()
+        ctx.cloud = WatchedCloud(cloud, writes)
         try:
             return await step.do(ctx)
         except UNREADABLE as problem:
+            if not (writes.asked or rtype.needs_users):
+                raise
             log.exception("resource %s: the response to %s cannot be read", ctx.name, step.name)
             words = "The service accepted the call, but its answer cannot be read."
             raise NoAnswer(rtype.service or "cloud", words, again=False) from problem
+        finally:
+            ctx.cloud = cloud
 
     async def looked_for(
         self, rtype: ResourceType, step: Step, ctx: ResourceContext

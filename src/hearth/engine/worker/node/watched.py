@@ -17,10 +17,13 @@ DOUBTFUL = (404, 409)  # the object may be gone, or in a state that nothing leav
 
 
 class Writes:
-    """What the write calls of one attempt did; `possible` is true if any may have had an effect."""
+    """What the calls of one attempt did: `possible` is true if a write call may have had an effect,
+    and `asked` if any call was sent.
+    """
 
     def __init__(self) -> None:
         self.possible = False
+        self.asked = False
 
     def refused(self, fault: CloudFault) -> bool:
         """Return whether the services refused all write calls, of which the last failed with
@@ -36,6 +39,7 @@ class WatchedCloud:
         self._cloud, self._writes = cloud, writes
 
     async def request(self, service: str, method: str, path: str, **more: Any) -> Response:
+        self._writes.asked = True
         try:
             answer = await self._cloud.request(service, method, path, **more)
         except NoAnswer:
@@ -47,9 +51,11 @@ class WatchedCloud:
     async def listing(
         self, service: str, path: str, *, microversion: str | None = None
     ) -> Sequence[Body]:
+        self._writes.asked = True
         return await self._cloud.listing(service, path, microversion=microversion)
 
     async def member(self, service: str, path: str, ident: str, **more: Any) -> Body:
+        self._writes.asked = True
         return await self._cloud.member(service, path, ident, **more)
 
     async def whoami(self) -> Whoami:
