@@ -95,7 +95,7 @@ async def _odd(town: OddTown, scenario: Scenario, row: StackRow | None, result: 
         for one in scenario.strikes
     ]
     if scenario.catalogue:
-        town.forget()
+        await town.forget()
     before, began = town.proxy.calls, time.monotonic()
     row = await _operated(town, scenario, row, scenario.action)
     taken_s = time.monotonic() - began
@@ -104,7 +104,7 @@ async def _odd(town: OddTown, scenario: Scenario, row: StackRow | None, result: 
     met = all(rule.struck for rule in town.proxy.rules)
     town.proxy.rules = []
     if scenario.catalogue:
-        town.forget()
+        await town.forget()
     town.running.cloud.knobs.clear()
     result.state = f"{row.action.value}_{row.status.value}"
     if row.status is not Status.COMPLETE:

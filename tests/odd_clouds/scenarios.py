@@ -282,8 +282,9 @@ def _refusing(old: str = "") -> Oddness:
 KEYSTONE = (
     *(replace(one, words="connection") if one.oddness is cut else one for one in UNANSWERED),
     *(one for one in REFUSALS if one.name.endswith("page")),
-    Odd("401", instead(401, NO_USER), "who are you"),
-    Odd("404 for the trust", instead(404, TRUST), "Could not find trust"),
+    # refusals, final for a credential that Keystone has not accepted before
+    Odd("401", instead(401, NO_USER), "who are you", refusal=True),
+    Odd("404 for the trust", instead(404, TRUST), "Could not find trust", refusal=True),
     Odd("201 page", page(201), "Keystone"),
     Odd("201 with {}", instead(201, {}, {"X-Subject-Token": "t"}), "Keystone"),
     Odd("201 without a token", instead(201, {"token": {}}), "Keystone"),

@@ -78,12 +78,13 @@ class OddTown(Town):
         await self.settle(ident)
         return row
 
-    def forget(self) -> None:
+    async def forget(self) -> None:
         """Forget all tokens and catalogues, as an engine that has just started."""
         for cloud, _ in self.pool._clouds._kept.values():
             session = cloud._session
-            session._session = session._access = None
-            session._endpoints.clear()
+            async with session._lock:  # else a token that arrives now stays without its session
+                session._session = session._access = None
+                session._endpoints.clear()
 
     def reasons(self, row: StackRow) -> str:
         """Return what the stack and its resources say, in one text."""

@@ -215,7 +215,11 @@ class _Front:
         refusal = Refusal(
             fate.status, message="A fault rule caused this error", headers=fate.headers
         )
-        return SERVICES[call.service].refusal(call, refusal)
+        service = SERVICES[call.service]
+        reply = service.refusal(call, refusal)
+        if service.finish is not None:
+            service.finish(call, reply)
+        return reply
 
     def _names(self, call: Call) -> frozenset[str]:
         """Return the names and ids of the objects in a call, for rules that match names.
