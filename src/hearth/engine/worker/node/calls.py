@@ -185,8 +185,7 @@ class CloudCalls:
             except CloudFault as fault:
                 self.last_seen = refusal(fault)
                 unanswered += 1
-                passing = fault.passing or isinstance(fault, NoAnswer)
-                if not passing or unanswered > PASSING_MAX:
+                if not fault.passing or unanswered > PASSING_MAX:
                     self.orphaned(rtype, ctx, f"the search for its result failed: {fault.message}")
                     raise
             else:
