@@ -112,7 +112,7 @@ def test_a_redirect_is_no_answer_and_names_its_target_without_secrets():
         assert isinstance(fault, Misdirected)
         assert fault.message == f"HTTP {status}: the answer leads to https://login.example/"
         assert "login" not in fault_of("compute", status, headers, None, brief=True).message
-    assert fault_of("image", 300, {}, {"versions": []}).message.endswith("leads elsewhere")
+    assert fault_of("image", 300, {}, {"versions": []}).message.endswith("leads to another address")
 
 
 @pytest.mark.parametrize("body", WITHOUT_A_PATH)

@@ -228,7 +228,7 @@ def fault_of(
 def _redirection(status: int, target: str | None) -> str:
     """Return the message for a redirect to `target`. Its query may contain secrets."""
     place = re.split(r"[?#]", target or "")[0][:BRIEF_LIMIT]
-    return f"HTTP {status}: the answer leads {f'to {place}' if place else 'elsewhere'}"
+    return f"HTTP {status}: the answer leads to {place or 'another address'}"
 
 
 def _stated(status: int, body: Any) -> tuple[str, str] | None:
