@@ -37,10 +37,12 @@ LINGERING = {  # types of which a part stays in the embedded cloud when an objec
 NAMED_BY_PARTS = ("AWS::EC2::EIPAssociation",)  # whose id names what it connects
 TIMED_OUT = "Timed out"
 PROTECTED = "is protected and cannot be deleted"  # as the template says
+VIP = re.compile(r"In use by port (?P<port>\S+) \(octavia-lb-vip\)")
 LOSING = ("500 after", "502 after", "timeout")  # the answer of a call
 REPLACING = ("replace", "may replace")
 TAKEN = re.compile(
-    "already (allocated|exist|in use|has|taken)|overlaps|collision|Duplicate|Conflict|In use",
+    "already (allocated|exist|in use|has|taken)|overlaps|collision|Duplicate|Conflict|In use"
+    "|being used|must be available",
     re.IGNORECASE,
 )
 EVERY_WRITE = ("POST", "PUT", "PATCH", "DELETE")
@@ -541,7 +543,8 @@ def next_step(stack: Stack, cell: Cell, first: First, usual: Usual) -> None:
     if state.startswith("SUSPEND") and cell.next != "same":
         with stack.traced():  # what is suspended takes no update
             stack.act("resume")
-            stack.expect("RESUME_COMPLETE")
+            broken = () if fault_named(cell.fault).spares else ("RESUME_FAILED",)
+            stack.expect("RESUME_COMPLETE", *broken)
     ident = stack.physical_id()
     try:
         desired, planned = _carry_out(stack, cell, first, usual)
@@ -658,6 +661,11 @@ def end(stack: Stack) -> None:
         else:
             if stack.ended() == "DELETE_FAILED" and PROTECTED in stack.steps[-1]:
                 stack.place.admin("DELETE", f"objects/{stack.physical_id()}")
+                stack.heat.call("DELETE", stack.path)
+                stack.ended()
+            if lost := VIP.search(stack.steps[-1]):  # a lost load balancer leaves its parts
+                stack.keyless = True
+                stack.place.admin("DELETE", f"objects/{lost['port']}")
                 stack.heat.call("DELETE", stack.path)
                 stack.ended()
             if not stack.steps[-1].startswith("DELETE_COMPLETE"):

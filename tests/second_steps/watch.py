@@ -14,6 +14,10 @@ from tests.types.fleet import CALLERS
 from tests.types.story import Wrong
 
 LOOK_S = 0.1
+OF_DATA = ("users", "containers", "objects")
+"""What only the private data of a resource names: that of a document is not trusted, so an adopted
+stack leaves it alone."""
+
 GONE = {"stack_status": "DELETE_COMPLETE", "stack_status_reason": ""}
 
 
@@ -70,7 +74,7 @@ class Account:
     def __init__(self, place: Place) -> None:
         self.place = place
         self.traces: list[str] = []
-        self.ours = True  # users that came with a document belong to another stack
+        self.ours = True  # not adopted
 
     def new(self) -> str:
         """Return the id of a new trace."""
@@ -96,7 +100,7 @@ class Account:
             for entry in self.place.admin("GET", f"ledger?{query}")["objects"]
             if entry["deleted"] is None
             and not entry["implicit"]
-            and (self.ours or entry["collection"] != "users")
+            and (self.ours or entry["collection"] not in OF_DATA)
         ]
 
 
