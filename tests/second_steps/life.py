@@ -34,7 +34,11 @@ LINGERING = {  # types of which a part stays in the embedded cloud when an objec
     "OS::Neutron::Pool": "its virtual address stays",
     "OS::Octavia::Pool": "it stays the default pool of its listener",
 }
-NAMED_BY_PARTS = ("AWS::EC2::EIPAssociation",)  # whose id names what it connects
+NAMED_BY_PARTS = (  # types whose ids name what they connect
+    "AWS::EC2::EIPAssociation",
+    "OS::Neutron::FloatingIPAssociation",
+    "OS::Nova::FloatingIPAssociation",
+)
 TIMED_OUT = "Timed out"
 PROTECTED = "is protected and cannot be deleted"  # as the template says
 VIP = re.compile(r"In use by port (?P<port>\S+) \(octavia-lb-vip\)")
