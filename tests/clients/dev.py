@@ -106,12 +106,15 @@ class Dev:
 
     @contextlib.contextmanager
     def sdk(self, cloud: str = "hearth") -> Iterator[Any]:
-        """A connection of openstacksdk."""
+        """A connection of openstacksdk. Its file is named, as other threads have other clouds."""
         with mock.patch.dict(os.environ, self.environment), warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            import openstack
+            from openstack.config import OpenStackConfig
+            from openstack.connection import Connection
 
-            connection = openstack.connect(cloud=cloud)
+            files = [self.environment["OS_CLIENT_CONFIG_FILE"]]
+            settings = OpenStackConfig(config_files=files, load_envvars=False)
+            connection = Connection(config=settings.get_one(cloud))
             try:
                 with looking_often(OF_THE_SDK):
                     yield connection
