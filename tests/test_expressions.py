@@ -237,7 +237,7 @@ def test_an_expression_that_grows_is_noticed(pattern: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("place", part_of(sorted(expressions()), 3))
+@pytest.mark.parametrize("place", part_of(sorted(expressions()), 9))
 def test_twice_the_text_takes_at_most_twice_the_time(place: str) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

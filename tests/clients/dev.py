@@ -107,7 +107,7 @@ class Dev:
     @contextlib.contextmanager
     def sdk(self, cloud: str = "hearth") -> Iterator[Any]:
         """A connection of openstacksdk. Its file is named, as other threads have other clouds."""
-        with mock.patch.dict(os.environ, self.environment), warnings.catch_warnings():
+        with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             from openstack.config import OpenStackConfig
             from openstack.connection import Connection

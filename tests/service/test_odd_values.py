@@ -11,6 +11,8 @@ import pytest
 from benchmarks.inside import CALLER, Inside
 
 from hearth.authoring.lint import lint
+from hearth.cloud.fault import NoToken
+from hearth.cloud.keystone import KeystoneSession
 from hearth.model.problem import Rejected
 from hearth.service import stack_request
 from hearth.service.preview import plan_create
@@ -38,6 +40,10 @@ def templates(one: Subject) -> Iterator[tuple[str, str]]:
             yield f"{name}: {json.dumps(odd)}", json.dumps(template)
 
 
+async def no_cloud(*_: Any) -> Any:
+    raise NoToken("identity", 401, "Unauthorized", "there is no cloud")
+
+
 async def nothing_wrong(*_: Any) -> list[Any]:
     return []
 
@@ -52,11 +58,12 @@ async def failure(call: Any) -> str:
     return ""
 
 
-@pytest.mark.parametrize("name", part_of(sorted(kinds()), 15))
+@pytest.mark.parametrize("name", part_of(sorted(kinds().keys() - {"<template>"}), 20))
 def test_an_odd_value_is_answered_in_words(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(stack_request, "_against_the_cloud", nothing_wrong)
+    monkeypatch.setattr(KeystoneSession, "_in_thread", no_cloud)
     one = subject(name)
 
     path = tmp_path / "t.yaml"

@@ -348,7 +348,8 @@ def _written_once(definitions: Schema) -> Schema:
     """Return the definitions of types; a map that several properties take becomes a definition of
     its own.
     """
-    counts = Counter(_json(one) for one in _maps(definitions))
+    maps = [(_json(one), one) for one in _maps(definitions)]
+    counts, schemas = Counter(text for text, _ in maps), dict(maps)
     repeated = [text for text, count in counts.items() if count > 1 and len(text) >= SHARED_MIN]
     names = {text: f"map-{number}" for number, text in enumerate(repeated, 1)}
 
@@ -365,7 +366,7 @@ def _written_once(definitions: Schema) -> Schema:
                 return [with_refs(one) for one in value]
         return value
 
-    own = {name: with_refs(json.loads(text)) for text, name in names.items()}
+    own = {name: with_refs(schemas[text]) for text, name in names.items()}
     return {**with_refs(definitions), **own}
 
 

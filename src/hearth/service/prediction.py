@@ -287,7 +287,10 @@ class _Asked(Struct):
             await rtype.prepare(ctx)
         except CloudFault as fault:  # the update itself will report it
             raise _Unexpanded(fault.message) from fault
-        child = stand_ins.declared(rtype.child(ctx))
+        try:
+            child = stand_ins.declared(rtype.child(ctx))
+        except ValueError as problem:  # the same
+            raise _Unexpanded(str(problem)) from problem
         revision = self.services.programs.child_revision(
             self.aim.program, definition, ctx, child, self.aim.revision.exports
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from typing import Any
 
@@ -36,7 +37,8 @@ async def ended(town: Town, thing: Any) -> tuple[str, str, str]:
     row = await town.rest(new.id)
     await town.settle(new.id)
     records = town.store.transact(lambda tx: reads.records(tx, new.id), write=False)
-    return state(row), row.reason, reads.in_charge(records)["thing"].reason
+    reasons = (row.reason, reads.in_charge(records)["thing"].reason)
+    return state(row), *(re.sub("/[0-9a-f-]{36}", "/ID", reason) for reason in reasons)
 
 
 @pytest.mark.parametrize(
@@ -52,7 +54,7 @@ async def ended(town: Town, thing: Any) -> tuple[str, str, str]:
             VOLUME,
             ANSWERS,
             {"status": 200, "body": {}},
-            "last seen: an answer that does not show the object",
+            "last refusal: GET /volumes/ID: the answer does not show what was asked for",
         ),
         (
             VOLUME,

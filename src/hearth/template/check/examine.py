@@ -340,10 +340,14 @@ class _Template:
             elif value is not OMIT:
                 known[name] = value
         schema = {k: prop for k, prop in type_info.properties.items() if k not in unsure}
-        lax = Findings(constrain=False, require=False)
+        lax, strict = Findings(constrain=False, require=False), Findings(constrain=False)
         properties = coerce_all(schema, known, at, lax)
         if not lax.problems:
             self.known[source.name] = properties
+            coerce_all({name: schema[name] for name in known if name in schema}, known, at, strict)
+            for problem in strict.problems:  # a value inside is missing or null
+                self.report.add(problem)
+        if not (lax.problems or strict.problems):
             for one in type_info.conflicts(properties, frozenset(unsure)):
                 if isinstance(one, Violation):
                     steps: list[Step] = [self.grammar.word("properties"), *one.path.split(".")]
