@@ -264,6 +264,7 @@ class ResourceContext(Struct):
     now: float = 0.0  # the engine's clock, in seconds
     started_at: float = 0.0  # when the action began, by the same clock
     made: bool = True  # a create of the resource has succeeded, whatever failed after it
+    account_secret: Callable[[], str] = str  # the same for all stacks of the project
     secret: Callable[[], str] = str  # seed of what must look random; the same for all attempts
     update_policy: Mapping[str, Any] = field(default_factory=dict)
     kind: Located | None = None

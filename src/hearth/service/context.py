@@ -90,6 +90,7 @@ def context_with(
         metadata=beside.metadata,
         now=now,
         started_at=now,
+        account_secret=lambda: services.store.sealer.fingerprint(["account", row.project_id]),
         secret=lambda: services.store.sealer.fingerprint(["secret", record.id]),
         kind=rtype,
         new_id=services.new_id,

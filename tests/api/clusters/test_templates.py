@@ -154,11 +154,11 @@ def test_a_deleted_template_is_gone(magnum: Api):
 def test_user_values_are_encrypted(magnum: Api):
     from hearth.store.cluster_tables import cluster_template
 
-    create(magnum, labels={"canary": "k-2718"}, http_proxy="http://canary-2719:3128")
+    create(magnum, labels={"canary": "canary-of-labels"}, http_proxy="http://canary-of-users:3128")
     rows = magnum.run(lambda tx: tx.rows(cluster_template.select()))
     text = repr([tuple(row) for row in rows])
-    assert "2718" not in text
-    assert "2719" not in text
+    assert "canary-of-labels" not in text
+    assert "canary-of-users" not in text
 
 
 def test_a_template_that_is_deleted_during_a_create_gets_no_cluster(

@@ -21,11 +21,12 @@ KEY = "x-account-meta-temp-url-key"
 async def temporary_url_key(ctx: ResourceContext) -> str:
     """Return the Swift account's key for temporary URLs; set one if there is none.
 
-    If several callers set a key at the same time, the last one wins and all return that key.
+    All stacks of a project set the same key. With keys of their own, callers at the same time would
+    make each other's URLs invalid.
     """
     account = await ctx.cloud.request(OBJECTS, "HEAD", "")
     if not account.headers.get(KEY):
-        headers = {"X-Account-Meta-Temp-URL-Key": password_of(ctx)}
+        headers = {"X-Account-Meta-Temp-URL-Key": ctx.account_secret() or password_of(ctx)}
         await ctx.cloud.request(OBJECTS, "POST", "", headers=headers, idempotent=True)
         account = await ctx.cloud.request(OBJECTS, "HEAD", "")
     return account.headers[KEY]

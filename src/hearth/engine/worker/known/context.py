@@ -65,6 +65,9 @@ def context_of(
         now=now,
         started_at=now if started_at is None else started_at,
         made=not never_made(record),
+        account_secret=lambda: owned.tools.store.sealer.fingerprint(
+            ["account", owned.memory.stack.project_id]
+        ),
         secret=lambda: owned.tools.store.sealer.fingerprint(["secret", record.id]),
         update_policy=update_policy or {},
         kind=rtype,
