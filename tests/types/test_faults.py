@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from hearth.resources.base import NOTHING_MADE
-from tests.daily import part_of
+from tests.daily import each, part_of
 from tests.types.case import Subject, Template, kinds, subject, without_refs
 from tests.types.cloud import QUOTAS, UNLIMITED, Place, in_a_box, limit
 from tests.types.fleet import fleet
@@ -187,6 +187,7 @@ def test_a_limit_is_told_and_nothing_is_left_over(place: Place):
         assert stacks.update(example) == {}
 
 
+@each(3, 2)
 def test_what_goes_into_an_error_state_fails_and_is_made_again(place: Place):
     with fleet(place, TODAY, "ill") as stacks:
         assert stacks.create(without) == {}

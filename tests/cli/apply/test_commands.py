@@ -18,7 +18,7 @@ from tests.clients.dev import HEARTH, Dev, hearth_dev, wait_for
 from tests.conftest import lacking
 from tests.daily import in_turn
 
-pytestmark = [pytest.mark.slow, in_turn(2)]
+pytestmark = [pytest.mark.slow, in_turn(3)]
 
 NET = """\
 heat_template_version: 2021-04-16

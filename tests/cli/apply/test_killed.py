@@ -12,7 +12,7 @@ from tests.cli.apply.test_commands import Shell
 from tests.clients.dev import Dev, hearth_dev, wait_for
 from tests.daily import in_turn
 
-pytestmark = [pytest.mark.slow, in_turn(2)]
+pytestmark = [pytest.mark.slow, in_turn(4)]
 
 TEMPLATE = """\
 heat_template_version: 2021-04-16

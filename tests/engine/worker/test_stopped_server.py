@@ -9,11 +9,12 @@ import pytest
 
 from hearth.model.state import Action
 from hearth.store import accept
+from tests.daily import in_turn
 from tests.engine.worker.test_faults import state
 from tests.engine.worker.test_old_object import SERVERS, Site, at_site, nova, revision
 from tests.resources.test_in_engine import new_id
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, in_turn(3)]
 
 
 async def shown(site: Site) -> tuple[str, str]:
