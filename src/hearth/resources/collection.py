@@ -55,10 +55,11 @@ class Collection(Struct, frozen=True):
     `path` may contain properties: /v2.0/qos/policies/{policy}/dscp_marking_rules. `body` is the
     root key of one object ("" for none), and `answer` that in responses, if it is another. `detail`
     is the path of the list with full bodies, if that is another path; `plural` is the root key of a
-    list. The field `id_field` is the physical id. The field `key_field` receives the intent key;
-    None if there is no such field. `status` is the field with the object's state. The states
-    `ready`, `failing` and `under_way` are in capitals; any other state fails the resource. If an
-    object is in one of the states `staying` after its delete call, the delete has failed.
+    list. The field `id_field` is the physical id, a number if `numbered` is true. The field
+    `key_field` receives the intent key; None if there is no such field. `status` is the field with
+    the object's state. The states `ready`, `failing` and `under_way` are in capitals; any other
+    state fails the resource. If an object is in one of the states `staying` after its delete call,
+    the delete has failed.
     """
 
     service: str
@@ -76,6 +77,7 @@ class Collection(Struct, frozen=True):
     status: str = "status"
     staying: frozenset[str] = frozenset()
     answer: str = ""
+    numbered: bool = False
 
     def wrapped(self, fields: Body) -> Body:
         """Return a request body with the fields of one object, under the root key if there is
@@ -249,7 +251,8 @@ class CollectionResource(ResourceType):
             microversion=collection.microversion,
         )
         made = collection.unwrapped(answer)
-        return Made(physical_id=id_in(made, collection.id_field), body=made)
+        found = id_in(made, collection.id_field, numbered=collection.numbered)
+        return Made(physical_id=found, body=made)
 
     async def find(self, ctx: ResourceContext) -> Made | None:
         """Return the object that an earlier create call of this record created, or None."""
@@ -491,14 +494,15 @@ class CollectionResource(ResourceType):
                 raise
 
 
-def id_in(body: Mapping[str, Any], field: str = "id") -> str:
-    """Return the id in the answer to a create call, a text or a positive integer. Raises
-    LookupError if there is none.
+def id_in(body: Mapping[str, Any], field: str = "id", *, numbered: bool = False) -> str:
+    """Return the id in the answer to a create call: a text, or a number if `numbered` is true.
+
+    Raises LookupError if there is none.
     """
     match body[field]:
         case str(found) if found:
             return found
-        case int(number) if number > 0 and not isinstance(number, bool):  # aggregates of Nova
+        case int(number) if numbered:
             return str(number)
     raise LookupError(field)
 

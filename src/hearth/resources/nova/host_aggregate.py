@@ -24,7 +24,9 @@ class HostAggregate(CollectionResource):
     }
     service = "compute"
     identified_by = IntentKey.RENAME
-    collection = Collection("compute", "/os-aggregates", body="aggregate", key_field=None)
+    collection = Collection(
+        "compute", "/os-aggregates", body="aggregate", key_field=None, numbered=True
+    )
     open_ended = frozenset({"hosts", "metadata"})
     parts = (
         Members(

@@ -60,7 +60,7 @@ def busy(body: Mapping[str, Any]) -> bool:
     """
     status = status_of(body)
     return (
-        not body
+        "status" not in body
         or status in AT_WORK
         or (status in AT_REST and body.get(TASK, "not shown") is not None)
     )
