@@ -266,7 +266,9 @@ class Volume(CollectionResource):
         return Failed(went_to(body.get("status"), "Volume resize failed"))
 
     def progress(self, ctx: ResourceContext, body: Mapping[str, Any]) -> Progress:
-        status = str(body.get("status", "")).lower()
+        if "status" not in body:
+            return Later(seen=NOTHING_SHOWN)
+        status = str(body["status"]).lower()
         if status in {"available", "in-use"}:
             return Ready(body)
         if status.startswith("error"):
