@@ -144,7 +144,7 @@ class Specialiser:
     def check_conditions_within(self, source: ResourceSource, scope: Scope) -> None:
         """Report errors in the conditions that a resource uses whose own condition is false."""
         inside = names_of_conditions({source.name: structs.replace(source, condition=None)}, {})
-        for name in sorted(inside & self.syntax.conditions.keys()):
+        for name in sorted(inside & scope.conditions.failed.keys()):
             try:
                 scope.conditions.decide(name)
             except EvaluationError as error:
@@ -156,7 +156,7 @@ class Specialiser:
             before = len(self.problems)
             if self.holds(source.condition, scope, source.at):
                 enabled[name] = source
-            elif len(self.problems) == before:
+            elif scope.conditions.failed and len(self.problems) == before:
                 self.check_conditions_within(source, scope)
         allowed = self.module.limits.resources_max
         if -1 < allowed < len(enabled):
