@@ -15,6 +15,7 @@ from hearth.resources.base import ResourceContext, ResourceType
 from hearth.resources.capabilities import NestedType
 from hearth.service.caller import Caller
 from hearth.service.context import Beside, context_of, context_with
+from hearth.service.real_objects import UNREADABLE
 from hearth.service.services import Services
 from hearth.store import reads
 from hearth.store.rows import StackRow
@@ -22,7 +23,6 @@ from hearth.store.rows import StackRow
 log = logging.getLogger(__name__)
 
 LIVE_S = 5.0  # for an attribute, and for the objects of a whole list
-UNREADABLE = (LookupError, ValueError, TypeError, AttributeError, NotImplementedError)
 WHOLE = "show"  # the attribute that is the whole object
 
 

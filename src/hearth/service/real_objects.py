@@ -29,6 +29,9 @@ from hearth.store.rows import StackRow
 
 log = logging.getLogger(__name__)
 
+UNREADABLE = (LookupError, ValueError, TypeError, AttributeError, NotImplementedError)
+"""The errors of Python that an unexpected answer of a service causes in a resource type."""
+
 READ_S = 30.0  # for all objects together
 
 NO_TIME = "not read within {:g} seconds"
@@ -199,7 +202,7 @@ async def _read(
         if strict and failing(fault):
             raise
         return Reading(Found.UNREAD, str(fault), answered=not failing(fault))
-    except (LookupError, ValueError, TypeError, AttributeError, NotImplementedError) as problem:
+    except UNREADABLE as problem:
         why = type(problem).__name__  # its text may contain a hidden value
         log.warning("object of %s (%s) cannot be read: %s", record.name, record.type, why)
         return Reading(Found.UNREAD, f"the answer of the service cannot be read ({why})")
