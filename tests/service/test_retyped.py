@@ -68,6 +68,14 @@ def request(way: str, target: str, **more: Any) -> StackRequest:
     )
 
 
+async def created(running: Inside, name: str, wanted: StackRequest) -> StackRow:
+    return await ended(running, await create_stack(running.services, CALLER, name, wanted))
+
+
+async def updated(running: Inside, row: StackRow, wanted: StackRequest) -> StackRow:
+    return await ended(running, await update_stack(running.services, CALLER, row, wanted))
+
+
 async def record_of(running: Inside, row: StackRow) -> Record:
     """The record of `m`, in the stack or in its nested stack."""
     named = await _in_charge(running, row.id)
@@ -117,12 +125,11 @@ def test_an_update_follows_the_mapped_type(way: str, existing: bool, tmp_path: P
         rules.in_force = False
         found = {}
         for number, (before, after) in enumerate(PAIRS):
-            made = await create_stack(running.services, CALLER, f"s{number}", request(way, before))
-            row = await ended(running, made)
+            row = await created(running, f"s{number}", request(way, before))
             old = await record_of(running, row)
             wanted = request(way, after, existing=existing)
             action = await planned(running, row, wanted)
-            row = await ended(running, await update_stack(running.services, CALLER, row, wanted))
+            row = await updated(running, row, wanted)
             new = await record_of(running, row)
             real = await target_of(running, row), old.id != new.id
             found[before, after] = row.status, *real, action is not PlannedAction.KEEP
@@ -148,12 +155,10 @@ def test_a_restore_follows_the_mapped_type(way: str, tmp_path: Path) -> None:
         rules.in_force = False
         found = {}
         for number, (before, after) in enumerate(PAIRS):
-            made = await create_stack(running.services, CALLER, f"s{number}", request(way, before))
-            row = await ended(running, made)
+            row = await created(running, f"s{number}", request(way, before))
             taken = await take_snapshot(running.services, CALLER, row, "s")
             row = await ended(running, row)
-            wanted = request(way, after)
-            row = await ended(running, await update_stack(running.services, CALLER, row, wanted))
+            row = await updated(running, row, request(way, after))
             await restore_snapshot(running.services, CALLER, row, taken.id)
             row = await ended(running, row)
             found[before, after] = row.status, await target_of(running, row)

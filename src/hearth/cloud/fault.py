@@ -26,7 +26,8 @@ does not have, such as that of an extension that is not loaded.
 
 NOT_ITS_OWN = "HTTP {}: the answer did not come from the service itself: {}"
 OWN_MEANING = frozenset({401, 429})
-"""Statuses that have their own handling, whoever answers: the token is renewed, or the call waits.
+"""Statuses with a handling of their own, even if a router answers: the token is renewed, or the
+call waits.
 """
 
 OVER_LIMIT_TYPES = frozenset({"OverQuota", "overLimit", "OverQuotaClient"})
