@@ -23,9 +23,10 @@ REGEX ?=
 HEAT_AGENTS := .guests/heat_agents-13.0.0.tar.gz
 
 # the tests start many processes: compiled once, each loads itself in half the time
+UNCOMPILED := $(PYTHONDONTWRITEBYTECODE)
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: install locks demo dev test check check-static drift facts types second-steps nulls guests image real-cloud sim explore mutations crash crash-types faults faults-in-detail odd-clouds soak fuzz bombs hostile walk compare functional tempest keystone dashboard peers bench docs pictures changelog wheel deb clean
+.PHONY: install locks demo dev test check check-static drift facts types second-steps nulls guests image real-cloud sim explore mutations crash crash-types faults faults-in-detail odd-clouds soak fuzz language-server bombs hostile walk compare sweep attributes functional tempest tempest-clusters keystone dashboard peers bench docs pictures changelog wheel deb clean
 
 # each of the three installs is a part of the next: what Hearth needs, the clients, all for development
 install: $(STAMP)
@@ -44,6 +45,7 @@ $(STAMP): requirements/development.lock $(RUN_STAMP)
 	$(call installed,development,the tools for development)
 
 # pip says each package that it looks at; one line shows how far it is
+# where Python may not write compiled modules, each command would compile all its libraries again
 define installed
 	@echo "Installing $(2) into $(VENV), once"
 	@set -o pipefail; count=$$(grep -c == requirements/$(1).lock); \
@@ -51,6 +53,7 @@ define installed
 	| awk -v count=$$count -v live=$(LIVE) '/^(Collecting|Requirement already)/ {if (n < count) n++; if (live) {printf "\r  %d of %d packages", n, count; fflush()}} \
 	/^Installing collected/ {printf (live ? "\r" : "") "  unpacking %d packages\n", NF - 3}'
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@test -z "$(UNCOMPILED)" || $(BIN)/python -m compileall -q -j 0 $(VENV)/lib src || true
 	@touch $@
 endef
 
@@ -156,8 +159,8 @@ odd-clouds: install
 	@$(BIN)/python -m tests.odd_clouds.run $(if $(SEED),--seed $(SEED)) $(if $(ONLY),--only '$(ONLY)') --json tests/odd_clouds/result.json
 
 # users and faults together for a long time: MINUTES=30, DATABASE=mariadb, SEED=1
-MINUTES = 30
-SEED =
+soak: MINUTES = 30
+soak odd-clouds: SEED =
 soak: install
 	@$(BIN)/python -m tests.faults.soak --database $(DATABASE) --minutes $(MINUTES) $(if $(SEED),--seed $(SEED)) --json tests/faults/soak.json
 
@@ -168,6 +171,10 @@ fuzz: install
 	  || echo "atheris cannot be installed here: inputs are drawn at random, for twice as long"
 	@$(BIN)/python -c 'import atheris' 2>/dev/null && s=$(FUZZ_S) || s=$$(( 2 * $(FUZZ_S) )); \
 	  $(BIN)/python -m tests.fuzz.run --seconds $$s --seed $(SEED) --json tests/fuzz/result.json
+
+# the language server with every template of others and N broken ones; a line for each kind of request
+language-server: install
+	@$(BIN)/python -m tests.authoring.lsp.corpus --seed $(SEED) --count $(N)
 
 # small inputs that ask for the impossible, each in 512 MiB and twenty seconds
 bombs: install
@@ -186,6 +193,16 @@ compare: install
 	@test -n "$(HEARTH_ORIGINAL)" || { echo "set HEARTH_ORIGINAL to the address of a Heat that takes users' names as tokens"; exit 1; }
 	@$(BIN)/python -m tests.comparison.run $(HEARTH_ORIGINAL)
 
+# variants of each type, judged by a running Heat and by Hearth; with TYPE=OS::Nova, those types only
+sweep: install
+	@test -n "$(HEARTH_ORIGINAL)" || { echo "set HEARTH_ORIGINAL to the address of a Heat that takes users' names as tokens and these options: $$($(BIN)/python -m tests.comparison.sweep --services)"; exit 1; }
+	@$(BIN)/python -m tests.comparison.sweep $(HEARTH_ORIGINAL) $(if $(TYPE),--type $(TYPE))
+
+# the attributes of each type, from the same Heat and from Hearth
+attributes: install
+	@test -n "$(HEARTH_ORIGINAL)" || { echo "set HEARTH_ORIGINAL as for make sweep"; exit 1; }
+	@$(BIN)/python -m tests.comparison.attributes $(HEARTH_ORIGINAL) $(if $(TYPE),--type $(TYPE))
+
 # heatclient's own functional tests, in the same environment as the plugin's
 functional: install $(TEMPEST_STAMP)
 	@$(BIN)/pytest tests/clients/test_functional.py
@@ -193,6 +210,10 @@ functional: install $(TEMPEST_STAMP)
 # the unmodified heat-tempest-plugin, in an environment of its own; make tempest REGEX=test_hooks: some of it
 tempest: install $(TEMPEST_STAMP)
 	@$(BIN)/python -m tests.tempest.run $(if $(REGEX),--regex '$(REGEX)',--json tests/tempest/result.json)
+
+# the unmodified magnum-tempest-plugin, in the same environment
+tempest-clusters: install $(TEMPEST_STAMP)
+	@$(BIN)/python -m tests.tempest.run --suite clusters $(if $(REGEX),--regex '$(REGEX)',--json tests/tempest/clusters/result.json)
 
 $(TEMPEST_STAMP): tests/tempest/requirements.txt
 	@test -x $(TEMPEST_VENV)/bin/python || $(PYTHON) -m venv $(TEMPEST_VENV)

@@ -42,7 +42,7 @@ class BuiltIn:
     def nested_definition(self, properties: Mapping[str, Any]) -> Mapping[str, Any] | None:
         return None
 
-    def conflicts(self, properties: Mapping[str, Any], still_open: Any = ()) -> Iterable[str]:
+    def conflicts(self, properties: Mapping[str, Any]) -> Iterable[Any]:
         return ()
 
     def implicit_requires(self, name: str, definition: Any, program: Any) -> Iterable[str]:

@@ -148,6 +148,43 @@ def test_a_stack_of_others_does_not_become_a_nested_one(api: Caller, victim: Vic
     assert "cannot have an external_id" in reply.json()["error"]["message"]
 
 
+def test_a_stack_with_a_stack_at_an_address_moves(api: Caller):
+    below = {"heat_template_version": "2021-04-16", "resources": {"v": {"type": "OS::Heat::None"}}}
+    stack = {"type": "AWS::CloudFormation::Stack", "properties": {"TemplateURL": "below.yaml"}}
+    files = {"below.yaml": json.dumps(below)}
+    made = {"stack_name": "mover", "template": _template({"below": stack}), "files": files}
+    path = f"/stacks/mover/{api.call('POST', '/stacks', made).json()['stack']['id']}"
+    api.until(path, "CREATE_COMPLETE")
+    document = api.call("DELETE", f"{path}/abandon").json()
+    api.until(path, "DELETE_COMPLETE")
+    body = {"stack_name": "moved-below", "adopt_stack_data": json.dumps(document), "files": files}
+    adopted = api.call("POST", "/stacks", body)
+    path = f"/stacks/moved-below/{adopted.json()['stack']['id']}"
+    api.until(path, "ADOPT_COMPLETE")
+    former = document["resources"]["below"]["resources"]["v"]["resource_id"]
+    nested = api.call("GET", f"{path}/resources?nested_depth=1").json()["resources"]
+    assert [r["physical_resource_id"] for r in nested if r["resource_name"] == "v"] == [former]
+    assert api.call("DELETE", path).status_code == 204
+    api.until(path, "DELETE_COMPLETE")
+
+
+def test_a_stack_of_its_own_is_adopted_by_its_id_and_deleted(api: Caller):
+    text = json.dumps(_template({"v": {"type": "OS::Heat::None"}}))
+    stack = {"type": "OS::Heat::Stack", "properties": {"template": text}}
+    path = api.create("owner", json.dumps(_template({"inner": stack})))
+    document = api.call("DELETE", f"{path}/abandon").json()
+    api.until(path, "DELETE_COMPLETE")
+    path = adopt(api, "new-owner", {"inner": stack}, document["resources"])
+    assert api.call("GET", path).json()["stack"]["stack_status"] == "ADOPT_COMPLETE"
+    inner = document["resources"]["inner"]["resource_id"]
+    listed = api.call("GET", f"/stacks?id={inner}").json()["stacks"]
+    shown = api.call("GET", f"{path}/resources/inner").json()["resource"]["attributes"]
+    assert shown["stack_name"] == listed[0]["stack_name"]
+    assert api.call("DELETE", path).status_code == 204
+    api.until(path, "DELETE_COMPLETE")
+    assert api.call("GET", f"/stacks?id={inner}").json()["stacks"] == []
+
+
 def adopt(api: Caller, name: str, resources: dict[str, Any], entries: dict[str, Any]) -> str:
     document = {"template": _template(resources), "resources": entries}
     body = {"stack_name": name, "adopt_stack_data": json.dumps(document)}

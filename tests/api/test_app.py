@@ -65,7 +65,8 @@ def test_the_version_itself_is_described_without_a_token(api: Caller, place: str
 
 
 def test_the_health_is_told_without_a_token(api: Caller):
-    assert requests.get(f"{api.dev.url}/healthcheck", timeout=10).text == "OK"
+    for prefix in ("", "/container-infra"):
+        assert requests.get(f"{api.dev.url}{prefix}/healthcheck", timeout=10).text == "OK"
 
 
 @pytest.mark.parametrize("method", ["GET", "PUT", "PATCH", "POST", "DELETE"])

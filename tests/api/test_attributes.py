@@ -1,5 +1,6 @@
 """The attributes of a resource contain the fields of its object, as in Heat."""
 
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -84,3 +85,49 @@ def test_a_service_without_an_answer_leaves_the_recorded_attributes(api: Caller,
         requests.delete(knobs, timeout=10)
     assert "id" not in attributes
     assert attributes["admin_state_up"] is True
+
+
+UNDONE = (
+    HOT
+    + """
+resources:
+  handle: {type: OS::Heat::WaitConditionHandle, properties: {signal_transport: HEAT_SIGNAL}}
+  waits:
+    type: OS::Heat::WaitCondition
+    properties: {handle: {get_resource: handle}, count: 2, timeout: 300}
+  later: {type: OS::Heat::TestResource, depends_on: waits}
+outputs:
+  data: {value: {get_attr: [waits, data]}}
+  none: {value: {get_attr: [later, output]}}
+"""
+)
+
+
+def test_what_is_waiting_or_has_failed_shows_its_attributes(api: Caller) -> None:
+    reply = api.call("POST", "/stacks", {"stack_name": "undone", "template": UNDONE})
+    path = f"/stacks/undone/{reply.json()['stack']['id']}"
+    until_outputs(api, path, {"data": "{}", "none": None})
+    url = f"{path}/resources/handle/signal"
+    api.call("POST", url, {"status": "SUCCESS", "id": "1", "data": "D", "reason": "ok"})
+    until_outputs(api, path, {"data": '{"1": "D"}', "none": None})
+    api.call("POST", url, {"status": "FAILURE", "id": "2", "reason": "bad"})
+    api.until(path, "CREATE_FAILED")
+    data = '{"1": "D", "2": null}'
+    until_outputs(api, path, {"data": data, "none": None})
+    shown = api.call("GET", f"{path}/resources/waits").json()["resource"]
+    assert shown["attributes"] == {"data": data}
+    api.call("DELETE", path)
+    api.ended(path)
+
+
+def until_outputs(api: Caller, path: str, expected: dict[str, Any]) -> None:
+    """The outputs become `expected` within ten seconds."""
+    ends = time.monotonic() + 10
+    while (seen := outputs_of(api, path)) != expected and time.monotonic() < ends:
+        time.sleep(0.1)
+    assert seen == expected
+
+
+def outputs_of(api: Caller, path: str) -> dict[str, Any]:
+    stack = api.call("GET", path).json()["stack"]
+    return {one["output_key"]: one["output_value"] for one in stack["outputs"]}

@@ -22,6 +22,10 @@ resources:
     properties: {{network: {{get_resource: net}}, cidr: 10.77.0.0/24}}
 outputs: {{called: {{value: {{get_attr: [net, name]}}}}}}
 """
+BARE = """
+heat_template_version: 2021-04-16
+resources: {{subnet: {{type: OS::Neutron::Subnet, external_id: "{0}", properties: {1}}}}}
+"""
 
 
 @pytest.fixture(scope="module")
@@ -81,6 +85,30 @@ def test_other_changes_are_ignored_and_that_of_the_id_fails(api: Caller, path: s
     assert "NotSupported: resources.net" in stack["stack_status_reason"]
     assert api.call("PUT", path, {"template": TEMPLATE.format(network, "x")}).status_code == 202
     api.until(path, "UPDATE_COMPLETE")
+
+
+@pytest.mark.parametrize("properties", ["{}", "{cidr: [1], zz: 1, gateway_ip: nowhere}"])
+def test_its_properties_may_be_missing_or_wrong(api: Caller, path: str, properties: str):
+    subnet = api.call("GET", f"{path}/resources/subnet").json()["resource"]["physical_resource_id"]
+    bare = BARE.format(subnet, properties)
+    assert api.call("POST", "/validate", {"template": bare}).status_code == 200
+    made = api.create("bare", bare)
+    shown = api.call("GET", f"{made}/resources/subnet").json()["resource"]
+    assert (shown["resource_status"], shown["attributes"]["cidr"]) == (
+        "CHECK_COMPLETE", "10.77.0.0/24",
+    )  # fmt: skip
+    assert api.call("PUT", made, {"template": bare.replace("zz", "yy")}).status_code == 202
+    api.until(made, "UPDATE_COMPLETE")
+    api.call("DELETE", made)
+    api.until(made, "DELETE_COMPLETE")
+
+
+def test_a_property_in_the_address_of_its_object_is_needed(api: Caller):
+    rule = "{type: OS::Octavia::PoolMember, external_id: x}"
+    template = f"heat_template_version: 2021-04-16\nresources: {{rule: {rule}}}"
+    reply = api.call("POST", "/stacks", {"stack_name": "nowhere", "template": template})
+    assert reply.status_code == 400
+    assert "cannot be read with these properties: 'pool'" in reply.json()["error"]["message"]
 
 
 def test_it_may_not_depend_on_others(api: Caller, network: str):

@@ -105,3 +105,44 @@ def test_a_preview_shows_what_goes_with_a_nested_stack(api: Caller, path: str):
     assert gone["v"]["stack_name"] == nested["m"]["stack_name"]
     users = {one["resource_name"]: one["required_by"] for one in previewed("")["added"]}
     assert users == {"one": ["other"], "other": []}
+
+
+RETAINS = """
+heat_template_version: 2021-04-16
+resources:
+  stays: {type: middle.yaml, deletion_policy: Retain}
+  own: {type: OS::Heat::RandomString}
+"""
+INNER = """
+heat_template_version: 2021-04-16
+resources:
+  deep: {type: leaf.yaml}
+"""
+INNERMOST = """
+heat_template_version: 2021-04-16
+resources:
+  member: {type: OS::Heat::RandomString}
+"""
+
+
+def test_members_of_a_retained_nested_stack_are_not_listed(api: Caller):
+    files = {"middle.yaml": INNER, "leaf.yaml": INNERMOST}
+    path = api.create("retains", RETAINS, files=files)
+    everything = {"stays", "deep", "member", "own"}
+    assert listed(api, path, "resources") == everything
+    assert listed(api, path, "drift") >= {"deep"}
+    without = RETAINS.replace("  stays: {type: middle.yaml, deletion_policy: Retain}\n", "")
+    assert api.call("PUT", path, {"template": without}).status_code == 202
+    api.until(path, "UPDATE_COMPLETE")
+    assert listed(api, path, "resources") == {"own"}
+    assert "deep" not in listed(api, path, "drift")
+    assert listed(api, path, "events") >= everything
+    api.call("DELETE", path)
+    api.until(path, "DELETE_COMPLETE")
+    assert listed(api, path, "resources") == set()
+
+
+def listed(api: Caller, path: str, what: str) -> set[str]:
+    found = api.call("GET", f"{path}/{what}?nested_depth=5").json()[what]
+    rows = found["resources"] if what == "drift" else found
+    return {one["resource_name"] for one in rows}

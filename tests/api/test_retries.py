@@ -65,3 +65,35 @@ def _blocked(api: Caller, path: str) -> dict[str, Any]:
         return found if len(tried) == len(NAMES) else None
 
     return wait_for(look, "each met a conflict")
+
+
+TWINS = """
+heat_template_version: 2021-04-16
+resources:
+  net: {type: OS::Neutron::Net}
+  subnet:
+    type: OS::Neutron::Subnet
+    properties: {network: {get_resource: net}, cidr: 10.9.0.0/24}
+  one:
+    type: OS::Neutron::Port
+    depends_on: subnet
+    properties: {network: {get_resource: net}, fixed_ips: [{ip_address: 10.9.0.9}]}
+  two:
+    type: OS::Neutron::Port
+    depends_on: one
+    properties: {network: {get_resource: net}, fixed_ips: [{ip_address: 10.9.0.9}]}
+"""
+
+
+def test_a_create_that_is_tried_again_says_so(api: Caller):
+    made = api.call("POST", "/stacks", {"stack_name": "twins", "template": TWINS}).json()["stack"]
+    path = f"/stacks/twins/{made['id']}"
+
+    def told() -> re.Match[str] | None:
+        shown = api.call("GET", f"{path}/resources").json()["resources"]
+        reasons = [one["resource_status_reason"] for one in shown if one["resource_name"] == "two"]
+        return re.match(r"attempt 1 of 6 failed, the next in \d+ s: IpAdd", "".join(reasons))
+
+    assert wait_for(told, "the conflict")
+    api.call("DELETE", path)
+    api.until(path, "DELETE_COMPLETE")

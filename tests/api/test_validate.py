@@ -1,5 +1,7 @@
 """Validation and preview: what a template declares, and what its resources would be."""
 
+import json
+
 import pytest
 
 from tests.api.conftest import Caller
@@ -15,6 +17,7 @@ TEMPLATE = (
     "resources: {n: {type: My::Kid, properties: {p: 1}}, d: {type: kid.yaml}}\n"
 )
 KID = f"{V}parameters: {{p: {{type: number, default: 2}}}}\n"
+NET = {"get_resource": "net"}
 ENVIRONMENT = {
     "parameters": {"s": "no such", "h": "s3cret"},
     "parameter_defaults": {"p": 3},
@@ -81,6 +84,16 @@ def test_what_is_no_template_is_a_finding_too(api: Caller):
     reply = api.call("POST", "/validate?show_findings=true", {"template": "{"})
     (one,) = reply.json()["Findings"]
     assert (one["code"], one["line"]) == ("syntax", 2)
+
+
+@pytest.mark.parametrize("path", ["/validate", "/validate?show_nested=true", "/stacks/preview"])
+def test_half_a_character_in_a_template_of_json_is_refused(api: Caller, path: str):
+    template = '{"heat_template_version": "2021-04-16", "description": "\\ud83d"}'
+    parent = f"{V}resources: {{k: {{type: kid.template}}}}\n"
+    for body in ({"template": template}, {"template": parent, "files": {"kid.template": template}}):
+        reply = api.call("POST", path, {"stack_name": "no", **body})
+        assert reply.status_code == 400, reply.text
+        assert "invalid Unicode character escape code" in reply.text
 
 
 def test_a_preview_is_of_a_stack_that_has_no_id_and_gives_those_below_names(api: Caller):
@@ -324,3 +337,86 @@ def test_a_deployment_that_no_agent_would_ask_for_is_refused(api: Caller, path: 
     assert error["type"] == "StackValidationFailed"
     assert "its user_data_format is HEAT_CFNTOOLS, expected SOFTWARE_CONFIG" in error["message"]
     assert api.call("GET", "/stacks/deaf").status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("properties", "error"),
+    [
+        ({}, "PropertyUnspecifiedError"),
+        ({"cidr": "192.0.2.0/24", "prefixlen": 24}, "ResourcePropertyConflict"),
+        ({"cidr": "192.0.2.0/24", "network_id": NET}, "ResourcePropertyConflict"),
+    ],
+)
+def test_a_rule_about_several_properties_has_an_error_of_its_own(api: Caller, properties, error):
+    subnet = {"type": "OS::Neutron::Subnet", "properties": {"network": NET, **properties}}
+    resources = {"net": {"type": "OS::Neutron::Net"}, "r": subnet}
+    template = {"heat_template_version": "2021-04-16", "resources": resources}
+    body = {"stack_name": "several", "template": template}
+    refused = api.call("POST", "/stacks/preview", body).json()["error"]
+    assert refused["type"] == error
+    assert "resources.r.properties: " in refused["message"]
+
+    parent = {**template, "resources": {"r": {"type": "kid.yaml"}}}
+    files = {"kid.yaml": json.dumps(template)}
+    above = api.call("POST", "/stacks/preview", {**body, "template": parent, "files": files})
+    assert above.json()["error"]["type"] == "StackValidationFailed"
+    assert above.json()["error"]["message"].startswith(f"{error}: resources.r<kid.yaml>.")
+
+
+@pytest.mark.parametrize(
+    ("kind", "properties", "words"),
+    [
+        ("OS::Cinder::Volume", {"name": "of-nothing"}, "one of size, backup_id, snapshot_id"),
+        ("OS::Nova::Server", {"flavor": "m1.tiny"}, "one of image, block_device_mapping"),
+        (
+            "OS::Nova::Server",
+            {"flavor": "m1.tiny", "image": "cirros", "networks": [{}]},
+            "networks[0]: one of network, port, subnet and allocate_network",
+        ),
+        ("AWS::EC2::EIPAssociation", {"InstanceId": "any"}, "one of EIP and AllocationId"),
+        (
+            "AWS::AutoScaling::LaunchConfiguration",
+            {"InstanceType": "m1.tiny"},
+            "one of InstanceId and ImageId",
+        ),
+        (
+            "AWS::AutoScaling::AutoScalingGroup",
+            {"MinSize": 1, "MaxSize": 1, "AvailabilityZones": ["nova"]},
+            "one of LaunchConfigurationName and InstanceId",
+        ),
+        ("OS::Designate::Zone", {"name": "a.org.", "type": "SECONDARY"}, "primaries and masters"),
+        (
+            "OS::Trove::Instance",
+            {"flavor": "m1.tiny", "size": 1, "networks": [{}]},
+            "networks[0]: one of network and port",
+        ),
+    ],
+)
+def test_some_rules_have_the_error_that_heat_gives_them(api: Caller, kind, properties, words):
+    resource = {"type": kind, "properties": properties}
+    template = {"heat_template_version": "2021-04-16", "resources": {"r": resource}}
+    body = {"stack_name": "rules", "template": template}
+    refused = api.call("POST", "/stacks/preview", body).json()["error"]
+    assert refused["type"] == "StackValidationFailed"
+    assert words in refused["message"]
+
+
+@pytest.mark.parametrize(("value", "words"), [("text", "is not a list"), (None, "is null")])
+def test_a_policy_without_a_list_is_told_so(api: Caller, value, words):
+    policy = {"type": "OS::Heat::AccessPolicy", "properties": {"AllowedResources": value}}
+    template = {"heat_template_version": "2021-04-16", "resources": {"r": policy}}
+    body = {"stack_name": "policy", "template": template}
+    refused = api.call("POST", "/stacks/preview", body).json()["error"]
+    assert refused["type"] == "StackValidationFailed"
+    assert refused["message"].startswith("Property error: resources.r.properties.AllowedResources")
+    assert refused["message"].endswith(words)
+
+
+@pytest.mark.parametrize("member", [{}, {"properties": {}}])
+def test_a_group_whose_members_have_no_type_is_refused(api: Caller, member):
+    properties = {"min_size": 1, "max_size": 2, "resource": member}
+    group = {"type": "OS::Heat::AutoScalingGroup", "properties": properties}
+    template = {"heat_template_version": "2021-04-16", "resources": {"r": group}}
+    refused = api.call("POST", "/stacks/preview", {"stack_name": "members", "template": template})
+    assert (refused.status_code, refused.json()["error"]["type"]) == (400, "StackValidationFailed")
+    assert "resources.r" in refused.json()["error"]["message"]

@@ -64,6 +64,15 @@ parameters:
 outputs:
   o: {value: {get_param: p}}
 """,
+    "keys of a member that have no effect": """
+resources:
+  g:
+    type: OS::Heat::AutoScalingGroup
+    properties:
+      min_size: 1
+      max_size: 2
+      resource: {type: OS::Heat::None, «ignored-key:propertes: {}, deletion_policy: Retain}
+""",
     "properties that exclude each other": """
 parameters:
   size: {type: number}

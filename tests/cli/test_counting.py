@@ -1,6 +1,7 @@
 """What an operator sets counts in a process that runs."""
 
 import http.server
+import json
 import threading
 from collections.abc import Iterator
 from functools import partial
@@ -103,7 +104,13 @@ def web(tmp_path: Path) -> Iterator[str]:
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         thread = threading.Thread(target=server.serve_forever)
         thread.start()
-        yield f"http://127.0.0.1:{server.server_address[1]}/a.yaml"
+        url = f"http://127.0.0.1:{server.server_address[1]}"
+        outer = {
+            "heat_template_version": "2021-04-16",
+            "resources": {"a": {"type": f"{url}/a.yaml"}},
+        }
+        (folder / "outer.yaml").write_text(json.dumps(outer))
+        yield f"{url}/a.yaml"
         server.shutdown()
         thread.join()
 
@@ -123,6 +130,38 @@ def test_templates_are_fetched_from_where_the_operator_lets_them(tmp_path: Path,
         assert "from the web" in said()
         hearth.reload(hearth=allowed, DEFAULT={"max_template_size": "9"})
         assert "more than 9 bytes" in said()
+
+
+FETCH = {"template_fetch_enabled": "true", "template_fetch_networks": "127.0.0.0/8"}
+
+
+def test_types_are_fetched_from_where_the_operator_lets_them(tmp_path: Path, web: str):
+    outer = web.replace("a.yaml", "outer.yaml")
+    member = {"count": 1, "resource_def": {"type": web}}
+    resources = {
+        "one": {"type": outer},
+        "mapped": {"type": "My::Type"},
+        "group": {"type": "OS::Heat::ResourceGroup", "properties": member},
+    }
+    template = {"heat_template_version": "2021-04-16", "resources": resources}
+    body = {
+        "stack_name": "web",
+        "template": template,
+        "environment": {"resource_registry": {"My::Type": outer}},
+    }
+    with served(tmp_path) as hearth:
+        path = f"/v1/{hearth.project()}/stacks"
+        refused = hearth.call("POST", path, json=body)
+        assert refused.status_code == 400
+        assert "[hearth] template_fetch_enabled" in refused.json()["error"]["message"]
+        hearth.reload(hearth=FETCH)
+        missing = {**body, "template": json.loads(json.dumps(template).replace("outer", "gone"))}
+        refused = hearth.call("POST", path, json=missing)
+        assert (refused.status_code, "in `files`" in refused.text) == (400, True)
+        made = make(hearth, "web", resources, environment=body["environment"])
+        assert made["stack_status"] == "CREATE_COMPLETE"
+        files = hearth.call("GET", f"{path}/web/{made['id']}/files").json()
+        assert files.keys() == {web, outer}
 
 
 def test_stacks_with_hidden_tags_are_not_listed_and_failures_are_final(tmp_path: Path):

@@ -15,6 +15,8 @@ from pathlib import Path
 import pytest
 import requests
 import yaml
+from keystoneauth1.identity import v3
+from keystoneauth1.session import Session
 
 from hearth.cli.dev import _password, _prepare
 from tests.clients.dev import HEARTH, READY, Dev, hearth_dev, wait_for
@@ -54,6 +56,27 @@ def test_the_files_for_clients_are_written(tmp_path: Path):
             capture_output=True, text=True, check=True,
         )  # fmt: skip
         assert shell.stdout == f"hearth {dev.folder.resolve()}/clouds.yaml\n"
+
+
+@pytest.mark.parametrize("user", ["demo", "admin"])
+def test_clients_without_clouds_yaml_find_the_usual_variables(tmp_path: Path, user: str):
+    with hearth_dev(tmp_path / "data") as dev:
+        script = dev.folder / "openrc"
+        before = subprocess.run(
+            ["sh", "-c", f". '{script}' && . '{dev.folder}/{user}-openrc.sh' && env"],
+            capture_output=True, text=True, check=True,
+        ).stdout  # fmt: skip
+        found = dict(line.partition("=")[::2] for line in before.splitlines())
+        assert "OS_CLOUD" not in found
+        assert found["OS_AUTH_URL"] == dev.auth_url
+        password = v3.Password(
+            found["OS_AUTH_URL"], username=found["OS_USERNAME"], password=found["OS_PASSWORD"],
+            project_name=found["OS_PROJECT_NAME"],
+            user_domain_name=found["OS_USER_DOMAIN_NAME"],
+            project_domain_name=found["OS_PROJECT_DOMAIN_NAME"],
+        )  # fmt: skip
+        access = password.get_access(Session())
+        assert (access.username, access.project_name) == (user, user)
 
 
 def test_nothing_in_the_folder_is_for_others(tmp_path: Path):
@@ -167,7 +190,7 @@ def test_a_taken_port_is_told(tmp_path: Path):
     said = rf"port {port + 1} on .* cannot be used: Address already in use"
     assert re.search(said, own)
     assert re.search(said, clouds)
-    assert "choose another with --port" in own
+    assert "choose another with --port; make dev PORT=0 uses any free one" in own
 
 
 def a_free_port_before_a_taken_one() -> tuple[int, socket.socket]:

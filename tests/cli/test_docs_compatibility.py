@@ -8,6 +8,7 @@ import pytest
 import yaml
 
 from hearth.cli.docs_compatibility import page
+from hearth.cli.options import OPTIONS
 from hearth.resources.registry import builtin_types, default_catalog
 from hearth.template.versions import GRAMMARS
 from tests.comparison.differences import KNOWN
@@ -51,6 +52,42 @@ def test_all_functions_of_heat_are_there_as_the_page_says(grammar):
     fact = VERSIONS[f"{grammar.key}.{grammar.value}"]
     assert fact["functions"].keys() <= grammar.functions.keys()
     assert fact["condition_functions"].keys() <= grammar.condition_functions.keys()
+
+
+def test_the_page_shows_the_settings_that_differ_with_their_defaults():
+    rows = re.findall(r"^\| `(.+?)` \| (\S+) \| (.+) \|$", section("Settings"), re.M)
+    found = {place: default.strip("`") for place, default, _ in rows}
+    differing = [one for one in OPTIONS if one.differs]
+    assert found.keys() == {one.place for one in differing}
+    for one in differing:
+        default = [str(one.default), str(one.default).lower(), "none"]
+        assert found[one.place] in default, one.place
+
+
+@pytest.mark.parametrize(
+    ("place", "default"),
+    [
+        ("[hearth] template_fetch_enabled", False),
+        ("[oslo_middleware] enable_proxy_headers_parsing", False),
+        ("auth_encryption_key", None),
+    ],
+)
+@pytest.mark.parametrize("file", ["compatibility.md", "coming-from-heat.md"])
+def test_the_pages_name_the_settings_that_are_safer_than_in_heat(place, default, file):
+    (option,) = [one for one in OPTIONS if one.place == place]
+    assert (option.default, bool(option.differs)) == (default, True)
+    text = (PAGE.parent / file).read_text()
+    assert place in text or f"\n{place} = " in text
+
+
+def test_the_types_of_software_deployments_are_there_as_the_page_for_users_of_heat_says():
+    software = [name for name in TYPES if re.search(r"::(Software|Structured)", name)]
+    assert len(software) > 5
+    assert set(software) <= set(builtin_types())
+    text = (PAGE.parent / "coming-from-heat.md").read_text()
+    about = [line for line in text.splitlines() if "deployment" in line.lower()]
+    assert about
+    assert [line for line in about if line.startswith("|") and "unchanged" not in line] == []
 
 
 def test_the_page_has_the_known_differences_of_the_comparison_and_no_others():

@@ -12,7 +12,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from hearth.cli.main import MODULES, cli
+from hearth.cli.main import MODULES, SECTIONS, cli
 from tests.clients.dev import HEARTH
 
 
@@ -66,7 +66,7 @@ def test_a_command_imports_no_module_of_other_commands():
 def test_help_says_of_each_command_what_it_does_uncut(path: tuple[str, ...]):
     said = CliRunner().invoke(cli, [*path, "--help"])
     assert said.exit_code == 0
-    listed = said.output.partition("Commands:\n")[2]
+    listed = said.output.partition("Templates:\n" if path == () else "Commands:\n")[2]
     assert listed
     assert not re.search(r"\.\.\.$", listed, re.MULTILINE), listed
 
@@ -79,3 +79,39 @@ def test_make_passes_a_port_on():
             [*make, *more], cwd=folder, capture_output=True, text=True, check=True
         )
         assert done.stdout.strip().endswith(told)
+
+
+def commands() -> Iterator[click.Command]:
+    """Return the commands that show and change stacks."""
+    for module, names in MODULES.items():
+        if module.startswith("hearth.cli.apply."):
+            yield from (getattr(import_module(module), name) for name in names)
+
+
+def test_the_help_has_a_section_for_each_reader():
+    said = CliRunner().invoke(cli, ["--help"]).output
+    assert {module for modules in SECTIONS.values() for module in modules} == set(MODULES)
+    titles = re.findall(r"^(\w+):$", said, re.MULTILINE)
+    assert titles == ["Options", *SECTIONS]
+
+
+def test_the_help_of_stacks_has_the_exit_status_and_one_order_of_options():
+    orders = []
+    for command in commands():
+        assert "Exit status: 0" in " ".join((command.help or "").split()), command.name
+        orders.append([one.name for one in command.params if isinstance(one, click.Option)])
+    for one in orders:
+        for other in orders:
+            both = set(one) & set(other)
+            assert [n for n in one if n in both] == [n for n in other if n in both]
+
+
+def test_the_same_option_has_the_same_words_everywhere():
+    from hearth.cli.authoring_commands import lint
+
+    seen: dict[str, tuple[str | None, object]] = {}
+    for command in (lint, *commands()):
+        for one in command.params:
+            if isinstance(one, click.Option) and one.name in ("environments", "template"):
+                words = (one.help, one.metavar)
+                assert seen.setdefault(one.name, words) == words

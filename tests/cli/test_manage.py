@@ -48,6 +48,25 @@ def test_the_database_is_brought_to_this_release(conf: Path):
     assert run(conf, "db_sync", "73").stderr.startswith("hearth: db-sync can only migrate to ")
 
 
+def test_the_options_of_heat_manage_are_accepted(conf: Path, tmp_path: Path):
+    folder = tmp_path / "heat.conf.d"
+    folder.mkdir()
+    conf.rename(folder / "10-heat.conf")
+    (folder / "20-more.conf").write_text("[database]\nmax_retries = 3\n")
+    (folder / "notes").write_text("no configuration")
+    for more in ([], ["--debug"], ["-d"], ["--nodebug", "--log-file", "/dev/null"],
+                 ["--use-syslog", "--logdir", "/nowhere", "--log-config", "none"]):  # fmt: skip
+        job = ["manage", "--config-dir", str(folder), *more, "db_version"]
+        done = CliRunner().invoke(cli, job)
+        assert (done.exit_code, done.output) == (0, "\n"), more
+    over = tmp_path / "over.conf"
+    over.write_text("[database]\nconnection = nowhere://\n")
+    job = ["manage", "--config-file", str(over), "--config-dir", str(folder), "db_version"]
+    assert CliRunner().invoke(cli, job).exit_code == 0  # those of the folder win
+    missing = CliRunner().invoke(cli, ["manage", "--config-dir", "/nowhere", "db_version"])
+    assert (missing.exit_code, "/nowhere" in missing.stderr) == (2, True)
+
+
 def test_old_deleted_stacks_are_purged(conf: Path, database_url: str):
     said(conf, "db_sync")
     store = store_of(database_url)

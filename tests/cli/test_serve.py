@@ -261,7 +261,7 @@ def test_servers_are_told_the_endpoint_of_keystone_that_is_set(cloud: Served):
         ({"database": ""}, "required settings are not set: [database] connection"),
         ({"domain": "nodomain"}, "Keystone has no domain nodomain"),
         ({"auth_url": "http://127.0.0.1:1/v3"}, "Keystone at http://127.0.0.1:1/v3"),
-        ({"password": "wrong"}, "requires authentication"),
+        ({"password": "wrong"}, "the user hearth of this service"),
         ({"reauthentication": "always"}, "reauthentication_auth_method"),
         ({"cfn_port": "70000"}, "bind_port"),
         ({"signers": "multi_cloud = true"}, "[ec2authtoken] clouds: not set"),

@@ -1,6 +1,8 @@
 """The commands that the README, CONTRIBUTING and the pages name are targets of the Makefile."""
 
+import os
 import re
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -20,3 +22,13 @@ def test_make_knows_every_target_that_a_page_names(page: Path):
 def test_the_readme_has_the_commands_to_begin_with():
     text = (ROOT / "README.md").read_text()
     assert all(f"make {name}" in text for name in ("demo", "dev", "test", "docs"))
+
+
+@pytest.mark.parametrize("unwritten", ["", "1"])
+def test_an_installation_compiles_what_the_commands_may_not_write_later(unwritten: str):
+    shown = subprocess.run(
+        ["make", "--dry-run", "--always-make", ".venv/.run-time"], cwd=ROOT, text=True,
+        capture_output=True, check=False, env={**os.environ, "PYTHONDONTWRITEBYTECODE": unwritten},
+    ).stdout  # fmt: skip
+    (line,) = [line for line in shown.splitlines() if "compileall" in line]
+    assert line.startswith(f'test -z "{unwritten}" ||')

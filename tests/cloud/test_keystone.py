@@ -172,3 +172,35 @@ def test_what_keystone_says_is_told_once():
     said = story_of(tell)
     assert said.count("(HTTP 401)") == 1, said
     assert said.count("requires authentication") == 1, said
+
+
+def test_a_refused_password_of_the_operator_is_named_and_logged(caplog):
+    wrong = PasswordCredential(
+        "", "heat_domain_admin", "wrong", user_domain_name="heat", domain_name="heat"
+    )
+    settings = {
+        "service_user": "[keystone_authtoken]",
+        "trustee": "[trustee]",
+        "domain_admin": "stack_domain_admin",
+    }
+
+    async def tell(running, pool, demo):
+        said = {}
+        for name in (*settings, None):
+            one = replace(wrong, auth_url=running.auth_url)
+            own = CloudPool(CloudConfig(**({name: one} if name else {})))
+            with pytest.raises(CloudFault) as caught:
+                await own.cloud(one).listing("identity", "/v3/users")
+            said[name] = caught.value
+            await own.aclose()
+        return said
+
+    said = story_of(tell)
+    for name, setting in settings.items():
+        assert said[name].status == 401
+        assert "the user heat_domain_admin of this service" in said[name].message
+        assert f"the password in {setting}." in said[name].message
+        logged = f"Keystone refuses the user heat_domain_admin of {setting}" in caplog.text
+        assert logged == (name != "service_user")  # without it no process starts
+    assert "requires authentication" in said[None].message
+    assert "wrong" not in caplog.text

@@ -41,6 +41,8 @@ def test_an_old_template_without_a_driver_is_looked_up():
     assert name(drivers.of_template(None, "vm", "debian", "kubernetes")) == "k8s_debian_v1"
     assert drivers.of_template(None, "vm", None, "kubernetes") is None
     assert drivers.of_template("gone", "vm", "debian", "kubernetes") is None
+    replaced = drivers.of_template("k8s_fedora_coreos_v1", "vm", "debian", "kubernetes")
+    assert name(replaced) == "k8s_debian_v1"
 
 
 def test_the_default_driver_must_exist():

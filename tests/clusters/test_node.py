@@ -2,6 +2,7 @@
 
 import importlib.util
 import json
+import re
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,6 +14,7 @@ import pytest
 
 from hearth.service.clusters.template_files import TEMPLATES
 
+BASIC = {"mount"}  # a program of every distribution
 NODE = {"name": "farm-master-1", "address": "10.0.0.6", "kubernetes_port": 6443}
 
 
@@ -158,3 +160,13 @@ def test_options_of_a_command_line_become_a_map(node: Any):
 )
 def test_alternative_names(node: Any, name: str, expected: str):
     assert node.alternative(name) == expected
+
+
+def test_the_page_names_what_the_image_must_have():
+    text = (TEMPLATES / "scripts" / "node.py").read_text()
+    page = (Path(__file__).parents[2] / "docs" / "clusters.md").read_text(encoding="utf-8")
+    head = page.partition("## The first cluster")[0]
+    called = set(re.findall(r'\b(?:run|output|program)\("([a-z]+)"', text))
+    needed = {*called - BASIC, "/etc/kubernetes/addons", "kubeadm.k8s.io/v1beta3"}
+    assert {"kubeadm", "kubectl", "etcd", "openssl", "systemctl"} <= called
+    assert {one for one in needed if one not in head} == set()

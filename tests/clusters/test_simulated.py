@@ -156,9 +156,11 @@ def test_a_large_cluster_is_created_resized_upgraded_and_deleted(tmp_path: Path)
     files.mkdir()
     with hearth_dev(tmp_path / "hearth", in_a_hurry=True) as dev:
         without_limits(dev)
-        for name, version in (("old", "v1.31.4"), ("new", "v1.32.1")):
+        for name, image, version in (
+            ("old", "ubuntu-kube", "v1.31.4"), ("new", "ubuntu-kube-v1.32.1", "v1.32.1"),
+        ):  # fmt: skip
             service(dev, "POST", "/clustertemplates", {
-                "name": name, "coe": "kubernetes", "image_id": "ubuntu-kube",
+                "name": name, "coe": "kubernetes", "image_id": image,
                 "external_network_id": "public", "flavor_id": "m1.small",
                 "master_flavor_id": "m1.small", "labels": {"kube_tag": version},
                 "master_lb_enabled": True,
@@ -187,7 +189,7 @@ def test_a_large_cluster_is_created_resized_upgraded_and_deleted(tmp_path: Path)
         assert after.keys() == masters | workers
         assert kubectl(dev, files, "get", "pods", "--no-headers") == ""  # no controller owns them
         made = [one["name"] for one in dev.ledger() if one["collection"] == "servers"]
-        assert len(made) == 3 + 8 + 8, made  # no worker twice; masters are upgraded in place
+        assert len(made) == 3 + 8 + 8 + 3, made  # no node twice
         service(dev, "DELETE", "/clusters/farm")
         wait_for(lambda: True if not service(dev, "GET", "/clusters")["clusters"] else None,
                  "the delete")  # fmt: skip

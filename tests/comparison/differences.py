@@ -306,6 +306,16 @@ KNOWN: tuple[Known, ...] = (
         _is(INSIDE, _any, _any, r"/(export|abandon|snapshots)"),
     ),
     Known(
+        "better",
+        "the preview of a create shows outputs whose values are certain",
+        _is(r"stack\.outputs\[\]\.output_value", _value(None), _any, "POST /stacks/preview"),
+    ),
+    Known(
+        "harmless",
+        "Heat does not list types of services that its cloud lacks",
+        _is("resource_types", _value([]), _value(["OS::Aodh::Alarm"]), "support_status="),
+    ),
+    Known(
         "harmless",
         "the preview of a create names a nested stack after its resource",
         _is(r"stack\.resources\[\]\[\]\..*", _any, _any, "POST /stacks/preview"),
@@ -319,11 +329,6 @@ KNOWN: tuple[Known, ...] = (
         "better",
         "the template of a deleted stack is complete",
         _is(r"resources\..*", _value(ABSENT), bool, "GET .*/template"),
-    ),
-    Known(
-        "harmless",
-        "a deleted snapshot is gone as soon as the request is answered",
-        _statuses("200", "404", "GET .*/snapshots/"),
     ),
     Known(
         "better",

@@ -17,7 +17,7 @@ from tests.api.conftest import Caller
 from tests.clients.dev import Dev, hearth_dev
 from tests.comparison import story
 from tests.comparison.differences import Difference, differences, known
-from tests.comparison.sides import Request, Settled, Side
+from tests.comparison.sides import Request, Settled, Shown, Side
 
 
 @dataclass
@@ -54,6 +54,10 @@ def compare(original: Side, here: Side) -> Outcome:
         if isinstance(step, Settled):
             original.settle(step.stack)
             here.settle(step.stack)
+            continue
+        if isinstance(step, Shown):
+            original.wait(step)
+            here.wait(step)
             continue
         found.asked += 1
         answers = original.ask(step), here.ask(step)

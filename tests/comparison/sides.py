@@ -45,6 +45,15 @@ class Settled:
 
 
 @dataclass(frozen=True)
+class Shown:
+    """Wait until a path answers with a status, and has a text in its body."""
+
+    path: str
+    status: int
+    text: str = ""
+
+
+@dataclass(frozen=True)
 class Answer:
     """The status and the masked body; None where there is no JSON."""
 
@@ -63,11 +72,10 @@ class Side:
 
     def ask(self, request: Request) -> Answer:
         """Send it; keep of the answer what is asked for."""
-        path = re.sub(r"{(\w+)}", lambda found: self.kept.get(found[1], "none"), request.path)
         body = request.body
         if isinstance(body, dict):
             body = {name: self._filled(value) for name, value in body.items()}
-        reply = self._send(request.method, path, body, admin=request.admin)
+        reply = self._send(request.method, self._path(request.path), body, admin=request.admin)
         found = _json(reply.text)
         for name, way in request.keep.items():
             value = _at(found, way)
@@ -90,6 +98,19 @@ class Side:
                 return
             time.sleep(0.1)
         raise TimeoutError(f"{name} at {self.base}")
+
+    def wait(self, shown: Shown) -> None:
+        """Wait until it is shown. Raises TimeoutError."""
+        deadline = time.monotonic() + SETTLED_S
+        while time.monotonic() < deadline:
+            reply = self._send("GET", self._path(shown.path), None)
+            if reply.status_code == shown.status and shown.text in reply.text:
+                return
+            time.sleep(0.1)
+        raise TimeoutError(f"{shown} at {self.base}")
+
+    def _path(self, path: str) -> str:
+        return re.sub(r"{(\w+)}", lambda found: self.kept.get(found[1], "none"), path)
 
     def masked(self, value: Any) -> Any:
         """The same without ids, times, addresses and random parts of names."""

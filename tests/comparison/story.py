@@ -7,9 +7,9 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from tests.comparison.sides import Request, Settled
+from tests.comparison.sides import Request, Settled, Shown
 
-Step = Request | Settled
+Step = Request | Settled | Shown
 V = "heat_template_version"
 NEWEST = "2021-04-16"
 CHILD = f"""{V}: {NEWEST}
@@ -474,6 +474,7 @@ def _snapshots() -> Iterator[Step]:
     yield Settled("kept")
     yield get(at("kept"))
     yield Request("DELETE", at("kept", "/snapshots/{snapshot}"))
+    yield Shown(at("kept", "/snapshots/{snapshot}"), 404)
     yield get(at("kept", "/snapshots/{snapshot}"))
 
 
@@ -482,6 +483,7 @@ def _documents() -> Iterator[Step]:
     yield get(at("left", "/export"))
     yield Request("DELETE", at("left", "/abandon"))
     yield Settled("left")
+    yield Shown("/stacks/left", 404)
     yield get("/stacks/left")
     for data in ("", "{", "[]", {"template": SMALL}, {"resources": {}}):
         body = {"stack_name": "adopted", "template": SMALL, "adopt_stack_data": data}
@@ -590,6 +592,7 @@ def _signals() -> Iterator[Step]:
     }
     body = {"stack_name": "signalled", "template": template}
     yield Request("POST", "/stacks", body, keep={"signalled_id": "stack.id"})
+    yield Shown(at("signalled", "/resources/v"), 200, "CREATE_COMPLETE")
     for name in ("v", "odd"):
         yield Request("POST", at("signalled", f"/resources/{name}/signal"), {})
 

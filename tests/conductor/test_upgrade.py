@@ -77,6 +77,23 @@ async def stack_name(here: World) -> str:
 
 
 @story
+@pytest.mark.parametrize("tag", [None, "v1.32.1"])
+async def test_the_label_kube_tag_follows_the_version(tmp_path: Path, tag: str | None) -> None:
+    async with world(tmp_path) as here:
+        here.start()
+        found = await created(here, labels={"kube_tag": "v1.31.4", "own": "x"})
+        labels = {"kube_tag": tag} if tag else {}
+        newer = await here.template(name="newer", image_id=NEWER, labels=labels)
+        await upgrade_cluster(here.services, here.caller, found, newer, 1)
+        after = await here.settled(found.uuid)
+        assert after is not None
+        assert after.status == "UPDATE_COMPLETE", after.status_reason
+        assert after.labels == {"kube_tag": after.coe_version, "own": "x"}
+        group = await create_group(here.services, here.caller, after, {"name": "late"})
+        assert group.labels["kube_tag"] == "v1.32.1"
+
+
+@story
 async def test_old_workers_go_after_new_ones_are_ready_and_they_are_drained(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -245,7 +245,7 @@ async def world(folder: Path, config: ClusterConfig | None = None) -> AsyncItera
         )
         async with wired(settings) as process:
             engine = asyncio.create_task(process.engine.run())
-            made = World(cloud, process, await _caller(process, url))
+            made = World(cloud, process, await caller_of(process, url))
             try:
                 yield made
             finally:
@@ -257,9 +257,10 @@ async def world(folder: Path, config: ClusterConfig | None = None) -> AsyncItera
         await cloud.close()
 
 
-async def _caller(process: Process, url: str) -> Caller:
+async def caller_of(process: Process, url: str, name: str = "demo") -> Caller:
+    """Log in as this user of the project demo."""
     who = PasswordCredential(
-        url, "demo", "secret", user_domain_name="Default", project_name="demo",
+        url, name, "secret", user_domain_name="Default", project_name="demo",
         project_domain_name="Default",
     )  # fmt: skip
     token = await process.pool.cloud(who).token()

@@ -157,7 +157,7 @@ class _Converging:
                 self.found.uncertain.append(f"{self.start.name}: {changed}: {entry['reasons']}")
             return
         self.found.planned[action] = self.found.planned.get(action, 0) + 1
-        if "nested" in entry and action == "update":
+        if "nested" in entry and action in ("update", "keep"):
             return
         wanted = DONE[action]
         if not wanted <= done or (done and not wanted):

@@ -7,9 +7,9 @@ import pytest
 
 import hearth
 from hearth.cloud.foreign_credential import NoCredential, foreign_credential
-from hearth.model.json_text import parse_json
-from hearth.resources.checks import json_string
+from hearth.model.json_text import decode_json, parse_json
 from hearth.resources.nova.user_data import _ignition
+from hearth.schema.named import json_string
 
 ROOT = Path(hearth.__file__).parent
 DEEP = "[" * 100_000
@@ -30,9 +30,8 @@ OWN = {
 }  # fmt: skip
 """How often a module parses what Hearth itself has written."""
 BOUNDED = {"authoring/fmt.py": 2, "cli/apply/saved_plan.py": 1, "cloud/answers.py": 2,
-           "model/json_text.py": 1, "resources/blazar/host.py": 1,
-           "template/functions/data.py": 1, "template/load.py": 2,
-           "template/parameters.py": 2}  # fmt: skip
+           "model/json_text.py": 2, "resources/blazar/host.py": 1,
+           "template/load.py": 1, "template/parameters.py": 1}  # fmt: skip
 """How often a module parses documents or scalars of others, and handles RecursionError."""
 
 
@@ -65,3 +64,10 @@ def test_a_reader_treats_it_like_other_wrong_texts():
     assert _ignition(DEEP) is None
     with pytest.raises(NoCredential, match="not JSON"):
         foreign_credential(DEEP)
+
+
+def test_half_a_surrogate_pair_is_no_json():
+    for text in ('"\\ud83d"', '{"\\uDE00": 1}', '["\\ude00\\ud83d"]'):
+        with pytest.raises(ValueError, match="surrogates"):
+            decode_json(text)
+    assert decode_json('["\\ud83d\\ude00", "\\\\ud83d"]') == ["\U0001f600", "\\ud83d"]

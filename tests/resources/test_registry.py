@@ -14,7 +14,6 @@ from hearth.cloud.fault import NoService
 from hearth.model.state import Action
 from hearth.resources.base import ResourceType
 from hearth.resources.capabilities import Signalled
-from hearth.resources.checks import CHECKS
 from hearth.resources.index import INDEX, REVIVED
 from hearth.resources.known import INSTEAD, KNOWN, RETIRED
 from hearth.resources.lookup import KINDS
@@ -25,6 +24,7 @@ from hearth.resources.registry import (
     revived_types,
     type_of_kind,
 )
+from hearth.schema.named import CHECKS
 from tests.resources.facts import FACTS
 
 CONSTRAINTS = """
@@ -184,3 +184,10 @@ print(*sorted(m for m in set(sys.modules) - before if m.startswith("hearth.resou
 
 def test_every_constraint_that_templates_may_name_is_known():
     assert set(CONSTRAINTS) <= KINDS.keys() | CHECKS.keys()
+
+
+def test_every_type_has_a_sentence_that_dashboards_show():
+    for kind in builtin_types().values():
+        words = " ".join((type(kind).__dict__.get("__doc__") or "").split())
+        assert words.endswith("."), kind.name
+        assert words != kind.name

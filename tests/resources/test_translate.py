@@ -7,10 +7,10 @@ import pytest
 from hearth.cloud import ListingCloud, Response
 from hearth.cloud.contract import Whoami
 from hearth.model.span import Span
-from hearth.model.unknown import Unknown
+from hearth.model.unknown import UNKNOWN, Unknown, unknown_reference
 from hearth.resources.lookup import KINDS, Names, check_constraints
 from hearth.resources.registry import builtin_types
-from hearth.resources.translate import move, renamed_among, resolve
+from hearth.resources.translate import move, resolve
 from hearth.schema import Add, Custom, Delete, Prop, Replace, Resolve, ValueKind
 
 
@@ -79,8 +79,27 @@ def test_an_older_property_moves_to_the_newer_one():
 
 def test_what_is_not_there_is_a_problem_with_a_suggestion():
     (problem,) = settled({"network": "iner"}).problems
-    assert "The Network (iner) could not be found" in problem.message
-    assert "did you mean inner" in problem.message
+    assert "The Network (iner) could not be found. Did you mean inner?" in problem.message
+
+
+@pytest.mark.parametrize(
+    ("names", "words"),
+    [
+        ([], "There is none."),
+        (["ubuntu-kube", "cirros"], "Known: cirros, ubuntu-kube."),
+        ([f"image {n}" for n in range(7)], "Known: image 0, image 1, image 2, image 3, image 4 and "
+                                           "2 more."),
+        (["ubuntu-24.04", "ubuntu-kube"], "Did you mean ubuntu-24.04?"),
+    ],
+)  # fmt: skip
+def test_names_are_suggested_only_if_they_are_alike_else_they_are_listed(names, words):
+    class Images(Town):
+        async def listing(self, *_, **__):
+            return [{"id": name, "name": name} for name in names]
+
+    asked = [("glance.image", "ubuntu-24", None)]
+    (problem,) = asyncio.run(check_constraints(asked, Images()))
+    assert problem.text == f"The Image (ubuntu-24) could not be found. {words}"
 
 
 def test_an_ambiguous_name_is_a_problem_unless_one_is_the_project_s_own():
@@ -146,7 +165,7 @@ def customs(prop: Prop):
 
 
 def test_every_constraint_of_a_type_is_known():
-    from hearth.resources.checks import CHECKS
+    from hearth.schema.named import CHECKS
 
     used = {n for t in builtin_types().values() for p in t.properties.values() for n in customs(p)}
     assert used - CHECKS.keys() - KINDS.keys() == set()
@@ -184,7 +203,7 @@ def naming(kind, path, name):
 
 @pytest.mark.parametrize(("kind", "rule"), NAMED)
 @pytest.mark.parametrize(
-    ("name", "words"), [("twice", "2 objects of type"), ("thrise", "did you mean thrice")]
+    ("name", "words"), [("twice", "2 objects of type"), ("thrise", "Did you mean thrice")]
 )
 def test_names_that_tell_nothing_are_refused_wherever_a_type_takes_one(kind, rule, name, words):
     properties = naming(kind, rule.path, name)
@@ -195,13 +214,21 @@ def test_names_that_tell_nothing_are_refused_wherever_a_type_takes_one(kind, rul
 
 
 @pytest.mark.parametrize(
-    "rule",
+    ("rule", "given", "moved"),
     [
-        Replace(("new",), value_path=("old",)),
-        Replace(("new",), value_name="old"),
-        Add(("new",), value_path=("old",)),
+        (Replace(("new",), value_path=("old",)), {"old": UNKNOWN}, {"new": UNKNOWN}),
+        (Replace(("new",), value_name="old"), {"old": UNKNOWN}, {"new": UNKNOWN}),
+        (Replace(("new",), value_name="old"), {"old": UNKNOWN, "new": 1}, {"new": UNKNOWN}),
+        (Replace(("new",), value_name="old", entry="a"), {"old": UNKNOWN}, {"new": UNKNOWN}),
+        (Add(("new",), value_path=("old",)), {"old": UNKNOWN}, {"new": [UNKNOWN]}),
+        (Add(("new",), values=[1]), {"new": UNKNOWN}, {"new": UNKNOWN}),
     ],
 )
-def test_what_is_not_known_yet_is_not_known_under_its_new_name_either(rule):
-    assert renamed_among([rule, Delete(("old",))], {"old"}) == {"new"}
-    assert renamed_among([rule], {"other"}) == set()
+def test_what_is_not_known_yet_is_not_known_under_its_new_name_either(rule, given, moved):
+    found = move(given, [rule, Delete(("old",))])
+    assert (found.properties, found.problems) == (moved, ())
+
+
+def test_a_value_that_will_certainly_be_there_excludes_another():
+    rule = Replace(("new",), value_name="old")
+    assert move({"old": unknown_reference("made"), "new": 1}, [rule]).problems

@@ -20,6 +20,7 @@ from hearth.schema import (
     coerce,
     coerce_all,
 )
+from tests.types.case import kinds
 
 AT = Span("t.yaml", 4, 3, "resources.a.properties")
 ROW = Prop(MAP, schema={"key": Prop(STRING, required=True)})
@@ -150,3 +151,11 @@ def test_null_for_a_nullable_required_property_means_its_empty_value():
     values = coerce_all(schema, dict.fromkeys(schema), AT, found)
     assert values == {"number": 0, "map": {}}
     assert not found.problems
+
+
+def test_a_null_is_the_default_of_each_property_of_each_type():
+    for name, kind in kinds().items():
+        for prop in (one for one in kind.properties if kind.properties[one].has_default):
+            schema, found = {prop: kind.properties[prop]}, Findings()
+            given = coerce_all(schema, {prop: None}, AT, found)
+            assert (given, found.problems) == (coerce_all(schema, {}, AT, found), []), (name, prop)

@@ -2,21 +2,29 @@
 
 import pytest
 
+from hearth.model.unknown import Unknown, unknown_reference
 from hearth.schema import (
+    Alone,
     AtLeastOne,
     AtMostOne,
+    Check,
     Distinct,
     Each,
+    Fits,
     Needs,
     NotAbove,
     OnlyFor,
+    Plain,
     RequiredFor,
     Same,
     Unless,
+    Violation,
     Where,
-    broken,
+    Without,
 )
 
+LATER = Unknown()
+MADE = unknown_reference("other")
 EMPTY = [None, "", [], {}]
 EXCLUSIVE = AtMostOne("a", "b", "c")
 ONE = AtLeastOne("a", "b")
@@ -31,6 +39,18 @@ TWINS = Distinct("rows", "ref")
 ROWS = Each("rows", EXCLUSIVE, ONE)
 FOR_X = Where("kind", ("x",), BOUND)
 BUT_FOR_X = Unless("kind", ("x",), BOUND)
+ROWS_FOR_X = Where("kind", ("x",), ROWS)
+NONE = Without("a", "b")
+ALONE = Alone("a")
+AT_LEAST = NotAbove(3, "size")
+DIGITS = Fits("a", str.isdecimal, "expected digits")
+
+
+def _unequal(one, other):
+    return [] if one == other else [Violation(("b", 0), "b must begin with a")]
+
+
+EQUAL = Check("a and b are equal", _unequal, "a", "b")
 
 
 @pytest.mark.parametrize(
@@ -63,10 +83,17 @@ BUT_FOR_X = Unless("kind", ("x",), BOUND)
         (FOR_X, {"kind": "x", "low": 7}),
         (BUT_FOR_X, {"kind": "x", "low": 8}),
         (BUT_FOR_X, {"low": 7}),
+        (AT_LEAST, {"size": 3}),
+        (DIGITS, {}),
+        (DIGITS, {"a": "12"}),
+        (NONE, {"a": None, "c": 1}),
+        (ALONE, {"a": 1, "b": None}),
+        (ALONE, {"b": 1, "c": 1}),
+        (EQUAL, {"a": 1, "b": 1}),
     ],
 )
 def test_a_relation_holds(relation, properties):
-    assert relation.holds(properties)
+    assert not [*relation.violations(properties)]
 
 
 @pytest.mark.parametrize(
@@ -86,38 +113,100 @@ def test_a_relation_holds(relation, properties):
             {"a": "x", "b": "q"},
             "a and b must be the same where one of them is x or y",
         ),
-        (TWINS, {"rows": [{"ref": 1}, {"ref": 1}]}, "rows: two items must not have the same ref"),
+        (
+            TWINS,
+            {"rows": [{"ref": 1}, {"ref": 1}]},
+            "rows[1].ref: two items must not have the same ref",
+        ),
         (ROWS, {"rows": [{"a": 1}, {}]}, "rows[1]: one of a and b is needed"),
         (ROWS, {"rows": {"a": 1, "b": 1}}, "rows: a, b and c exclude each other"),
         (FOR_X, {"kind": "x", "low": 8}, "where kind is x, low must not be above 7"),
         (BUT_FOR_X, {"kind": "y", "low": 8}, "low must not be above 7"),
         (BUT_FOR_X, {"low": 8}, "low must not be above 7"),
+        (
+            ROWS_FOR_X,
+            {"kind": "x", "rows": [{}]},
+            "rows[0]: where kind is x, one of a and b is needed",
+        ),
+        (AT_LEAST, {"size": 2}, "size must not be below 3"),
+        (DIGITS, {"a": ""}, "a: expected digits"),
+        (NONE, {"b": 1}, "b: b must not be given"),
+        (ALONE, {"a": 1, "b": 1}, "a excludes everything else"),
+        (EQUAL, {"a": 1}, "b[0]: b must begin with a"),
     ],
 )
-def test_what_is_wrong_is_said_in_words(relation, properties, words):
-    assert not relation.holds(properties)
-    assert broken(relation, properties) == words
+def test_a_violation_has_a_place_and_words(relation, properties, words):
+    assert [*map(str, relation.violations(properties))] == [words]
 
 
 @pytest.mark.parametrize(
-    ("relation", "properties", "still_open"),
+    ("relation", "properties", "error"),
     [
-        (EXCLUSIVE, {"a": 1, "b": None}, {"b"}),
-        (ONE, {"a": None}, {"a"}),
-        (BOTH, {"a": 1, "b": 1, "c": None}, {"c"}),
-        (REQUIRED, {"kind": "x", "a": None}, {"a"}),
-        (REQUIRED, {"kind": None}, {"kind"}),
-        (ONLY, {"kind": None, "a": 1}, {"kind"}),
-        (ORDERED, {"low": 1, "high": None}, {"high"}),
-        (ALIKE, {"a": 1, "b": None}, {"b"}),
-        (TWINS, {"rows": [{"ref": "?"}, {"ref": "?"}]}, {"rows"}),
-        (ROWS, {"rows": [{"a": None}]}, {"rows"}),
-        (FOR_X, {"kind": None, "low": 8}, {"kind"}),
-        (BUT_FOR_X, {"kind": None, "low": 8}, {"kind"}),
+        (EXCLUSIVE, {"a": 1, "c": 1}, "ResourcePropertyConflict"),
+        (ONE, {}, "PropertyUnspecifiedError"),
+        (NONE, {"b": 1}, "ResourcePropertyConflict"),
+        (ALONE, {"a": 1, "b": 1}, "StackValidationFailed"),
+        (Plain(ONE), {}, "StackValidationFailed"),
+        (BOTH, {"a": 1, "b": 1}, "StackValidationFailed"),
+        (ROWS, {"rows": [{}]}, "PropertyUnspecifiedError"),
+        (Where("kind", ("x",), ONE), {"kind": "x"}, "PropertyUnspecifiedError"),
+        (Unless("kind", ("x",), EXCLUSIVE), {"a": 1, "b": 1}, "ResourcePropertyConflict"),
     ],
 )
-def test_what_is_not_known_yet_proves_nothing_wrong(relation, properties, still_open):
-    assert relation.holds(properties, still_open)
+def test_a_violation_has_the_error_of_its_rule(relation, properties, error):
+    assert [one.error.__name__ for one in relation.violations(properties)] == [error]
+
+
+@pytest.mark.parametrize(
+    ("relation", "properties"),
+    [
+        (EXCLUSIVE, {"a": 1, "b": LATER}),
+        (ONE, {"a": LATER}),
+        (BOTH, {"a": 1, "b": 1, "c": LATER}),
+        (BOTH, {"a": LATER}),
+        (REQUIRED, {"kind": "x", "a": LATER}),
+        (REQUIRED, {"kind": LATER}),
+        (ONLY, {"kind": LATER, "a": 1}),
+        (ONLY, {"a": LATER}),
+        (ORDERED, {"low": 1, "high": LATER}),
+        (ALIKE, {"a": 1, "b": LATER}),
+        (ALIKE, {"a": 1, "b": MADE}),
+        (ALIKE_AMONG, {"a": LATER, "b": "q"}),
+        (TWINS, {"rows": LATER}),
+        (TWINS, {"rows": [{"ref": LATER}, {"ref": LATER}]}),
+        (ROWS, {"rows": LATER}),
+        (ROWS, {"rows": [LATER, {"a": LATER}]}),
+        (FOR_X, {"kind": LATER, "low": 8}),
+        (BUT_FOR_X, {"kind": LATER, "low": 8}),
+        (DIGITS, {"a": LATER}),
+        (NONE, {"a": LATER}),
+        (ALONE, {"a": 1, "b": LATER}),
+        (EQUAL, {"a": 1, "b": [LATER]}),
+    ],
+)
+def test_what_is_not_known_yet_violates_nothing(relation, properties):
+    assert not [*relation.violations(properties)]
+
+
+@pytest.mark.parametrize(
+    ("relation", "properties"),
+    [
+        (EXCLUSIVE, {"a": 1, "b": LATER, "c": 1}),
+        (EXCLUSIVE, {"a": 1, "b": MADE}),
+        (EXCLUSIVE, {"a": 1, "b": [LATER]}),
+        (ONE, {"c": LATER}),
+        (BOTH, {"a": MADE, "b": None, "c": LATER}),
+        (REQUIRED, {"kind": "x", "b": LATER}),
+        (ONLY, {"kind": "z", "a": MADE}),
+        (ORDERED, {"low": 2, "high": 1, "size": LATER}),
+        (TWINS, {"rows": [{"ref": 1}, LATER, {"ref": 1}]}),
+        (ROWS, {"rows": [LATER, {"c": LATER}]}),
+        (FOR_X, {"kind": "x", "low": 8, "high": LATER}),
+        (EQUAL, {"a": 1, "b": 2, "c": LATER}),
+    ],
+)
+def test_an_unknown_value_does_not_hide_a_certain_violation(relation, properties):
+    assert [*relation.violations(properties)]
 
 
 @pytest.mark.parametrize("empty", EMPTY)

@@ -5,27 +5,35 @@ The clusters live one after the other in a cloud of their own, so a rule for a c
 
 import random
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import requests
 
-from tests.second_steps.cells import Cell
+from tests.second_steps.cells import Cell, fault_named
 from tests.second_steps.faults import FAULTS, Guest, OnCall
-from tests.second_steps.life import NOT_TOKENS, Outcome
 from tests.second_steps.operations import Write, writes_of
+from tests.second_steps.stack import Outcome
+from tests.second_steps.strike import NOT_TOKENS
 from tests.second_steps.watch import until
 from tests.types.cloud import Place
 from tests.types.story import Wrong
 
 CLUSTER = "cluster"
+KEYSTONE = "^/identity/"  # how the pattern of a call to it begins
 NEXT = ("same", "back", "delete", "delete twice")
 FAULTS_MAX = 4  # of an operation, unless every cell is tried
 PATIENCE_S = 150.0
 LOOK_S = 0.2
 SWEEP_S = 30.0
 KEY_GONE = "key gone"
+NO_FLAVORS = "no flavors"
+"""Nova lists no flavors, so that no stack can be created."""
+
+NONE = {"status": 200, "body": {"flavors": []}}
+
 TIMEOUT_MINS = 5
 NEWEST = {"OpenStack-API-Version": "container-infra latest"}
 TEMPLATE = {
@@ -132,6 +140,21 @@ class Farm:
                 raise
 
     # looking
+
+    def look_up(self) -> None:
+        """Find the cluster by its name, if the answer to its create was lost; there may be none."""
+        if not self.uuid:
+            found = self.call("GET", "/clusters")["clusters"]
+            self.uuid = next((one["uuid"] for one in found if one["name"] == self.name), "")
+
+    def in_progress(self) -> bool:
+        """Return whether an operation goes on."""
+        try:
+            return str(self.call("GET", self.path)["status"]).endswith("IN_PROGRESS")
+        except Wrong as wrong:
+            if not str(wrong).startswith("404"):
+                raise
+            return False
 
     def ended(self) -> str:
         """Return the state in which the operation ended, empty when it is gone; raises Wrong if it
@@ -248,21 +271,39 @@ def rows(
     place: Place, chosen: Callable[[Cell], bool], first: str, seed: int, *, every: bool
 ) -> Rows:
     """Live through the chosen cells, those of the operation `first` or of all."""
+    return lived_through(
+        place,
+        [name for name in OPERATIONS if first in ("", name)],
+        lambda name, writes: filter(chosen, cells(name, writes, seed, every=every)),
+        _live,
+    )
+
+
+def lived_through(
+    place: Place,
+    names: Iterable[str],
+    cells_of: Callable[[str, Sequence[Write]], Iterable[Cell]],
+    live: Callable[[Farm, Cell, Operation, Sequence[Write]], None],
+) -> Rows:
+    """Rehearse each of these operations, and live through the cells that `cells_of` returns for its
+    name and its write calls.
+    """
     found = Rows()
     place.admin("POST", "ledger/mark")
-    for name, operation in OPERATIONS.items():
-        if first not in ("", name):
-            continue
-        farm = Farm(place, f"r-{name.replace(' ', '-').lower()}")
+    for name in names:
+        operation, slug = OPERATIONS[name], name.replace(" ", "-").lower()
+        farm = Farm(place, f"r-{slug}")
         try:
             writes = rehearsed(farm, operation)
         except Exception as problem:
             found.wrong.append(f"{name}: without faults: {problem!r} {farm.steps}")
-            _tidy(farm)
+            tidy(farm)
             continue
-        for number, cell in enumerate(filter(chosen, cells(name, writes, seed, every=every))):
-            farm = Farm(place, f"c{number}-{name.replace(' ', '-').lower()}")
-            found.outcomes.append(_outcome(farm, cell, operation, writes))
+        for number, cell in enumerate(cells_of(name, writes)):
+            farm = Farm(place, f"c{number}-{slug}")
+            found.outcomes.append(
+                outcome_of(farm, cell, partial(live, farm, cell, operation, writes))
+            )
     return found
 
 
@@ -270,8 +311,8 @@ def cells(name: str, writes: Sequence[Write], seed: int, *, every: bool) -> Iter
     """Yield the cells of an operation: a part that the seed chooses, or every one."""
     order = random.Random(f"{seed} {name}")
     faults = list(FAULT_NAMES) if every else order.sample(FAULT_NAMES, FAULTS_MAX)
-    if name == "group create" and KEY_GONE not in faults:
-        faults.append(KEY_GONE)
+    if name == "group create":
+        faults += [one for one in (KEY_GONE, NO_FLAVORS) if one not in faults]
     nexts = ["delete", "delete twice"] if name == "delete" else list(NEXT)
     turn = order.randrange(len(nexts))
     for fault in faults:
@@ -287,7 +328,7 @@ def cells(name: str, writes: Sequence[Write], seed: int, *, every: bool) -> Iter
 
 def rehearsed(farm: Farm, operation: Operation) -> list[Write]:
     """Carry out an operation without faults, and return its write calls. Raises Wrong."""
-    _begin(farm, operation)
+    begin(farm, operation)
     earlier = {call["seq"] for call in farm.calls()}
     operation.ask(farm)
     if farm.ended().endswith("FAILED"):
@@ -297,20 +338,22 @@ def rehearsed(farm: Farm, operation: Operation) -> list[Write]:
     return writes
 
 
-def _begin(farm: Farm, operation: Operation) -> None:
+def begin(farm: Farm, operation: Operation) -> None:
+    """Make what an operation needs. Raises Wrong."""
     farm.furnish()
     for act in operation.before:
         act(farm)
         farm.expect_complete()
 
 
-def _outcome(farm: Farm, cell: Cell, operation: Operation, writes: Sequence[Write]) -> Outcome:
+def outcome_of(farm: Farm, cell: Cell, lived: Callable[[], None]) -> Outcome:
+    """Live through a cell, and print what goes wrong."""
     began, outcome = time.monotonic(), Outcome(cell)
     try:
-        _live(farm, cell, operation, writes)
+        lived()
     except Exception as problem:
         outcome.wrong = str(problem) if isinstance(problem, Wrong) else repr(problem)
-        _tidy(farm)
+        tidy(farm)
     outcome.steps = farm.steps
     outcome.seconds = round(time.monotonic() - began, 2)
     if outcome.wrong:
@@ -319,7 +362,7 @@ def _outcome(farm: Farm, cell: Cell, operation: Operation, writes: Sequence[Writ
     return outcome
 
 
-def _tidy(farm: Farm) -> None:
+def tidy(farm: Farm) -> None:
     """Take away what a cell that went wrong has left, so that the next one is alone."""
     farm.place.knobs_off()
     try:
@@ -330,11 +373,13 @@ def _tidy(farm: Farm) -> None:
 
 
 def _live(farm: Farm, cell: Cell, operation: Operation, writes: Sequence[Write]) -> None:
-    _begin(farm, operation)
+    begin(farm, operation)
     if cell.fault == KEY_GONE:
         farm.drop_key()
+    elif cell.fault == NO_FLAVORS:
+        farm.place.knobs([_rule_of("GET", "/compute/v2.1/flavors", NONE)])
     else:
-        farm.place.knobs([_rule(cell, writes)])
+        farm.place.knobs([rule_for(cell, writes)])
     try:
         operation.ask(farm)
         farm.ended()
@@ -343,6 +388,11 @@ def _live(farm: Farm, cell: Cell, operation: Operation, writes: Sequence[Write])
             raise
         farm.steps.append(f"refused: {wrong}")
     farm.place.knobs_off()
+    next_step(farm, cell, operation)
+
+
+def next_step(farm: Farm, cell: Cell, operation: Operation) -> None:
+    """What people do next, and the end of the cluster. Raises Wrong."""
     if cell.next in ("same", "back"):
         farm.make_key()
         _go_on(farm, operation.again if cell.next == "same" else operation.back)
@@ -366,14 +416,17 @@ def _go_on(farm: Farm, act: Act) -> None:
     farm.expect_complete()
 
 
-def _rule(cell: Cell, writes: Sequence[Write]) -> dict[str, Any]:
-    fault = next(one for one in FAULTS if one.name == cell.fault)
+def rule_for(cell: Cell, writes: Sequence[Write]) -> dict[str, Any]:
+    """The rule of the embedded cloud for the fault of a cell."""
+    fault = fault_named(cell.fault)
     if isinstance(fault, Guest):
         return {"match": {"service": "agent", "times": 1}, "effect": {"status": 3}}
     assert isinstance(fault, OnCall)
     write = writes[cell.call - 1]
-    nth = {} if write.alone else {"nth": write.nth}
-    return _rule_of(write.method, write.pattern, fault.effect, **nth)
+    more = {} if write.alone else {"nth": write.nth}
+    if write.alone and write.pattern.startswith(KEYSTONE):
+        more = {"times": 2}  # it is waited for, longer than this table waits
+    return _rule_of(write.method, write.pattern, fault.effect, **more)
 
 
 def _rule_of(method: str, pattern: str, effect: Mapping[str, Any], **more: int) -> dict[str, Any]:

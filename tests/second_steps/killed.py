@@ -15,12 +15,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.crash.processes import Cloud, Hearth
+from tests.crash.processes import Cloud, Hearth, free_port
 from tests.second_steps.cells import NEXT, Cell, fault_named, fits
+from tests.second_steps.ending import end
 from tests.second_steps.faults import KILLED, OnCall
-from tests.second_steps.life import Outcome, Stack, Usual, end, next_step, rehearse
+from tests.second_steps.harm import reset_stuck_volumes
+from tests.second_steps.life import next_step, rehearse
 from tests.second_steps.operations import First, firsts
 from tests.second_steps.shapes import shaped
+from tests.second_steps.stack import Outcome, Stack, Usual
 from tests.second_steps.watch import Watch, until, watching
 from tests.types.case import subject
 from tests.types.cloud import UNLIMITED, Place, limit
@@ -45,9 +48,14 @@ class Life:
 @contextlib.contextmanager
 def mortal(folder: Path) -> Iterator[tuple[Place, Hearth]]:
     """Yield a cloud with a Hearth over it that can be killed."""
-    cloud = Cloud(build_s=0.05)
-    hearth = Hearth(folder, cloud, in_a_hurry=True)
-    hearth.configure("hearth", revive_retired_types="true")
+    port = free_port()
+    cloud = Cloud(build_s=0.05, orchestration_url=f"http://127.0.0.1:{port}/v1/$(project_id)s")
+    hearth = Hearth(folder, cloud, in_a_hurry=True, port=port)
+    hearth.configure(
+        "hearth", revive_retired_types="true", clusters="true",
+        cluster_public_url=f"{hearth.url}/container-infra",
+    )  # fmt: skip
+    hearth.configure("api", port="0")
     hearth.start()
     try:
         with _connected(cloud, "demo") as demo, _connected(cloud, "admin") as admin:
@@ -176,6 +184,7 @@ def _go_on(life: Life) -> None:
     with _noted(life):
         life.stack.ended()
         life.stack.group = ""
+        reset_stuck_volumes(life.stack)
         next_step(life.stack, life.outcome.cell, life.first, life.usual)
         if not life.outcome.cell.next.startswith("delete"):
             end(life.stack)

@@ -35,6 +35,7 @@ def shapes() -> Mapping[str, Mapping[str, Any]]:
 def _subject(shape: Mapping[str, Any]) -> Subject:
     template = {**VERSION, **deepcopy(shape["template"])}
     resource = shape["resource"]
+    template["resources"][resource]["type"] = shape["type"]  # several types share a template
     template["resources"][resource]["properties"] |= shape.get("properties") or {}
     case = {"guest": True} if shape.get("guest") else {}
     return Subject(kinds()[shape["type"]], "", template, resource, case)
@@ -57,7 +58,9 @@ def _firsts(one: Subject, shape: Mapping[str, Any]) -> Iterator[First]:
         after = _with(before, one.resource, change["properties"])
         replaces = bool(change.get("replaces"))
         more = changes[number + 1 :]
-        other = _with(after, one.resource, more[0]["properties"]) if more else None
+        other = None
+        if more and not more[0].get("replaces"):
+            other = _with(after, one.resource, more[0]["properties"])
         in_place = not replaces
         name = f"{'replace' if replaces else 'update'} {change['name']}"
         first = First(

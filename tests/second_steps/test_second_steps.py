@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from tests.second_steps import clusters
+from tests.second_steps import clusters, killed_clusters
 from tests.second_steps.cells import Cell
 from tests.second_steps.clusters import Rows
 from tests.second_steps.killed import killed, mortal
-from tests.second_steps.life import Outcome
 from tests.second_steps.run import Choice, TypeResult, examine
+from tests.second_steps.stack import Outcome
 from tests.second_steps.watch import watching
 from tests.types.cloud import in_a_box
 
@@ -65,6 +65,44 @@ FIXED = {
     "what was never made is deleted": Choice(
         ("OS::Neutron::RouterInterface",), "create", "null", 1, "delete"
     ),
+    "what was never adopted is deleted": Choice(
+        ("OS::Octavia::PoolMember",), "adopt", "409", 1, "delete"
+    ),
+    "what could not be read is read again": Choice(
+        ("OS::Designate::RecordSet",), "adopt", "409", 1, "back"
+    ),
+    "what was not read is no null": Choice(
+        ("OS::Neutron::PoolMember",), "adopt", "400", 1, "unhealthy"
+    ),
+    "a connection of a failed update goes": Choice(
+        ("OS::Neutron::NetworkGateway",), "update connections", "500 after", 2, "delete"
+    ),
+    "old routes give way": Choice(
+        ("OS::Neutron::ExtraRouteSet",), "update routes", "409", 1, "unhealthy"
+    ),
+    "a balancer in error gives way": Choice(
+        ("OS::Neutron::LBaaS::LoadBalancer",), "update admin_state_up", "error", 1, "same"
+    ),
+    "a stopped server sleeps": Choice(
+        ("OS::Nova::Server",), "server on a port: update metadata", "stopped", 0, "sleep"
+    ),
+    "a volume leaves a server in error": Choice(
+        ("OS::Cinder::VolumeAttachment",), "suspend", "error", 2, "sleep"
+    ),
+    "an attachment goes with its server": Choice(
+        ("AWS::EC2::VolumeAttachment",), "resume", "error", 1, "delete"
+    ),
+    "an instance in error is replaced": Choice(("AWS::EC2::EIP",), "suspend", "error", 1, "sleep"),
+    "nobody waits for the guest of a server in error": Choice(
+        ("OS::Heat::SoftwareDeployment",), "deployment by call: restore", "error", 1, "sleep"
+    ),
+    "the place of a deployment's results may be gone": Choice(
+        ("OS::Heat::SoftwareDeployment",), "deployment by object: delete", "400", 3, "delete"
+    ),
+    "a restored volume stays": Choice(("OS::Cinder::Volume",), "restore", "502 after", 1, "check"),
+    "a delete that failed is tried again": Choice(
+        ("OS::Cinder::Volume",), "delete", "error", 1, "delete"
+    ),
     "a delete goes on": Choice(("OS::Neutron::Router",), "create", "500 after", 1, "delete twice"),
 }
 
@@ -72,26 +110,35 @@ FIXED = {
 KILLED = (
     "OS::Cinder::Volume",
     "OS::Heat::AutoScalingGroup",
+    "OS::Heat::SoftwareDeploymentGroup",
     "OS::Neutron::Net",
     "OS::Nova::Server",
 )
-CLUSTER = Cell(clusters.CLUSTER, "group create", clusters.KEY_GONE, 0, "delete")
+CLUSTER = Cell(clusters.CLUSTER, "group create", clusters.NO_FLAVORS, 0, "delete")
+KILLED_CLUSTER = Cell(clusters.CLUSTER, "create", "killed before", 1, "delete")
 
 
 @pytest.fixture(scope="module", autouse=True)
 def others(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mapping[str, Future[Any]]]:
     """The cells of the cluster service and those with a kill, in clouds of their own, beside the
     other cells."""
-    with ThreadPoolExecutor(2) as pool:
+    with ThreadPoolExecutor(3) as pool:
         yield {
             "cluster": pool.submit(of_cluster, tmp_path_factory.mktemp("cluster")),
             "killed": pool.submit(of_killed, tmp_path_factory.mktemp("killed")),
+            "both": pool.submit(of_killed_cluster, tmp_path_factory.mktemp("both")),
         }
 
 
 def of_cluster(folder: Path) -> Rows:
     with in_a_box(folder, in_a_hurry=True) as place:
-        return clusters.rows(place, CLUSTER.__eq__, CLUSTER.first, 0, every=False)
+        return clusters.rows(place, CLUSTER.__eq__, CLUSTER.first, 0, every=True)
+
+
+def of_killed_cluster(folder: Path) -> Rows:
+    chosen, first = KILLED_CLUSTER.__eq__, KILLED_CLUSTER.first
+    with mortal(folder) as (place, hearth):
+        return killed_clusters.rows(place, hearth, chosen, first, 0, every=True)
 
 
 def of_killed(folder: Path) -> list[Outcome]:
@@ -137,6 +184,14 @@ def test_a_cluster_whose_group_was_never_created_is_deleted(
     rows = others["cluster"].result()
     assert rows.wrong == []
     assert [(one.cell, one.wrong) for one in rows.outcomes] == [(CLUSTER, "")]
+
+
+def test_a_cluster_whose_conductor_was_killed_is_made_and_deleted(
+    others: Mapping[str, Future[Rows]],
+) -> None:
+    rows = others["both"].result()
+    assert rows.wrong == []
+    assert [(one.cell, one.wrong) for one in rows.outcomes] == [(KILLED_CLUSTER, "")]
 
 
 def test_what_comes_next_succeeds_after_a_kill(

@@ -14,7 +14,7 @@ from tests.types.fleet import CALLERS
 from tests.types.story import Wrong
 
 LOOK_S = 0.1
-OF_DATA = ("users", "containers", "objects")
+OF_DATA = ("users", "containers", "objects", "queues")
 """What only the private data of a resource names: that of a document is not trusted, so an adopted
 stack leaves it alone."""
 
@@ -87,21 +87,30 @@ class Account:
         return found
 
     def trusts(self) -> list[str]:
-        """Return the ids of the trusts that were made for the stack."""
+        """Return the ids of the trusts that were made for the stack, not by services for their
+        objects."""
         query = "&".join(f"trace={trace}" for trace in self.traces)
         entries = self.place.admin("GET", f"ledger?{query}")["objects"]
-        return [one["id"] for one in entries if one["collection"] == "trusts"]
+        return [
+            one["id"] for one in entries if one["collection"] == "trusts" and not one["implicit"]
+        ]
 
     def left(self) -> list[str]:
         """Return the objects that are still there and that the cloud did not make by itself."""
-        query = "&".join(f"trace={trace}" for trace in self.traces)
         return [
             f"{entry['service']} {entry['collection']} {entry['name']} {entry['id']}"
-            for entry in self.place.admin("GET", f"ledger?{query}")["objects"]
-            if entry["deleted"] is None
-            and not entry["implicit"]
-            and (self.ours or entry["collection"] not in OF_DATA)
+            for entry in self._there()
+            if self.ours or entry["collection"] not in OF_DATA
         ]
+
+    def of_data(self) -> list[dict[str, Any]]:
+        """Return those objects that only the private data of a resource names."""
+        return [entry for entry in self._there() if entry["collection"] in OF_DATA]
+
+    def _there(self) -> list[dict[str, Any]]:
+        query = "&".join(f"trace={trace}" for trace in self.traces)
+        found = self.place.admin("GET", f"ledger?{query}")["objects"]
+        return [entry for entry in found if entry["deleted"] is None and not entry["implicit"]]
 
 
 def until(look: Callable[[], bool], timeout_s: float, pause_s: float = 0.2) -> bool:

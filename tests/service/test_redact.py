@@ -8,11 +8,14 @@ import pytest
 from benchmarks.inside import CALLER, inside
 from msgspec.structs import replace
 
+from hearth.engine.core.record import Held, Record
+from hearth.model.state import Action, Status
 from hearth.service.caller import Caller
 from hearth.service.outputs import outputs
 from hearth.service.policy import Policy
 from hearth.service.redact import SHOW_HIDDEN
 from hearth.service.resources import resources, rows_of, show_resource
+from hearth.service.world import StoredWorld
 
 TEMPLATE = """
 heat_template_version: 2021-04-16
@@ -68,3 +71,13 @@ def test_a_site_may_hide_what_was_made_of_hidden_values(who: str, narrowed: bool
     }  # fmt: skip
     wanted = {"a": {"value": secret}, "b": {"value": secret}, "c": {"value": "plain"}}
     assert attributes == shown == wanted
+
+
+def test_a_resource_whose_create_failed_still_counts_as_hiding():
+    held = Held(kind="T", secret=("value",))
+    failed = Record(
+        "id", "a", "T", 1, 1.0, Action.CREATE, Status.FAILED, physical_id="it", held=held
+    )
+    world = StoredWorld({"a": failed}, {("a", "output"): "hunter2"})
+    assert world.attribute("a", "output") == "hunter2"
+    assert world.secret("a", "output")

@@ -580,6 +580,42 @@ def test_pages_of_sorted_events_have_each_event_once(
     assert [paged(listed, size) for size in (1, 2, 3)] == [every] * 3
 
 
+@pytest.mark.parametrize(
+    ("more", "names"),
+    [
+        ({"equal": {"name": ("WEB",)}}, {"web", "Web"}),
+        ({"equal": {"action": ("create",)}}, {"web", "Web", "db"}),
+        ({"equal": {"reason": ("STACK create STARTED",)}}, {"web", "Web", "db"}),
+        ({"equal": {"reason": ("stack",)}}, set()),
+        ({"equal": {"name": ("Web",), "reason": ("Stack CREATE started",)}}, {"web", "Web"}),
+        ({"equal": {"disable_rollback": (True, False)}}, {"web", "Web", "db"}),
+    ],
+)
+def test_the_case_of_letters_does_not_count_in_filters_of_stacks(
+    store: Store, more: dict[str, Any], names: set[str]
+) -> None:
+    for name in ("web", "Web", "db"):
+        made(store, name=name)
+    wanted = reads.StackFilter(None, **more)
+    found = store.transact(lambda tx: reads.list_stacks(tx, wanted), write=False)
+    assert {row.name for row in found} == names
+    assert store.transact(lambda tx: reads.count_stacks(tx, wanted), write=False) == len(names)
+    paged = reads.StackFilter(None, limit=1, **more)
+    assert len(store.transact(lambda tx: reads.list_stacks(tx, paged), write=False)) == bool(names)
+
+
+def test_the_events_of_a_resource_are_not_those_of_another_case(store: Store) -> None:
+    store.retention = Retention()
+    stack_id = made(store)
+    for name in ("one", "One"):
+        appended(store, [stack_id], stack_id, 1, resource_name=name)
+    for more, count in (({"exact": {"resource_name": "one"}}, 1),
+                        ({"equal": {"resource_name": ("ONE",)}}, 2)):  # fmt: skip
+        wanted = reads.EventFilter((stack_id,), **more)
+        found = store.transact(lambda tx, w=wanted: reads.list_events(tx, w), write=False)
+        assert len(found) == count
+
+
 def test_the_last_events_of_a_cluster_are_kept(store: Store) -> None:
     def put(tx: Tx) -> None:
         for number in range(205):

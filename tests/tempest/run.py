@@ -1,11 +1,11 @@
-"""The unmodified heat-tempest-plugin against `hearth dev`.
+"""The unmodified heat-tempest-plugin or magnum-tempest-plugin against `hearth dev`.
 
-    python -m tests.tempest.run [--regex PATTERN] [--json FILE] [--keep FOLDER]
+    python -m tests.tempest.run [--suite SUITE] [--regex PATTERN] [--json FILE] [--keep FOLDER]
 
 Prints two tables: what the original passes and this does not, and what the original could not run.
 The exit status is 1 when a test that the original passes is not passed here and is not named in
-`exceptions.txt`, or when an exception is not needed any more. The suite lives in an environment of
-its own, which `make tempest` makes.
+`exceptions.txt`, or when an exception is not needed any more. The suites live in an environment of
+their own, which `make tempest` makes.
 """
 
 import argparse
@@ -27,59 +27,67 @@ from tests.tempest.recorded import (
     Outcome,
     Row,
     compared,
-    exceptions,
-    original_outcomes,
     outcome,
 )
-from tests.tempest.settings import stestr_conf, tempest_conf
+from tests.tempest.settings import stestr_conf
+from tests.tempest.suites import SUITES, Suite
 
 HERE = Path(__file__).resolve().parent
 VENV = Path(os.environ.get("TEMPEST_VENV", HERE.parents[1] / ".tempest-venv"))
-EVERYTHING = "heat_tempest_plugin"
-
-AT_ONCE = 2
-TEST_TIMEOUT_S = 200
-SUITE_TIMEOUT_S = 1800
 STOP_S = 20
 
 
-def outcomes(folder: Path, regex: str) -> tuple[list[str], dict[str, Outcome]]:
+def outcomes(suite: Suite, folder: Path, regex: str) -> tuple[list[str], dict[str, Outcome]]:
     """The tests that match, and how each of them ended against a cloud of its own."""
-    with hearth_dev(folder / "hearth") as dev, _workspace(folder, dev) as place:
+    with hearth_dev(folder / "hearth") as dev, _workspace(suite, folder, dev) as place:
         _stestr(place, "init", timeout_s=60)
         listed = _stestr(place, "list", regex, timeout_s=120).stdout.decode().split()
-        selected = [name for name in listed if name.startswith("heat_tempest_plugin.")]
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            _stestr(place, "run", "--concurrency", str(AT_ONCE), regex, timeout_s=SUITE_TIMEOUT_S)
-        stream = _stestr(place, "last", "--subunit", timeout_s=120).stdout
-        read = subprocess.run(
-            [VENV / "bin" / "python", HERE / "outcomes.py"],
-            input=stream, capture_output=True, timeout=120, check=True,
-        )  # fmt: skip
-    told = read.stdout.decode().replace(f"{VENV}{os.sep}", "")  # whose machine it was
-    found = {test: outcome(*one) for test, one in json.loads(told).items()}
+        selected = [name for name in listed if name.startswith(f"{suite.package}.")]
+        together, alone = suite.parted(selected)
+        found = _run(suite, place, together, "--concurrency", str(suite.at_once))
+        for test in alone:
+            found |= _run(suite, place, [test])
     return selected, found
 
 
+def _run(suite: Suite, place: Path, tests: Sequence[str], *options: str) -> dict[str, Outcome]:
+    """Run these tests; how each of them ended."""
+    if not tests:
+        return {}
+    (place / "tests").write_text("\n".join(tests))
+    words = ("run", *options, "--load-list", str(place / "tests"))
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        _stestr(place, *words, timeout_s=suite.suite_timeout_s, test_timeout_s=suite.test_timeout_s)
+    stream = _stestr(place, "last", "--subunit", timeout_s=120).stdout
+    read = subprocess.run(
+        [VENV / "bin" / "python", HERE / "outcomes.py"],
+        input=stream, capture_output=True, timeout=120, check=True,
+    )  # fmt: skip
+    results = read.stdout.decode().replace(f"{VENV}{os.sep}", "")  # whose machine it was
+    return {test: outcome(*ending) for test, ending in json.loads(results).items()}
+
+
 @contextlib.contextmanager
-def _workspace(folder: Path, dev: Dev) -> Iterator[Path]:
+def _workspace(suite: Suite, folder: Path, dev: Dev) -> Iterator[Path]:
     """A folder to run stestr in, with its configuration."""
     place = folder / "workspace"
     (place / "etc").mkdir(parents=True)
-    conf = tempest_conf(dev.auth_url, place)
-    (place / "etc" / "tempest.conf").write_text(conf)
+    (place / "etc" / "tempest.conf").write_text(suite.conf(dev.auth_url, place))
     site = next((VENV / "lib").glob("python3*/site-packages"))
-    (place / ".stestr.conf").write_text(stestr_conf(site / "tempest" / "test_discover", site))
+    discovery = site / "tempest" / "test_discover"
+    (place / ".stestr.conf").write_text(stestr_conf(discovery, site, suite.group))
     yield place
 
 
-def _stestr(place: Path, *words: str, timeout_s: float) -> "subprocess.CompletedProcess[bytes]":
+def _stestr(
+    place: Path, *words: str, timeout_s: float, test_timeout_s: int = 0
+) -> "subprocess.CompletedProcess[bytes]":
     """A command of stestr; what takes too long is stopped with all its children."""
     environment = {
         **os.environ,
         "PATH": f"{VENV / 'bin'}{os.pathsep}{os.environ['PATH']}",
         "TEMPEST_CONFIG_DIR": str(place / "etc"),
-        "OS_TEST_TIMEOUT": str(TEST_TIMEOUT_S),
+        "OS_TEST_TIMEOUT": str(test_timeout_s),
         "PYTHONWARNINGS": "ignore",
     }
     environment.pop("PYTHONPATH", None)  # the suite's environment is its own
@@ -99,11 +107,11 @@ def _stestr(place: Path, *words: str, timeout_s: float) -> "subprocess.Completed
     return subprocess.CompletedProcess(words, process.returncode, out)
 
 
-def as_json(rows: Sequence[Row]) -> dict[str, Any]:
+def as_json(suite: Suite, rows: Sequence[Row]) -> dict[str, Any]:
     """The result: figures, and how every test ended here."""
     return {
-        "suite": "heat-tempest-plugin",
-        **figures(rows),
+        "suite": suite.name,
+        **figures(suite, rows),
         "tests": {
             row.test: [row.here.result, *([row.here.reason] if row.here.reason else [])]
             for row in rows
@@ -111,12 +119,12 @@ def as_json(rows: Sequence[Row]) -> dict[str, Any]:
     }
 
 
-def figures(rows: Sequence[Row]) -> dict[str, int]:
+def figures(suite: Suite, rows: Sequence[Row]) -> dict[str, int]:
     """How many of which kind."""
     required = [row for row in rows if row.original.result == PASSED]
     others = [row for row in rows if row.original.result != PASSED]
     return {
-        "passed by the original": len(required),
+        suite.expected: len(required),
         "of these passed here": len([row for row in required if row.here.result == PASSED]),
         "exceptions": len([row for row in rows if row.exception]),
         "wrong": len([row for row in rows if row.wrong or row.needless]),
@@ -125,9 +133,9 @@ def figures(rows: Sequence[Row]) -> dict[str, int]:
     }
 
 
-def show(rows: Sequence[Row]) -> None:
+def show(suite: Suite, rows: Sequence[Row]) -> None:
     """The tables: what differs, and what the original could not run."""
-    print("\nPassed by the original, not here")
+    print(f"\n{suite.expected.capitalize()}, not here")
     for row in rows:
         if row.original.result == PASSED and (row.here.result != PASSED or row.exception):
             state = "WRONG" if row.wrong else "NEEDLESS" if row.needless else "exception"
@@ -143,30 +151,33 @@ def show(rows: Sequence[Row]) -> None:
 
 def short(test: str) -> str:
     """The name without what all have in common."""
-    return test.removeprefix("heat_tempest_plugin.tests.").partition("[")[0]
+    return test.partition(".tests.")[2].partition("[")[0]
 
 
 def main() -> int:
     """The command; its exit status."""
-    parser = argparse.ArgumentParser(description="The unmodified heat-tempest-plugin.")
-    parser.add_argument("--regex", default=EVERYTHING, help="only tests whose name has this")
+    parser = argparse.ArgumentParser(description="An unmodified suite of tempest.")
+    parser.add_argument("--suite", choices=SUITES, default="heat")
+    parser.add_argument("--regex", help="only tests whose name has this")
     parser.add_argument("--json", type=Path, metavar="FILE")
     parser.add_argument("--keep", type=Path, metavar="FOLDER", help="where logs shall stay")
     given = parser.parse_args()
     if not (VENV / "bin" / "stestr").exists():
         parser.error(f"{VENV} holds no stestr: make tempest installs the suite")
-    original = original_outcomes((HERE / "original.txt").read_text())
-    excepted = exceptions((HERE / "exceptions.txt").read_text(), original)
+    suite = SUITES[given.suite]
     began = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
-        selected, found = outcomes(given.keep or Path(folder), given.regex)
-    everything = given.regex == EVERYTHING
-    rows = compared(original, found, excepted, None if everything else selected)
-    show(rows)
-    told = ", ".join(f"{count} {what}" for what, count in figures(rows).items())
-    print(f"\n{told}; {time.monotonic() - began:.0f} s")
+        selected, found = outcomes(
+            suite, given.keep or Path(folder), given.regex or f"^{suite.package}"
+        )
+    original = suite.original(selected)
+    excepted = suite.exceptions(original)
+    rows = compared(original, found, excepted, selected if given.regex else None)
+    show(suite, rows)
+    counts = ", ".join(f"{count} {what}" for what, count in figures(suite, rows).items())
+    print(f"\n{counts}; {time.monotonic() - began:.0f} s")
     if given.json:
-        given.json.write_text(json.dumps(as_json(rows), indent=1) + "\n")
+        given.json.write_text(json.dumps(as_json(suite, rows), indent=1) + "\n")
     return 1 if not rows or any(row.wrong or row.needless for row in rows) else 0
 
 

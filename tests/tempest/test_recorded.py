@@ -15,7 +15,8 @@ from tests.tempest.recorded import (
     original_outcomes,
     outcome,
 )
-from tests.tempest.settings import tempest_conf
+from tests.tempest.settings import cluster_conf, tempest_conf
+from tests.tempest.suites import SUITES, Suite
 
 HERE = Path(__file__).resolve().parent
 THEIRS = HERE.parents[2] / "shared" / "facts" / "tempest_original.txt"
@@ -41,6 +42,25 @@ def test_the_lists_in_the_repository_can_be_read():
     results = [one.result for one in original.values()]
     assert {name: results.count(name) for name in results} == {"pass": 89, "fail": 4, "skip": 46}
     exceptions((HERE / "exceptions.txt").read_text(), original)
+
+
+@pytest.mark.parametrize("suite", SUITES.values(), ids=SUITES)
+def test_the_recorded_result_has_nothing_wrong_and_no_needless_exception(suite: Suite):
+    original = suite.original(())
+    here = {test: Outcome(*told) for test, told in suite.result().items()}
+    rows = compared(original, here, suite.exceptions(original))
+    assert [row.test for row in rows if row.wrong or row.needless] == []
+    assert all(row.test.startswith(f"{suite.package}.") for row in rows)
+    assert len(rows) == {"heat_tempest_plugin": 139, "magnum_tempest_plugin": 60}[suite.package]
+
+
+def test_tests_that_would_delete_the_users_of_others_run_alone():
+    found = SUITES["clusters"].result()
+    together, alone = SUITES["clusters"].parted(found)
+    assert len(alone) == 7
+    assert [test for test in alone if ".rbac." in test] == []
+    assert {*together, *alone} == set(found)
+    assert SUITES["heat"].parted(found) == (list(found), [])
 
 
 def test_the_copy_is_that_of_the_shared_folder():
@@ -121,3 +141,11 @@ def test_the_settings_are_those_of_the_cloud():
     assert conf["heat_plugin"]["auth_url"] == conf["identity"]["uri_v3"]
     assert conf["service_available"]["neutron"] == "true"
     assert conf["service_available"]["gnocchi"] == "false"
+
+
+def test_the_tests_of_roles_are_not_left_out():
+    conf = configparser.ConfigParser(interpolation=None)
+    conf.read_string(cluster_conf("http://127.0.0.1:1/identity", Path("/tmp/x")))
+    assert conf["service_available"]["magnum"] == "true"
+    assert conf["enforce_scope"]["magnum"] == "true"
+    assert conf["auth"]["use_dynamic_credentials"] == "true"

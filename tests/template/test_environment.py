@@ -158,3 +158,13 @@ def test_a_file_that_is_not_there_is_refused():
 )
 def test_wildcards_that_make_longer_names_for_ever_lead_nowhere(registry):
     assert Environment(resource_registry=registry).find("A::A", "r", CATALOG) is None
+
+
+def test_what_is_given_for_one_resource_is_no_name_in_its_nested_stack():
+    given = {"My::*": "b.yaml", "My::Other": "c.yaml", "hooks": "pre-create", "x": {"hooks": []}}
+    registry = {"My::Thing": "a.yaml", "resources": {"web": given}}
+    environment = Environment.parse({"resource_registry": registry})
+    assert find(registry, "My::Thing", "web") == TemplateEntry("a.yaml", "My::Thing")
+    child = environment.for_child("web", TemplateEntry("a.yaml", "My::Thing"))
+    assert child.resource_registry == {"resources": {"x": {"hooks": []}}}
+    assert Environment.parse(child.as_map()).resource_registry == child.resource_registry

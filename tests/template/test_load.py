@@ -63,6 +63,18 @@ def test_json_is_tried_first():
     assert load('{\n  "a": {"b": 1}}').nearest_to(["a", "b"]).line == 2
 
 
+@pytest.mark.parametrize("text", ['{"a": "\\ud83d"}', '{"\\uDE00": []}', '["\\ude00\\ud83d"]'])
+@pytest.mark.parametrize("space", ["", " ", "\n", " " * 300])
+def test_half_a_surrogate_pair_is_refused(text, space):
+    with pytest.raises(Rejected, match="invalid Unicode character escape"):
+        load(space + text)
+
+
+@pytest.mark.parametrize("text", ["\\ud83d\\ude00", "\\\\ud83d"])
+def test_whole_pairs_and_escaped_backslashes_are_text(text):
+    assert load(f'{{"a": "{text}"}}').plain() == json.loads(f'{{"a": "{text}"}}')
+
+
 def test_json_with_tabs_is_json_though_it_is_no_yaml():
     assert load('{\n\t"a":\t1\n}').plain() == {"a": 1}
 

@@ -31,7 +31,13 @@ def test_a_value_is_read_as_its_type_and_shown_as_text(kind, given, value, text)
 
 @pytest.mark.parametrize(
     ("kind", "given"),
-    [("number", "0x10"), ("number", [1]), ("json", "{a: 1}"), ("boolean", "maybe")],
+    [
+        ("number", "0x10"),
+        ("number", [1]),
+        ("json", "{a: 1}"),
+        ("json", '["\\ud83d"]'),
+        ("boolean", "maybe"),
+    ],
 )
 def test_a_value_of_another_type_is_refused(kind, given):
     with pytest.raises(ValueError, match="is not"):

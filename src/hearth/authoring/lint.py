@@ -24,13 +24,15 @@ from hearth.model.problem import (
     nearest,
 )
 from hearth.model.span import Span
+from hearth.schema.named import wrong_value
 from hearth.template import NOWHERE, Environment, Module
 from hearth.template.check import examine
 from hearth.template.check.codes import rule_of
-from hearth.template.compile import draft_template
+from hearth.template.check.values import against_names
+from hearth.template.compile import draft_template, is_url
 from hearth.template.defaults import DEFAULTS
 from hearth.template.load import Node
-from hearth.template.parameters import ParameterSchema, ParameterType, parse_value, wrong
+from hearth.template.parameters import ParameterSchema, ParameterType, lookups, parse_value, wrong
 from hearth.template.parse import parse
 
 MISSING_FILE = "missing-file"
@@ -137,10 +139,10 @@ def _unread(problem: Problem) -> Problem:
     """Return a warning in place of the problem that a nested template is missing, if its name is a
     URL.
 
-    Templates on the web are not fetched, so they are never found. Any other problem is returned
+    URLs are not fetched, so they are never found. Any other problem is returned
     unchanged.
     """
-    if isinstance(problem, TemplateMissing) and problem.template.startswith("http"):
+    if isinstance(problem, TemplateMissing) and is_url(problem.template):
         words = f"{problem.template} is not fetched: its declarations are not checked"
         return Notice(problem.at, words, code="not-read")
     return problem
@@ -172,7 +174,9 @@ def _value(schema: ParameterSchema, node: Node, file: str, path: str) -> Iterato
     if node.value is None:
         return
     try:
-        words = wrong(schema, parse_value(schema.type, node.plain()))
+        value = parse_value(schema.type, node.plain())
+        named = (wrong_value(one.name, value) for one in lookups(schema))
+        words = wrong(schema, value) or next(filter(None, named), None)
     except ValueError as error:
         words = str(error)
     if words is not None:
@@ -187,7 +191,9 @@ def _with_values(module: Module, environment: Environment) -> Iterator[Problem]:
     except Rejected as rejected:
         yield from rejected.problems
     else:
-        yield from program.check_values(NOWHERE).problems
+        findings = program.check_values(NOWHERE)
+        yield from findings.problems
+        yield from against_names((*program.lookups, *findings.lookups))
 
 
 # -- as findings --------------------------------------------------------------------------------

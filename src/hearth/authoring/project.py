@@ -12,7 +12,7 @@ import os.path
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote, urlsplit
+from urllib.parse import SplitResult, unquote, urlsplit
 
 from msgspec import Struct, field
 
@@ -124,14 +124,14 @@ class Project(Struct):
         """Convert a file name in a file to a path relative to the working directory."""
         if _on_the_web(name):
             return name
-        parts = urlsplit(name)
+        parts = _parts(name)
         if parts.scheme == "file":
-            return os.path.relpath(unquote(parts.path))
+            return os.path.relpath(unquote(parts.path) or ".")
         return os.path.normpath(os.path.join(os.path.dirname(file), name))
 
     def exists(self, name: str) -> bool:
         """Return whether a file exists on the disk or is open in the editor."""
-        return Path(name).absolute() in self.open_texts or Path(name).is_file()
+        return Path(name).absolute() in self.open_texts or os.path.isfile(name)
 
     def read(self, name: str, at: Span) -> None:
         """Add a file to the project: its text, or UNKNOWN if it is on the web or cannot be read.
@@ -235,4 +235,12 @@ def _is_template(name: Any) -> bool:
 
 
 def _on_the_web(name: str) -> bool:
-    return urlsplit(name).scheme in ("http", "https")
+    return _parts(name).scheme in ("http", "https")
+
+
+def _parts(name: str) -> SplitResult:
+    """Split a URL. A name that is no URL is a path."""
+    try:
+        return urlsplit(name)
+    except ValueError:
+        return SplitResult("", "", name, "", "")

@@ -36,6 +36,10 @@ def _value(expression: str) -> str:
     )
 
 
+def _net(*resources: str) -> str:
+    return _hot(f"resources:\n  net: {{type: OS::Neutron::Net}}\n{''.join(resources)}")
+
+
 _RULES = (
     Rule(
         "syntax",
@@ -73,7 +77,8 @@ _RULES = (
     Rule(
         "ignored-key",
         "a key has no effect",
-        "Keys of an output other than value, description and condition are ignored.",
+        "Keys of an output other than value, description and condition are ignored, and so are "
+        "unknown keys of a member of an OS::Heat::AutoScalingGroup.",
         _hot("outputs:\n  one: {value: 1, descripton: the first}\n"),
     ),
     Rule(
@@ -320,9 +325,9 @@ _RULES = (
     Rule(
         "not-read",
         "a file cannot be checked",
-        "The file is on the web and is not fetched, or its name leads out of the template's "
-        "folder to a missing folder, for example to another repository. Everything that depends "
-        "on it is not checked.",
+        "The name of the file is a URL, which is not fetched, or its name leads out of the "
+        "template's folder to a missing folder, for example to another repository. Everything that "
+        "depends on it is not checked.",
         _hot("resources:\n  one: {type: 'http://example.com/one.yaml'}\n"),
     ),
     Rule(
@@ -336,6 +341,50 @@ _RULES = (
         "a template cannot replace a built-in type",
         "A template with the name of a built-in type must have its required properties and "
         "its attributes.",
+    ),
+    Rule(
+        "subnets-overlap",
+        "two subnets of a network overlap",
+        "Neutron refuses the second one while the stack is created.",
+        _net(
+            *(
+                f"  {name}:\n    type: OS::Neutron::Subnet\n"
+                f"    properties: {{network: {{get_resource: net}}, cidr: {cidr}}}\n"
+                for name, cidr in (("one", "10.0.0.0/16"), ("two", "10.0.9.0/24"))
+            )
+        ),
+    ),
+    Rule(
+        "address-taken",
+        "two ports of a network have the same address",
+        "Neutron refuses the second one while the stack is created.",
+        _hot(
+            "resources:\n"
+            + "".join(
+                f"  {name}:\n    type: OS::Neutron::Port\n"
+                "    properties: {network: lan, fixed_ips: [{ip_address: 10.0.0.9}]}\n"
+                for name in ("one", "two")
+            )
+        ),
+    ),
+    Rule(
+        "ports-reversed",
+        "a range of ports ends before it begins",
+        "Neutron refuses the rule while the stack is created.",
+        _hot(
+            "resources:\n  one:\n    type: OS::Neutron::SecurityGroup\n    properties:\n"
+            "      rules: [{protocol: tcp, port_range_min: 443, port_range_max: 80}]\n"
+        ),
+    ),
+    Rule(
+        "network-without-subnet",
+        "a server is on a network of the template that has no subnet",
+        "Nova refuses the server while the stack is created. The subnet needs the property "
+        "network.",
+        _net(
+            "  server:\n    type: OS::Nova::Server\n    properties:\n      flavor: m1.tiny\n"
+            "      image: cirros\n      networks: [{network: {get_resource: net}}]\n"
+        ),
     ),
     Rule(
         "wrong-environment",

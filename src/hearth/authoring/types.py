@@ -7,7 +7,7 @@ format of recorded facts.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -61,9 +61,7 @@ class DeclaredType(Struct, frozen=True):
         """Return None, because the nested stack of such a type is not known."""
         return
 
-    def conflicts(
-        self, properties: Mapping[str, Any], still_open: Collection[str] = ()
-    ) -> Iterable[str | Violation]:
+    def conflicts(self, properties: Mapping[str, Any]) -> Iterable[Violation]:
         """Return nothing, because relations between properties are not declared."""
         return ()
 

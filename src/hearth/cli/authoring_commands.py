@@ -18,7 +18,8 @@ from hearth.cli.commands import Commands
     "environments",
     multiple=True,
     type=click.Path(path_type=Path),
-    help="Environment file; may be repeated, later ones win.",
+    metavar="FILE",
+    help="Environment file; may be repeated, later ones take precedence.",
 )
 @click.option(
     "--format",

@@ -54,15 +54,19 @@ class Configuration(Struct, frozen=True):
 
 
 def read(configs: Sequence[Path]) -> Configuration:
-    """Load the given files or, if there are none, the default ones that exist. Raises
-    WrongSetting.
+    """Load the given files or, if there are none, the default ones that exist, and then the files
+    `*.conf` in those of `configs` that are folders. Raises WrongSetting.
     """
     from oslo_config import cfg
 
-    for path in configs:
+    folders = [path for path in configs if path.is_dir()]
+    given = [path for path in configs if path not in folders]
+    for path in given:
         if not path.is_file():
             raise WrongSetting(f"--config {path}: there is no such file")
-    files = [str(path) for path in configs or [p for p in PLACES if p.is_file()]]
+    more = [path for folder in folders for path in sorted(folder.glob("*.conf"))]
+    found = [*(given or [path for path in PLACES if path.is_file()]), *more]
+    files = [str(path) for path in found]
     if not files:
         raise WrongSetting(f"no configuration: use --config FILE or create {PLACES[-1]}")
     conf = cfg.ConfigOpts()

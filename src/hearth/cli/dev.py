@@ -10,7 +10,7 @@ import socket
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from ipaddress import ip_network
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from hearth.cli.settings import Settings
 
 HOST = "127.0.0.1"
+OTHER_PORT = "--port; make dev PORT=0 uses any free one"
 LOOPBACK = (ip_network("127.0.0.0/8"), ip_network("::1/128"))
 FORMER_PASSWORD = "secret"  # noqa: S105 - of folders that are older than random passwords
 OURS = ("cloud.json", "clouds.yaml", "hearth.db", "hearth.db-wal", "hearth.db-shm", "openrc")
@@ -131,10 +132,10 @@ def _prepare(folder: Path) -> None:
 
 async def _run(port: int, folder: Path, options: Options) -> int:
     held = lock(folder / "hearth.lock")  # before any file of another process is touched
-    bound = listening(HOST, port)
+    bound = listening(HOST, port, OTHER_PORT)
     watched = [] if options.metrics_port is None else [listening(HOST, options.metrics_port)]
     if port:
-        listening(HOST, port + 1).close()
+        listening(HOST, port + 1, OTHER_PORT).close()
     url = f"http://{HOST}:{bound.getsockname()[1]}"
     password = _password(folder)
     cloud = _start_cloud(port + 1 if port else 0, folder, url, options.servers)
@@ -245,7 +246,12 @@ def _secret(path: Path) -> str:
 
 
 def _write_clouds(folder: Path, auth_url: str, password: str) -> None:
-    """Write clouds.yaml and openrc, with which the standard OpenStack clients reach this cloud."""
+    """Write the files with which OpenStack clients reach this cloud.
+
+    These are clouds.yaml and openrc, which selects the cloud in it, and for clients that read no
+    clouds.yaml demo-openrc.sh and admin-openrc.sh, which set OS_AUTH_URL and the like. In openrc
+    these variables would overrule `--os-cloud hearth-admin`.
+    """
     lines = ["clouds:"]
     for name, user, project in (("hearth", "demo", "demo"), ("hearth-admin", "admin", "admin")):
         lines += [
@@ -260,13 +266,35 @@ def _write_clouds(folder: Path, auth_url: str, password: str) -> None:
             f"    region_name: {REGION}",
             "    identity_api_version: 3",
         ]
+        variables = _variables(auth_url, user, project, password)
+        _write_exports(folder / f"{user}-openrc.sh", variables, without=["OS_CLOUD"])
     (folder / "clouds.yaml").write_text("\n".join(lines) + "\n")
     exports = {
         "OS_CLIENT_CONFIG_FILE": str(folder.resolve() / "clouds.yaml"),
         "OS_CLOUD": "hearth",
     }
-    text = "".join(f"export {name}='{value}'\n" for name, value in exports.items())
-    (folder / "openrc").write_text(text)
+    _write_exports(folder / "openrc", exports, without=_variables("", "", "", ""))
+
+
+def _variables(auth_url: str, user: str, project: str, password: str) -> dict[str, str]:
+    """Return the environment variables with which any OpenStack client authenticates."""
+    return {
+        "OS_AUTH_URL": auth_url,
+        "OS_USERNAME": user,
+        "OS_PASSWORD": password,
+        "OS_PROJECT_NAME": project,
+        "OS_USER_DOMAIN_NAME": "Default",
+        "OS_PROJECT_DOMAIN_NAME": "Default",
+        "OS_REGION_NAME": REGION,
+        "OS_IDENTITY_API_VERSION": "3",
+    }
+
+
+def _write_exports(path: Path, variables: Mapping[str, str], *, without: Iterable[str]) -> None:
+    """Write a shell script that sets these environment variables and unsets others."""
+    lines = [f"unset {' '.join(without)}"]
+    lines += [f"export {name}='{value}'" for name, value in variables.items()]
+    path.write_text("\n".join(lines) + "\n")
 
 
 def _say_ready(

@@ -9,6 +9,7 @@ from hearth.api.openapi import operation_id
 from hearth.api.v1.routes import ROUTES
 from hearth.authoring.language.history import CFN, HOT, presence, words_of_functions
 from hearth.authoring.language.markdown import code, codes, table
+from hearth.cli.docs_options import default_of
 from hearth.cli.options import OPTIONS
 from hearth.resources.index import REVIVED
 from hearth.resources.known import INSTEAD, KNOWN, RETIRED, advice
@@ -146,5 +147,7 @@ def _beyond() -> str:
 
 
 def _defaults() -> str:
-    rows = [[code(one.place), one.differs] for one in OPTIONS if one.differs]
-    return table(["setting", "why"], rows)
+    rows = [
+        [code(one.place), default_of(one) or "none", one.differs] for one in OPTIONS if one.differs
+    ]
+    return table(["setting", "default", "why"], rows)

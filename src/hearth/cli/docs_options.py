@@ -65,11 +65,12 @@ def _row(option: Option) -> str:
         )
         text += f" The older name `{'`, `'.join(older)}` still works."
     if option.differs:
-        text += f" The default differs from Heat: {option.differs}."
-    return f"| `{option.name}`{marked} | {_default(option)} | {text} |\n"
+        text += f" Differs from Heat: {option.differs}."
+    return f"| `{option.name}`{marked} | {default_of(option)} | {text} |\n"
 
 
-def _default(option: Option) -> str:
+def default_of(option: Option) -> str:
+    """Return the default of an option as Markdown; empty if it has none."""
     value = option.default
     if value is None or value in ("", [], ()):
         return ""

@@ -18,10 +18,19 @@ MODULES = {
 }  # fmt: skip
 """The commands by the modules that have them, as functions of the same names."""
 
+SECTIONS = {
+    "Templates": ("hearth.cli.authoring_commands",),
+    "Stacks": ("hearth.cli.apply.commands", "hearth.cli.apply.look_commands"),
+    "Services": ("hearth.cli.serve_commands", "hearth.cli.manage_commands"),
+    "Reference": ("hearth.cli.docs_commands",),
+}
+"""The sections of the overview of all commands."""
+
 
 @click.group(
-    cls=Commands, modules=MODULES, context_settings={"help_option_names": ["-h", "--help"]}
-)
+    cls=Commands, modules=MODULES, sections=SECTIONS,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)  # fmt: skip
 @click.version_option(hearth.__version__, prog_name="hearth", message="%(prog)s %(version)s")
 def cli() -> None:
     """Orchestration for OpenStack."""

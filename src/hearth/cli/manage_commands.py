@@ -3,12 +3,13 @@
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import click
 
 from hearth.cli.commands import Commands
 
+F = TypeVar("F", bound=Callable[..., Any])
 GRANULARITIES = ("days", "hours", "minutes", "seconds")
 
 configs_option = click.option(
@@ -19,6 +20,34 @@ configs_option = click.option(
     type=click.Path(path_type=Path, dir_okay=False),
     help="Configuration file in the form of heat.conf; may be repeated.",
 )
+folders_option = click.option(
+    "--config-dir",
+    "folders",
+    multiple=True,
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    help="Folder with configuration files *.conf, read after those of --config.",
+)
+FLAGS = ("--debug", "--nodebug", "--use-journal", "--nouse-journal", "--use-json", "--nouse-json",
+         "--use-syslog", "--nouse-syslog")  # fmt: skip
+VALUES = ("--log-config-append", "--log-date-format", "--log-dir", "--log-file",
+          "--syslog-log-facility")  # fmt: skip
+SPELLED = {
+    "--debug": ("-d",),
+    "--log-config-append": ("--log-config", "--log_config"),
+    "--log-dir": ("--logdir",),
+    "--log-file": ("--logfile",),
+}
+
+
+def options_of_the_log(command: F) -> F:
+    """Let a command accept the options of heat-manage for its log, which have no effect."""
+    words = "Accepted as by heat-manage; a job writes no log."
+    for name in (*FLAGS, *VALUES):
+        command = click.option(
+            name, *SPELLED.get(name, ()), is_flag=name in FLAGS, expose_value=False, hidden=True,
+            help=words,
+        )(command)  # fmt: skip
+    return command
 
 
 class ByHeatsNames(Commands):
@@ -30,10 +59,12 @@ class ByHeatsNames(Commands):
 
 @click.group(cls=ByHeatsNames)
 @configs_option
+@folders_option
+@options_of_the_log
 @click.pass_context
-def manage(context: click.Context, configs: tuple[Path, ...]) -> None:
+def manage(context: click.Context, configs: tuple[Path, ...], folders: tuple[Path, ...]) -> None:
     """Prepare Keystone and maintain the database; most jobs have the names of heat-manage."""
-    context.obj = configs
+    context.obj = (*configs, *folders)
 
 
 def _job(context: click.Context, name: str, *arguments: Any) -> None:

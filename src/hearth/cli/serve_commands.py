@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from hearth.cli.commands import Commands
-from hearth.cli.manage_commands import configs_option
+from hearth.cli.manage_commands import configs_option, folders_option
 
 
 @click.group(cls=Commands, invoke_without_command=True)
@@ -94,6 +94,7 @@ def build(ctx: click.Context, name: str, data: Path | None, mirrors: tuple[str, 
 
 @click.command()
 @configs_option
+@folders_option
 @click.option(
     "--port",
     type=click.IntRange(0, 65535),
@@ -121,9 +122,16 @@ def build(ctx: click.Context, name: str, data: Path | None, mirrors: tuple[str, 
     help="Print the effect of the configuration and start nothing.",
 )
 def serve(
-    configs: tuple[Path, ...], port: int | None, role: str, workers: int, *, check: bool
+    configs: tuple[Path, ...],
+    folders: tuple[Path, ...],
+    port: int | None,
+    role: str,
+    workers: int,
+    *,
+    check: bool,
 ) -> None:
     """Run Hearth for an existing Keystone and database."""
+    configs = (*configs, *folders)
     if check:
         from hearth.cli import check_config
 

@@ -47,6 +47,7 @@ def applications(running: "Running") -> tuple[Served, Served, Served]:
     from hearth.api.clusters.app import application as cluster_application
     from hearth.api.door import Door
     from hearth.api.front.chain import fronted
+    from hearth.api.front.health import Healthcheck
     from hearth.api.front.rate import Rates
     from hearth.api.front.shortcut import Answering, Shortcut
     from hearth.service.describe_resource import secret_of_guest
@@ -67,11 +68,12 @@ def applications(running: "Running") -> tuple[Served, Served, Served]:
     rates = Rates(front)
     clusters = cluster_application(services, tokens, auth_url, rates)
     cfn = cfn_application(services, gate, rates)
-    main = below(CLUSTERS, clusters, application(services, tokens, gate, auth_url, rates))
 
     async def database() -> object:
         return await services.store.run(prove_writable)
 
+    beside = Healthcheck(clusters, front, database)
+    main = below(CLUSTERS, beside, application(services, tokens, gate, auth_url, rates))
     one, two = (Door(app, services, polls, tokens, rates) for app in (main, cfn))
     return (
         Served(

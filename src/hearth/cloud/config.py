@@ -39,6 +39,15 @@ class CloudConfig(Struct, frozen=True):
         """
         return self.trustee or self.service_user
 
+    def setting_of(self, credential: object) -> str | None:
+        """Return where the operator configures a credential; None if it belongs to a user."""
+        settings = {
+            self.service_user: "[keystone_authtoken]",
+            self.trustee: "[trustee]",
+            self.domain_admin: "stack_domain_admin",
+        }
+        return settings.get(credential) if isinstance(credential, PasswordCredential) else None
+
 
 class Place(Struct, frozen=True):
     """The region and TLS settings with which a credential is used."""

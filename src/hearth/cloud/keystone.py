@@ -85,13 +85,16 @@ class KeystoneSession:
         tls: Tls = Tls(),  # noqa: B008 - a value
         services: Mapping[str, Reach] = MappingProxyType({}),
         service_user: PasswordCredential | None = None,
+        setting: str | None = None,
         guard: Guard | None = None,
         http: requests.Session | None = None,
         catalogues: Catalogues | None = None,
     ) -> None:
         """`http` is used instead of a session of its own, and `catalogues` shares catalogues with
-        other credentials.
+        other credentials. `setting` is where the operator configures the credential; None if it
+        belongs to a user.
         """
+        self._setting = setting
         self.credential = credential
         self._http = http
         self._catalogues = catalogues or Catalogues()
@@ -159,7 +162,7 @@ class KeystoneSession:
             words = "A response of Keystone has an unexpected format; the log has the details."
             raise NoToken("identity", 503, "BadAnswer", words) from error
         except ka_errors.ClientException as error:
-            raise self._fault(error) from error
+            raise self._named(self._fault(error)) from error
 
     def recovers(self, fault: CloudFault) -> bool:
         """Return whether a call that failed with `fault` before it was sent may succeed soon.
@@ -174,6 +177,24 @@ class KeystoneSession:
             return fault.passing and fault.type != "SSLError" and self._guard is None
         ends = isinstance(self.credential, TokenCredential)
         return fault.passing or (fault.status in REFUSING and not ends)
+
+    def _named(self, fault: NoToken) -> NoToken:
+        """Return a fault that names the credential if Keystone refuses one of the operator.
+
+        Its message reaches users, who would take the refusal for one of their own password.
+        """
+        if self._setting is None or fault.status != 401:
+            return fault
+        assert isinstance(self.credential, PasswordCredential)
+        name = self.credential.username or self.credential.user_id
+        starting = self._access is None and self.credential == self._service_user
+        if not starting:  # a process that cannot start prints the message itself
+            log.error("Keystone refuses the user %s of %s: %s", name, self._setting, fault.message)
+        words = (
+            f"Keystone refuses the user {name} of this service. Its operator has to correct the "
+            f"password in {self._setting}."
+        )
+        return NoToken(fault.service, fault.status, fault.type, words, fault.retry_after)
 
     def _fault(self, error: ka_errors.ClientException) -> NoToken:
         """Return the fault for an exception of keystoneauth.

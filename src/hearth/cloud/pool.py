@@ -85,6 +85,7 @@ class CloudPool:
             tls=config.tls,
             services=services,
             service_user=config.service_user,
+            setting=config.setting_of(credential),
             http=self._identity_http,
             catalogues=self._catalogues,
         )

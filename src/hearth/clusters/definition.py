@@ -19,6 +19,8 @@ SECURE_PORT, PLAIN_PORT = 6443, 8080
 PODS_NETWORK = {"calico": "calico_ipv4pool", "flannel": "flannel_network_cidr"}
 TO_REMOVE = "minions_to_remove"
 """The stack parameter with the indexes of nodes that an update must remove."""
+KEY_PAIR = "ssh_key_name"
+"""The stack parameter with the name of the key pair. An update does not change it."""
 FROM_LABELS = {
     "admission_control_list": "admission_control_list",
     "availability_zone": "availability_zone",
@@ -71,7 +73,7 @@ class Facts(Struct, frozen=True):
     fixed_subnet: str = ""  # id; empty keeps the cluster's name
     fixed_subnet_cidr: str = ""
     load_balancers: bool = True  # whether the cloud has a load balancer service
-    keypair: bool = True  # whether the key pair still exists
+    keypair: bool = True  # whether the caller has the key pair of the cluster
     kube_version: str = ""
     credential_url: str = ""
     openstack_ca: str = ""
@@ -175,7 +177,7 @@ def _common(
     return plain | {
         "network_driver": template.network_driver or config.network_driver,
         "external_network": facts.external_network or template.external_network_id,
-        "ssh_key_name": cluster.keypair if facts.keypair else None,
+        KEY_PAIR: cluster.keypair if facts.keypair else None,
         "fixed_subnet_cidr": subnet,
         "pods_network_cidr": labels.get(pods) or None,
         "no_proxy": f"{template.no_proxy},{subnet}" if template.no_proxy else None,

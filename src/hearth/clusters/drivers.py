@@ -34,6 +34,11 @@ class Driver(Struct, frozen=True):
     master_resize: bool = False
 
 
+REPLACED = frozenset({"k8s_fedora_coreos_v1"})
+"""Drivers of Magnum that Hearth does not have. The image decides in place of such a name, which
+clients send and databases of Magnum contain.
+"""
+
 BUILTIN = (
     Driver("k8s_debian_v1", _servers("debian")),
     Driver("k8s_sandbox_v1", _servers("sandbox")),
@@ -99,7 +104,9 @@ class Drivers:
         `stored` is the name of its driver in the database; if it is None or empty, the image
         decides.
         """
-        return self.named(stored) if stored else self.serving(server_type, os_distro or "", coe)
+        if stored and stored not in REPLACED:
+            return self.named(stored)
+        return self.serving(server_type, os_distro or "", coe)
 
     def chosen(
         self, asked: str | None, of_image: str | None, server_type: str, os_distro: str, coe: str
@@ -107,11 +114,11 @@ class Drivers:
         """Return the driver for a new cluster template, or None if there is none that is enabled.
 
         The first of these that is set decides: the name in the request (`asked`), the image's
-        property `magnum_driver` (`of_image`), the default driver. If none is set, the server type
-        and the image's distribution decide.
+        property `magnum_driver` (`of_image`), the default driver. If none is set, or only names of
+        replaced drivers are, the server type and the image's distribution decide.
         """
         for name in (asked, of_image, self._default):
-            if name:
+            if name and name not in REPLACED:
                 return self.named(name)
         return self.serving(server_type, os_distro, coe)
 

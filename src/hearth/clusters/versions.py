@@ -17,6 +17,20 @@ def parsed(version: str | None) -> tuple[int, int, int] | None:
     return None if found is None else (int(found[1]), int(found[2]), int(found[3] or 0))
 
 
+def tag_problem(tag: str | None, image: str, version: str | None) -> str | None:
+    """Return the error message if the label kube_tag is not the version of an image, else None.
+
+    `version` is that of the image. Return None if one of them is unknown.
+    """
+    asked, there = parsed(tag), parsed(version)
+    if asked is None or there is None or asked == there:
+        return None
+    return (
+        f"Label kube_tag: expected {version}, the version of Kubernetes in image {image}, got "
+        f"{tag}. Remove the label or use another image."
+    )
+
+
 def skew_problem(current: str | None, wanted: str | None) -> str | None:
     """Return the error message for an upgrade that is not possible, or None if it is.
 

@@ -11,12 +11,13 @@ from hearth.clusters.definition import stack_request
 from hearth.clusters.names import STACK_BITS, stack_name
 from hearth.clusters.objects import Cluster
 from hearth.conductor import stacks
-from hearth.conductor.facts import facts_of
+from hearth.conductor.facts import facts_of, has_key_pair
 from hearth.conductor.work import Changed, Work
 from hearth.service.clusters import certificates
 from hearth.service.clusters.identity import NodeIdentity
 from hearth.store import clusters
 from hearth.store.clusters import Whole
+from hearth.store.database import Tx
 
 
 async def identity(work: Work) -> None:
@@ -57,15 +58,18 @@ async def stack(work: Work) -> None:
 async def group_stack(work: Work) -> None:
     """Request the stack of an additional node group; store its id in the same transaction.
 
-    If the group no longer exists, only end the task.
+    Its nodes get no key pair if the caller has none with the name that the cluster uses. If the
+    group no longer exists, only end the task.
     """
     whole, group = work.whole, work.existing_group()
     if group is None:
         await work.commit(None)
         return
+    facts = await facts_of(work, group)
+    has_key = await has_key_pair(work)
     asked = stack_request(
         whole.template, whole.cluster, whole.groups, group,
-        files=work.files, config=work.services.clusters, facts=await facts_of(work, group),
+        files=work.files, config=work.services.clusters, facts=replace(facts, keypair=has_key),
     )  # fmt: skip
     name = stack_name(whole.cluster.name, secrets.randbits(STACK_BITS), group.name)
 
@@ -73,7 +77,12 @@ async def group_stack(work: Work) -> None:
         mine = [replace(g, stack_id=stack_id) for g in found.groups if g.uuid == group.uuid]
         return found.cluster, mine
 
-    await stacks.create(work, name, asked, taken)
+    def note(tx: Tx) -> None:
+        body = {"group": group.name, "key_pair": whole.cluster.keypair, "by": work.caller.user_id}
+        now = work.services.clock.now()
+        clusters.put_event(tx, whole.cluster.uuid, "nodegroup.without_key_pair", body, now)
+
+    await stacks.create(work, name, asked, taken, None if has_key else note)
 
 
 def _with(found: Whole, **values: str | None) -> Cluster:

@@ -10,6 +10,8 @@ from hearth.clusters.objects import NodeGroup
 from hearth.clusters.problems import conflict
 from hearth.conductor.stacks import row_of
 from hearth.conductor.work import Work
+from hearth.model.problem import Rejected
+from hearth.service.clusters.cloud_lookup import keypair
 from hearth.service.clusters.stack import facts_of_cluster
 from hearth.service.outputs import outputs
 from hearth.store import reads
@@ -24,6 +26,20 @@ async def facts_of(work: Work, group: NodeGroup | None = None) -> Facts:
     template, cluster = work.whole.template, work.cluster
     found = await facts_of_cluster(work.services, work.caller, template, cluster)
     return found if group is None else replace(found, existing=await _network(work))
+
+
+async def has_key_pair(work: Work) -> bool:
+    """Return whether the caller has the key pair of the cluster; true if the cluster has none.
+
+    Raises CloudFault.
+    """
+    if work.cluster.keypair is None:
+        return True
+    try:
+        await keypair(work.services.cloud(work.caller), work.cluster.keypair)
+    except Rejected:
+        return False
+    return True
 
 
 async def _network(work: Work) -> ClusterNetwork:

@@ -9,7 +9,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from hearth.clusters.definition import TO_REMOVE, ClusterStack
+from hearth.clusters.definition import KEY_PAIR, TO_REMOVE, ClusterStack
 from hearth.clusters.objects import NodeGroup
 from hearth.clusters.problems import conflict
 from hearth.conductor.work import Changed, Work
@@ -30,19 +30,25 @@ BUSY_AGAIN_S = 1.0
 
 
 async def create(
-    work: Work, name: str, asked: ClusterStack, taken: Callable[[Whole, str], Changed]
+    work: Work,
+    name: str,
+    asked: ClusterStack,
+    taken: Callable[[Whole, str], Changed],
+    also: Callable[[Tx], None] | None = None,
 ) -> None:
     """Create a stack with the content `asked` and end the task, in one transaction.
 
     `taken` is called with the stored cluster and the stack's id; it returns the cluster and the
-    groups that change by it. Raises Rejected or Lost.
+    groups that change by it. `also` makes further changes. Raises Rejected or Lost.
     """
     caller = replace(work.caller, project_id=work.cluster.project_id)
 
-    def also(tx: Tx, row: StackRow) -> None:
+    def transaction(tx: Tx, row: StackRow) -> None:
         work.advance(tx, None, lambda found: taken(found, row.id))
+        if also is not None:
+            also(tx)
 
-    await create_stack(work.services, caller, name, requested(asked), also=also)
+    await create_stack(work.services, caller, name, requested(asked), also=transaction)
 
 
 async def update(
@@ -83,21 +89,33 @@ async def update(
         timeout_mins=timeout_mins,
     )
     if whole is not None:
-        request = replace(
-            requested(whole), parameters={**whole.parameters, **parameters}, existing=True
-        )
+        wanted = {**whole.parameters, **parameters}
+        wanted.pop(KEY_PAIR, None)
+        request = replace(requested(whole), parameters=wanted, existing=True)
 
     def also(tx: Tx, _row: StackRow) -> None:
         work.task = work.advance(tx, step, change, state=state, delay_s=delay_s)
 
+    keep = await _key_of_another(work, row)
     try:
-        await update_stack(work.services, work.caller, row, request, also)
+        await update_stack(work.services, work.caller, row, request, also, keep_credential=keep)
     except Rejected as rejected:
         if not isinstance(rejected.problems[0], ActionInProgress):
             raise
         await work.commit(work.task.step, delay_s=BUSY_AGAIN_S)
         return False
     return True
+
+
+async def _key_of_another(work: Work, row: StackRow) -> bool:
+    """Return whether only the creator of a stack can add servers with the cluster's key pair.
+
+    Key pairs belong to users, so the stack must then keep the trust of its creator.
+    """
+    if not work.cluster.keypair:
+        return False
+    held = await work.services.store.read(lambda tx: reads.credential_of(tx, row))
+    return held is not None and held.trust_id is not None and held.user_id != work.caller.user_id
 
 
 async def _not_removed_yet(work: Work, row: StackRow) -> list[str]:

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from hearth.clusters.definition import ClusterStack, stack_request, upgrade_parameters
 from hearth.clusters.health import reachable
-from hearth.clusters.objects import ClusterTemplate, NodeGroup
+from hearth.clusters.objects import ClusterTemplate, Labels, NodeGroup
 from hearth.clusters.upgrading import Booted, WorkerStack, booted_by, in_stack, next_parameters
 from hearth.conductor import stacks
 from hearth.conductor.drain import drained, not_ready
@@ -279,13 +279,27 @@ def _followed(work: Work, found: Whole) -> Changed:
     args = work.task.args
     wanted = set(args["groups"])
     groups = [
-        replace(group, image_id=args["image"]) for group in found.groups if group.uuid in wanted
+        replace(group, image_id=args["image"], labels=_tagged(group.labels, args))
+        for group in found.groups
+        if group.uuid in wanted
     ]
     cluster = found.cluster
     if any(group.is_default for group in groups):
         cluster = clusters.at(
             cluster,
             cluster_template_id=args["template"],
+            labels=_tagged(cluster.labels, args),
             coe_version=args.get("version") or cluster.coe_version,
         )
     return cluster, groups
+
+
+def _tagged(labels: Labels, args: Mapping[str, Any]) -> Labels:
+    """Return the labels with the version of Kubernetes after the upgrade.
+
+    The label is set if it was set before or if the new template has it; it is removed if the
+    version is unknown.
+    """
+    others = {name: value for name, value in labels.items() if name != "kube_tag"}
+    tag = args.get("kube_tag") or (args.get("version") if "kube_tag" in labels else None)
+    return {**others, "kube_tag": tag} if tag else others

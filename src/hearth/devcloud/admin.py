@@ -41,8 +41,8 @@ def handle(cloud: Cloud, method: str, target: str, raw: bytes) -> Reply:
             return Reply(200, {"objects": _alive(cloud)})
         case "PATCH", ["objects"]:
             return _tamper(cloud, raw)
-        case "DELETE", ["objects", object_id]:
-            return _lose(cloud, object_id)
+        case "DELETE", ["objects", *parts]:
+            return _lose(cloud, "/".join(parts))
         case "GET", ["knobs"]:
             knobs = cloud.knobs
             rules = [rule.view() for rule in knobs.rules]

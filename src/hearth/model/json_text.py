@@ -1,6 +1,7 @@
 """Parse JSON from outside Hearth."""
 
 import json
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -8,6 +9,9 @@ NESTING_MAX = 100
 """The maximum depth of a value that does not come from a template. The limit is needed because
 functions that process values are recursive.
 """
+
+HALF = re.compile(r"\\u[dD][89a-fA-F]")
+"""Matches the escape of half a surrogate pair, which is a character only with its other half."""
 
 
 def too_deep(value: Any) -> bool:
@@ -23,6 +27,17 @@ def too_deep(value: Any) -> bool:
         if not level:
             return False
     return True
+
+
+def decode_json(text: str) -> Any:
+    """Return the value of a JSON text from a user. Raises ValueError and RecursionError.
+
+    Half a surrogate pair is refused, because no text with one can be stored or sent.
+    """
+    value = json.loads(text)
+    if HALF.search(text):
+        json.dumps(value, ensure_ascii=False).encode()
+    return value
 
 
 def parse_json(text: str | bytes) -> Any:

@@ -91,6 +91,14 @@ class StackValidationFailed(Worded, frozen=True):
         return f"{self.prefix}: {rest}" if self.prefix else rest
 
 
+class ResourcePropertyConflict(StackValidationFailed, frozen=True):
+    """A resource has properties that exclude each other."""
+
+
+class PropertyUnspecifiedError(StackValidationFailed, frozen=True):
+    """A resource has none of several properties of which one is needed."""
+
+
 class Notice(Worded, frozen=True):
     """A warning that lint reports: the template is accepted but probably contains a mistake."""
 
@@ -322,10 +330,6 @@ class EntityNotFound(Problem, frozen=True):
         return f"The {self.entity} ({self.name}) could not be found."
 
 
-class ResourcePropertyConflict(Worded, frozen=True):
-    """A resource has properties that exclude each other."""
-
-
 class Rejected(Exception):
     """A request is not accepted; `problems` are all the reasons."""
 
@@ -337,17 +341,17 @@ class Rejected(Exception):
         return Rejected, (self.problems,)
 
 
-def nearest(word: str, words: Iterable[str]) -> str | None:
+def nearest(word: str, words: Iterable[str], similarity: float = 0.6) -> str | None:
     """Return the one of `words` that is most similar to `word`, or None if none is similar.
 
-    Upper and lower case count as equal. Of more than 500 words, only those with the same first
-    character are considered.
+    `similarity` is between 0 and 1 (equal words). Upper and lower case count as equal. Of more than
+    500 words, only those with the same first character are considered.
     """
     known = [candidate for candidate in words if isinstance(candidate, str)]
     if len(known) > NEAREST_WORDS_MAX:
         known = [one for one in known if one[:1] == word[:1]][:NEAREST_WORDS_MAX]
     lower = {candidate.lower(): candidate for candidate in reversed(known)}
-    found: Sequence[str] = get_close_matches(word.lower(), lower, n=1, cutoff=0.6)
+    found: Sequence[str] = get_close_matches(word.lower(), lower, n=1, cutoff=similarity)
     return lower[found[0]] if found else None
 
 

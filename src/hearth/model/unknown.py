@@ -16,17 +16,26 @@ from hearth.model.value import ValueKind
 class Unknown(Struct, frozen=True):
     """A placeholder for a value that is not known until the resources named in `until` exist.
 
-    `kinds` are the types that the value can have; if it is empty, the value can have any type.
+    `kinds` are the types that the value can have; if it is empty, the value can have any type. If
+    `present` is true, the value will be neither null nor empty.
     """
 
     until: frozenset[str] = frozenset()
     kinds: frozenset[ValueKind] = frozenset()
+    present: bool = False
 
     def __or__(self, other: Unknown) -> Unknown:
         return Unknown(self.until | other.until)
 
 
 UNKNOWN = Unknown()
+
+
+def unknown_reference(name: str) -> Unknown:
+    """Return the placeholder for the reference id of the resource `name`."""
+    return Unknown(frozenset({name}), frozenset({ValueKind.STRING}), present=True)
+
+
 SCALARS = frozenset({str, int, float, bool, type(None)})
 
 

@@ -9,8 +9,10 @@ from typing import Any, ClassVar, TypeVar
 from msgspec.structs import replace
 
 from hearth.cloud.fault import CloudFault
+from hearth.model.span import Span
 from hearth.model.state import Action
 from hearth.resources.base import ResourceContext, ResourceType, Step
+from hearth.schema import Findings, coerce_all
 
 T = TypeVar("T")
 TAKEN_OVER = (
@@ -19,7 +21,9 @@ TAKEN_OVER = (
     "known_by",
     "visibility_delay_s",
     "has_show",
+    "holds_data",
     "undescribed",
+    "strays",
 )
 
 
@@ -31,6 +35,8 @@ class AdapterType(ResourceType):
     """
 
     other: ClassVar[ResourceType]
+    # properties whose values have another form in `other`, with what turns these back
+    turned_back: ClassVar[Mapping[str, Callable[[Any], Any]]] = {}
 
     def __init_subclass__(cls, **more: Any) -> None:
         for name in TAKEN_OVER if "other" in vars(cls) else ():
@@ -56,7 +62,7 @@ class AdapterType(ResourceType):
         changes.
         """
         after = self._complete(ctx, ctx.properties)
-        before = self._complete(ctx, ctx.before) if ctx.before else {}
+        before = self._complete(ctx, self._valid(ctx.before)) if ctx.before else {}
         names = {*after, *before} if ctx.before else ()
         changed = {name for name in names if after.get(name) != before.get(name)}
         if ctx.changed:  # the values may be the same, and the object has others
@@ -72,6 +78,19 @@ class AdapterType(ResourceType):
         usual = {n: p.default for n, p in self.other.properties.items() if p.has_default}
         given = self.words(ctx, properties)
         return {**usual, **{name: value for name, value in given.items() if value is not None}}
+
+    def _valid(self, properties: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the properties with null for values that are not valid: `observe` may have found
+        them.
+        """
+        found = {}
+        for name, value in properties.items():
+            if name not in self.properties:
+                continue
+            findings = Findings()
+            coerce_all({name: self.properties[name]}, {name: value}, Span(), findings)
+            found[name] = None if findings.problems else value
+        return found
 
     async def seen(self, ctx: ResourceContext) -> ResourceContext:
         """Return the context that is passed to a step of the type `other`.
@@ -134,11 +153,21 @@ class AdapterType(ResourceType):
     async def may_go_first(self, ctx: ResourceContext) -> bool:
         return await self.other.may_go_first(self.other_context(ctx))
 
+    async def used_by(self, ctx: ResourceContext) -> Sequence[str]:
+        return await self.other.used_by(self.other_context(ctx))
+
+    def at_rest(self, body: Mapping[str, Any]) -> bool:
+        return self.other.at_rest(body)
+
+    def is_dead(self, body: Mapping[str, Any]) -> bool:
+        return self.other.is_dead(body)
+
     async def observe(self, ctx: ResourceContext) -> Mapping[str, Any] | None:
         """Return the current values of those properties that determine properties of the type
         `other` alone; None if the object is gone.
 
-        The value of a property that differs is in the words of the type `other`.
+        The value of a property that differs is in the words of the type `other`, if `turned_back`
+        does not have the property.
         """
         inner = await self.seen(ctx)
         there = await self.other.observe(inner)
@@ -149,7 +178,8 @@ class AdapterType(ResourceType):
             if theirs and theirs <= there.keys():
                 changed = {n: there[n] for n in theirs if there[n] != inner.properties.get(n)}
                 whole = next(iter(changed.values())) if len(changed) == 1 else changed
-                found[name] = whole if changed else ctx.properties[name]
+                own = self.turned_back.get(name, _unchanged)(whole)
+                found[name] = own if changed else ctx.properties[name]
         return found
 
     def _determined(self, ctx: ResourceContext) -> dict[str, set[str]]:
@@ -192,3 +222,7 @@ class AdapterType(ResourceType):
 
     async def delete_orphan(self, ctx: ResourceContext, physical_id: str) -> None:
         await self.other.delete_orphan(await self.seen(ctx), physical_id)
+
+
+def _unchanged(value: Any) -> Any:
+    return value

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from enum import StrEnum
 from importlib import import_module
 from typing import Any, ClassVar, Protocol
@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from hearth.cloud.contract import Cloud
 from hearth.cloud.fault import CloudFault
+from hearth.model.problem import ResourcePropertyConflict
 from hearth.model.state import Action
 from hearth.resources.context import (
     Change,
@@ -29,8 +30,8 @@ from hearth.resources.context import (
 )
 from hearth.resources.mark import unmarked
 from hearth.resources.observed import observed_value
-from hearth.resources.translate import move, renamed_among
-from hearth.schema import Attr, Prop, Relation, Rule, Support, ValueKind, Violation, broken
+from hearth.resources.translate import move
+from hearth.schema import Attr, Prop, Relation, Rule, Support, ValueKind, Violation
 from hearth.template import walk
 
 __all__ = [
@@ -124,6 +125,7 @@ class ResourceType:
     identified_by: IntentKey = IntentKey.NONE
     known_by: ClassVar[str] = ""  # the key in words; without a key, why, and what may be left over
     keyless_with: ClassVar[Set[str]] = frozenset()  # if all these are given, there is no key
+    strays: ClassVar[tuple[str, ...]] = ()  # prefixes of orphans that are parts, not the object
     visibility_delay_s: float = 5.0
     accepts_any_attribute: bool = False
     accepts_any_property: bool = False
@@ -138,10 +140,12 @@ class ResourceType:
     only_grow: ClassVar[Set[str]] = frozenset()  # properties that no update can lower
     comes_after: ClassVar[Sequence[Before]] = ()  # rules for dependencies without a reference
     member_property: ClassVar[str | None] = None  # the property that defines a group's members
+    member_keys: ClassVar[Set[str] | None] = None  # the keys in it that count; None: the schema's
     unobserved: ClassVar[Mapping[str, str]] = {}  # property → why its real value is not compared
     read_back: ClassVar[bool] = True  # whether `show` shows an object that the resource stands for
     refers_to: ClassVar[Sequence[str]] = ()  # properties that must name a resource of the stack
     runs_on: ClassVar[Sequence[str]] = ()  # properties that refer to servers of deployments
+    ends_with: ClassVar[str | None] = None  # the property with the object whose delete ends it, too
     substitute: str | None = None  # an update may change to this type without a replacement
     service: str | None = None  # if the service catalogue lacks it, the type is unavailable
     extension: ClassVar[str | None] = None  # the extension of the network service that is needed
@@ -373,33 +377,15 @@ class ResourceType:
         """Return whether a body shows that the object is in a state that nothing leaves."""
         return False
 
-    def conflicts(
-        self, properties: Mapping[str, Any], still_open: Collection[str] = ()
-    ) -> Iterable[str | Violation]:
-        """Yield each violation of a rule that involves several properties.
-
-        `still_open` has the names of properties whose values are not known yet.
-        """
-        checks = type(self).check_properties is not ResourceType.check_properties
-        if not (checks or self.relations):
+    def conflicts(self, properties: Mapping[str, Any]) -> Iterable[Violation]:
+        """Yield each violation of a rule in `relations`. Values may be unknown in part."""
+        if not self.relations:
             return
-        if self.translation:
-            moved = move(properties, self.translation)
-            still_open = {*still_open, *renamed_among(self.translation, still_open)}
-            yield from (str(problem) for problem in moved.problems)
-            properties = moved.properties
+        moved = move(properties, self.translation)
+        for problem in moved.problems:
+            yield Violation((), str(problem), ResourcePropertyConflict)
         for relation in self.relations:
-            if not relation.holds(properties, still_open):
-                yield broken(relation, properties)
-        if not still_open:
-            yield from self.check_properties(properties)
-
-    def check_properties(self, properties: Mapping[str, Any]) -> Iterable[str | Violation]:
-        """Return the violations of rules that cannot be declared in `relations`.
-
-        Called only when the values of all properties are known.
-        """
-        return ()
+            yield from relation.violations(moved.properties)
 
     def reserved_metadata(self, properties: Mapping[str, Any]) -> Set[str]:
         """Return the metadata keys that a template must not set on a resource with these
@@ -413,6 +399,12 @@ class ResourceType:
         Unknown values are missing or null.
         """
         return None
+
+    def longest_s(self, properties: Mapping[str, Any]) -> float:
+        """Return the seconds that one action takes at most if nothing but these properties decides;
+        0 if something else decides.
+        """
+        return 0.0
 
     async def refused(self, properties: Mapping[str, Any], cloud: Cloud) -> Sequence[str]:
         """Return an error message for each reason why the cloud would refuse these properties.

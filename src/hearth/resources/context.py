@@ -241,8 +241,9 @@ class Located(Protocol):
 class ResourceContext(Struct):
     """The context of a resource during one action; the engine creates one for each node.
 
-    After each call, and before the next one, the engine stores the new `physical_id`, `data` and
-    `body` here.
+    After each call, and before the next one, the engine stores the new `physical_id`, `data`,
+    `metadata` and `body` here. A type returns them and never sets them: a call that failed is
+    repeated with the same context, and what the failed one had set would be stored nowhere.
     """
 
     record_id: str
@@ -256,6 +257,8 @@ class ResourceContext(Struct):
     properties: Mapping[str, Any]  # coerced, names resolved to ids
     cloud: Cloud
     before: Mapping[str, Any] = field(default_factory=dict)  # as of the last success
+    attempted: Mapping[str, Any] = field(default_factory=dict)
+    """The properties of a failed update, some of which the object may have; empty without one."""
     changed: frozenset[str] = frozenset()  # top-level properties that differ
     data: Mapping[str, str] = field(default_factory=dict)  # private
     metadata: Mapping[str, Any] = field(default_factory=dict)

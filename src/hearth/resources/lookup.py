@@ -6,7 +6,7 @@ Each kind of object is listed at most once per request.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
@@ -14,12 +14,13 @@ from msgspec import Struct
 from hearth.cloud.contract import Body, Cloud
 from hearth.cloud.fault import CloudFault, NoService, NotFound
 from hearth.cloud.path import segment
-from hearth.model.problem import Problem, StackValidationFailed, hint, nearest
+from hearth.model.problem import Problem, StackValidationFailed, nearest
 from hearth.model.span import Span
-from hearth.resources.checks import CHECKS
+from hearth.schema.named import CHECKS, EMPTY_ALLOWED, unknown_constraint, wrong_value
 
 PREFIX = "Property error"
-CLIENT = {"Client-ID": "f0a0c9a4-9a0c-5b57-8a0e-3f1f5a4f6b1d"}  # Zaqar wants to know each client
+SIMILAR = 0.75  # of names that users choose; ubuntu-24 and ubuntu-kube are less similar
+NAMES_SHOWN = 5  # in an error message
 
 
 class Kind(Struct, frozen=True):
@@ -35,7 +36,6 @@ class Kind(Struct, frozen=True):
     gives: str = "id"
     inner: str | None = None  # a key around each member
     alone: bool = False  # looked up one by one, because lists lack objects that others share
-    headers: Mapping[str, str] | None = None  # of that call
     microversion: str | None = None  # of the list call
 
 
@@ -123,17 +123,7 @@ KINDS: Mapping[str, Kind] = {
     "manila.share_type": Kind("ShareType", "shared-file-system", "/types?is_public=all"),
     "mistral.workflow": Kind("Workflow", "workflow", "/workflows"),
     "trove.flavor": Kind("Flavor", "database", "/flavors", ("str_id", "name"), "str_id"),
-    "zaqar.queue": Kind("Queue", "messaging", "/v2/queues", alone=True, headers=CLIENT),
 }
-
-EMPTY_ALLOWED = frozenset(
-    {
-        *("dns_domain", "dns_name", "rel_dns_name", "timezone", "expiration", "cron_expression"),
-        *("json_string", "nova.keypair", "nova.host", "neutron.segment"),
-        *(kind for kind in KINDS if kind.startswith("octavia.")),
-    }
-)
-"""Constraints that accept an empty text, as in Heat 27.0.1."""
 
 
 class Names:
@@ -185,14 +175,13 @@ class Names:
                     f"{len(found)} objects of type {known.label} have the name {value}; use an id."
                 )
                 return StackValidationFailed(at, words, PREFIX)
-        like = nearest(value, (str(m["name"]) for m in members if m.get("name")))
-        return _missing(known, value, at, hint(like))
+        return _missing(known, value, at, [str(m["name"]) for m in members if m.get("name")])
 
     async def _there(self, kind: str, known: Kind, value: str, at: Span | None) -> str | Problem:
         ident = value.rstrip("/").rpartition("/")[2]
         try:
             path = f"{known.path}/{segment(ident)}"
-            await self._cloud.request(known.service, "GET", path, headers=known.headers)
+            await self._cloud.request(known.service, "GET", path)
         except CloudFault as fault:
             if isinstance(fault, NotFound):
                 return _missing(known, value, at)
@@ -222,9 +211,26 @@ class Names:
         return [m[known.inner] for m in members] if known.inner else list(members)
 
 
-def _missing(known: Kind, value: str, at: Span | None, like: str = "") -> Problem:
-    words = f"The {known.label} ({value}) could not be found.{like}"
+def _missing(
+    known: Kind, value: str, at: Span | None, names: Sequence[str] | None = None
+) -> Problem:
+    """Return the problem that an object is not found. `names` are those of the objects that the
+    caller can see; None if they are unknown.
+    """
+    words = f"The {known.label} ({value}) could not be found."
+    if names is not None:
+        near = nearest(value, names, SIMILAR)
+        words += f" Did you mean {near}?" if near else _among(names)
     return StackValidationFailed(at, words, PREFIX)
+
+
+def _among(names: Sequence[str]) -> str:
+    """Return a sentence with the first names of a list."""
+    shown = sorted(set(names))
+    if not shown:
+        return " There is none."
+    more = f" and {len(shown) - NAMES_SHOWN} more" if len(shown) > NAMES_SHOWN else ""
+    return f" Known: {', '.join(shown[:NAMES_SHOWN])}{more}."
 
 
 def _seen(task: asyncio.Task[Any]) -> None:
@@ -250,16 +256,12 @@ async def check_constraints(
     for constraint, value, at in wanted:
         if value == "" and constraint in EMPTY_ALLOWED:
             continue
-        local = CHECKS.get(constraint)
-        if local is not None:
-            text = local(value)
-            if text is not None:
-                problems.append(StackValidationFailed(at, text, PREFIX))
+        if constraint in CHECKS:
+            if (words := wrong_value(constraint, value)) is not None:
+                problems.append(StackValidationFailed(at, words, PREFIX))
             continue
-        if constraint not in KINDS:
-            near = hint(nearest(constraint, [*KINDS, *CHECKS]))
-            text = f'"{value}": there is no constraint "{constraint}"{near}'
-            problems.append(StackValidationFailed(at, text, PREFIX))
+        if (words := unknown_constraint(constraint)) is not None:
+            problems.append(StackValidationFailed(at, f'"{value}": {words}', PREFIX))
             continue
         if value == "":  # what has no name would be found under it
             found: str | Problem = _missing(KINDS[constraint], value, at)

@@ -115,6 +115,7 @@ class Members(Part, frozen=True, kw_only=True):
 
     async def settle(self, kind: Whole, ctx: ResourceContext) -> None:
         wanted, before = set(self.wanted(ctx)), set(ctx.before.get(self.property) or [])
+        before |= set(ctx.attempted.get(self.property) or [])
         now = await self._now(kind, ctx)
         lost = before - wanted if now is None else now - wanted
         if self.others_stay:
@@ -131,7 +132,9 @@ class Members(Part, frozen=True, kw_only=True):
             now = await self._now(kind, ctx)
         except NotFound:
             return
-        await self._remove(kind, ctx, set(self.wanted(ctx)) if now is None else now)
+        if now is None:
+            now = {*self.wanted(ctx), *(ctx.attempted.get(self.property) or [])}
+        await self._remove(kind, ctx, now)
 
     async def _now(self, kind: Whole, ctx: ResourceContext) -> set[str] | None:
         if self.shown is not None:
@@ -191,13 +194,14 @@ class Rows(Part, frozen=True, kw_only=True):
         """Return the current members by key.
 
         If the type has no list `shown`, return only current members that the template contains now
-        or contained before.
+        or contained before, also in an update that failed.
         """
         if self.shown is not None:
             rows = (await kind.show(ctx) or {}).get(self.shown) or []
             return {str(row[self.key]): row for row in rows}
-        wanted, there = self._rows(kind, ctx.properties), await self._keys(kind, ctx)
-        return {key: row for key, row in {**wanted, **before}.items() if key in there}
+        known = {**self._rows(kind, ctx.properties), **self._rows(kind, ctx.attempted), **before}
+        there = await self._keys(kind, ctx)
+        return {key: row for key, row in known.items() if key in there}
 
     async def _keys(self, kind: Whole, ctx: ResourceContext) -> set[str]:
         assert self.listing is not None
@@ -234,7 +238,11 @@ class Entries(Part, frozen=True, kw_only=True):
 
     async def settle(self, kind: Whole, ctx: ResourceContext) -> None:
         wanted = {str(k): str(v) for k, v in (ctx.given(self.property) or {}).items()}
-        gone = sorted((ctx.before.get(self.property) or {}).keys() - wanted.keys())
+        before = {
+            **(ctx.attempted.get(self.property) or {}),
+            **(ctx.before.get(self.property) or {}),
+        }
+        gone = sorted(before.keys() - wanted.keys())
         if self.remove is None:
             entries = {**dict.fromkeys(gone), **wanted}
         else:

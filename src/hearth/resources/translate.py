@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
 from hearth.model.problem import Problem, Rejected, ResourcePropertyConflict
 from hearth.model.span import Span
+from hearth.model.unknown import UNKNOWN, Unknown
 from hearth.schema import Add, Delete, Replace, Resolve, Rule, ordered
 
 if TYPE_CHECKING:
@@ -98,28 +99,15 @@ def move(properties: Mapping[str, Any], rules: Sequence[Rule], at: Span | None =
                 extra = list(more)
                 if source is not None:
                     extra += [h[k] for h, k in places(values, source) if h[k] is not None]
-                if extra:
-                    values[path[0]] = [*(values.get(path[0]) or []), *extra]
+                before = values.get(path[0]) or []
+                if extra and not isinstance(before, Unknown):
+                    values[path[0]] = [*before, *extra]
             case Replace():
                 problems += _replace(values, rule, at)
             case Delete(path=path):
                 for holder, key in places(values, path):
                     holder.pop(key, None)
     return Resolved(values, tuple(problems))
-
-
-def renamed_among(rules: Sequence[Rule], names: Collection[str]) -> set[str]:
-    """Return the names of the properties that Add and Replace rules fill from the properties
-    `names`.
-    """
-    found = set()
-    for rule in rules:
-        if isinstance(rule, Replace | Add):
-            beside = isinstance(rule, Replace) and rule.value_name
-            source = (*rule.path[:-1], beside) if beside else rule.value_path
-            if source and source[0] in names:
-                found.add(rule.path[0])
-    return found
 
 
 def _copied(value: Any) -> Any:
@@ -159,14 +147,21 @@ def _replace(values: dict[str, Any], rule: Replace, at: Span | None) -> Iterator
             holder[key] = rule.value
         return
     for holder, key in sources:
-        value = holder.pop(key) if rule.entry is None else (holder[key] or {}).get(rule.entry)
+        value = holder.pop(key) if rule.entry is None else _entry(holder[key], rule.entry)
         if value is None:
             continue
         goal = into if rule.value_path is not None else holder
-        if goal.get(target) is not None:
+        both = (value, goal.get(target))
+        if any(isinstance(one, Unknown) and not one.present for one in both):
+            goal[target] = UNKNOWN
+        elif goal.get(target) is not None:
             yield ResourcePropertyConflict(at, f"{target} and {key} exclude each other")
         else:
             goal[target] = value
+
+
+def _entry(value: Any, name: str) -> Any:
+    return value if isinstance(value, Unknown) else (value or {}).get(name)
 
 
 async def _each(value: Any, finder: str, id_of: Callable[[str, Any], Awaitable[Any]]) -> Any:

@@ -114,19 +114,27 @@ def coerce_all(
                 result[name] = value
         elif prop.has_default:
             if prop.default is not None:
-                words = prop.kind is ValueKind.BOOLEAN  # Heat declares some defaults as "true"
-                result[name] = CONVERT[prop.kind](prop, prop.default) if words else prop.default
+                result[name] = _usual(prop)
         elif prop.required and found.require:
             found.wrong(at, f'required property "{name}" is not given')
     return result
+
+
+def _usual(prop: Prop) -> Any:
+    """Return the default, which is not checked: Heat declares one list with the default {}, and
+    booleans with the default "true".
+    """
+    return (
+        CONVERT[prop.kind](prop, prop.default) if prop.kind is ValueKind.BOOLEAN else prop.default
+    )
 
 
 def _given(name: str, prop: Prop, value: Any, at: Span, found: Findings) -> Any:
     """Return the converted value of a property that is given, or None if it counts as not given."""
     if prop.empty_is_none and value in NOTHING:
         value = None
-    if value is None and prop.has_default:
-        value = prop.default
+    if value is None and prop.has_default and prop.default is not None:
+        return _usual(prop)
     if value is None:
         if prop.required and prop.nullable:
             return EMPTY[prop.kind]

@@ -1,35 +1,68 @@
 """Declarative rules about several properties of a resource, such as "a and b exclude each other".
 
-A property counts as given if its value is neither null nor empty. A property whose value is not
-known yet is "open": the rules assume the value that satisfies them.
+A property counts as given if its value is neither null nor empty. Any value, or a part of it, may
+be an `Unknown`. A rule then holds, does not hold, or is not known yet; only a rule that certainly
+does not hold is reported.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any, ClassVar, Protocol
 
 from msgspec import Struct
 
+from hearth.model.problem import (
+    PropertyUnspecifiedError,
+    ResourcePropertyConflict,
+    StackValidationFailed,
+)
+from hearth.model.span import Step, dotted
+from hearth.model.unknown import Unknown, unknown_in
+
 Properties = Mapping[str, Any]
+Truth = bool | None
+"""Whether something is true; None if that is not known yet."""
+
 EMPTY: tuple[Any, ...] = (None, "", [], {})
 
 
 class Violation(Struct, frozen=True):
-    """A violation of a rule: `path` is the path of the property, `words` the error text."""
+    """A violation of a rule: its place, as a path below the properties, and the error text.
 
-    path: str
+    The path is empty if the rule is about several properties of the resource. `error` is the class
+    of the problem, and so the type of the error in a response.
+    """
+
+    path: tuple[Step, ...]
     words: str
+    error: type[StackValidationFailed] = StackValidationFailed
+
+    def __str__(self) -> str:
+        return f"{dotted(self.path)}: {self.words}" if self.path else self.words
 
 
 class Relation(Protocol):
-    """A rule about several properties; `str()` returns the rule in words."""
+    """A rule about the properties of a resource; `str()` returns the rule in words."""
 
-    def holds(self, properties: Properties, still_open: Collection[str] = ()) -> bool:
-        """Return whether the properties satisfy the rule.
+    def violations(self, properties: Properties) -> Iterable[Violation]:
+        """Return the violations that are certain, whatever the unknown values will be."""
 
-        `still_open` are the names of properties without a known value.
-        """
+
+class Simple:
+    """A relation with one answer."""
+
+    __slots__ = ()
+    error: ClassVar[type[StackValidationFailed]] = StackValidationFailed
+
+    def holds(self, properties: Properties) -> Truth:
+        """Return whether the properties satisfy the rule."""
+        raise NotImplementedError
+
+    def violations(self, properties: Properties) -> Iterable[Violation]:
+        """Return a violation, without a path, if the rule certainly does not hold."""
+        broken = self.holds(properties) is False
+        return [Violation((), str(self), self.error)] if broken else []
 
 
 class _Named:
@@ -57,96 +90,129 @@ class _Named:
         return f"{type(self).__name__}({given})"
 
 
-class AtMostOne(_Named):
+class AtMostOne(_Named, Simple):
     """The rule that at most one of the named properties is given."""
 
+    error = ResourcePropertyConflict
     names: tuple[str, ...]
 
-    def holds(self, properties: Properties, still_open: Collection[str] = ()) -> bool:
-        return len([name for name in self.names if _given(properties, name)]) <= 1
+    def holds(self, properties: Properties) -> Truth:
+        return _any(
+            _all(_not(given(properties, other)) for other in self.names if other != name)
+            for name in self.names
+        )
 
     def __str__(self) -> str:
         return f"{_listed(self.names, 'and')} exclude each other"
 
 
-class AtLeastOne(_Named):
+class AtLeastOne(_Named, Simple):
     """The rule that at least one of the named properties is given."""
 
+    error = PropertyUnspecifiedError
     names: tuple[str, ...]
 
-    def holds(self, properties: Properties, still_open: Collection[str] = ()) -> bool:
-        return any(n in still_open or _given(properties, n) for n in self.names)
+    def holds(self, properties: Properties) -> Truth:
+        return _any(given(properties, name) for name in self.names)
 
     def __str__(self) -> str:
         which = "" if len(self.names) == 1 else "one of "
         return f"{which}{_listed(self.names, 'and')} is needed"
 
 
-class Needs(_Named):
+class Needs(_Named, Simple):
     """The rule that all properties in `needed` are given if the property `name` is given."""
 
     name: str
     needed: tuple[str, ...]
 
-    def holds(self, properties: Properties, still_open: Collection[str] = ()) -> bool:
-        if not _given(properties, self.name):
-            return True
-        return all(n in still_open or _given(properties, n) for n in self.needed)
+    def holds(self, properties: Properties) -> Truth:
+        needed = _all(given(properties, name) for name in self.needed)
+        return _any([_not(given(properties, self.name)), needed])
 
     def __str__(self) -> str:
         return f"{self.name} needs {_listed(self.needed, 'and')}"
 
 
-class RequiredFor(_Named):
+class RequiredFor(_Named, Simple):
     """The rule that `name` is given if the property `other` has one of `values`."""
 
     name: str
     other: str
     values: tuple[Any, ...]
 
-    def holds(self, properties: Properties, still_open: Collection[str] = ()) -> bool:
-        if properties.get(self.other) not in self.values or self.name in still_open:
-            return True
-        return _given(properties, self.name)
+    def holds(self, properties: Properties) -> Truth:
+        applies = _among(properties.get(self.other), self.values)
+        return _any([_not(applies), given(properties, self.name)])
 
     def __str__(self) -> str:
         return f"{self.name} is required if {self.other} is {_listed(self.values, 'or')}"
 
 
-class OnlyFor(_Named):
+class OnlyFor(_Named, Simple):
     """The rule that `name` is given only if the property `other` has one of `values`."""
 
     name: str
     other: str
     values: tuple[Any, ...]
 
-    def holds(self, properties: Properties, still_open: Collection[str] = ()) -> bool:
-        if not _given(properties, self.name) or self.other in still_open:
-            return True
-        return properties.get(self.other) in self.values
+    def holds(self, properties: Properties) -> Truth:
+        allowed = _among(properties.get(self.other), self.values)
+        return _any([_not(given(properties, self.name)), allowed])
 
     def __str__(self) -> str:
         return f"{self.name} is allowed only if {self.other} is {_listed(self.values, 'or')}"
 
 
-class NotAbove(Struct, frozen=True):
-    """The rule that the property `low` is at most `high`, which is the name of a property or a
-    constant.
-    """
+class Without(_Named):
+    """The rule that none of the named properties is given; for use inside other relations."""
 
-    low: str
-    high: str | int
+    names: tuple[str, ...]
 
-    def holds(self, properties: Properties, still_open: Collection[str] = ()) -> bool:
-        low = properties.get(self.low)
-        high = self.high if isinstance(self.high, int) else properties.get(self.high)
-        return low is None or high is None or low <= high
+    def violations(self, properties: Properties) -> Iterable[Violation]:
+        """Return a violation at each property that is given."""
+        found = [name for name in self.names if given(properties, name)]
+        error = ResourcePropertyConflict
+        return [Violation((name,), f"{name} must not be given", error) for name in found]
 
     def __str__(self) -> str:
+        return f"{_listed(self.names, 'and')} must not be given"
+
+
+class Alone(Simple, Struct, frozen=True):
+    """The rule that no other property is given if the property `name` is given."""
+
+    name: str
+
+    def holds(self, properties: Properties) -> Truth:
+        others = (_not(given(properties, one)) for one in properties if one != self.name)
+        return _any([_not(given(properties, self.name)), _all(others)])
+
+    def __str__(self) -> str:
+        return f"{self.name} excludes everything else"
+
+
+class NotAbove(Simple, Struct, frozen=True):
+    """The rule that `low` is at most `high`. Each is the name of a property or a constant."""
+
+    low: str | int
+    high: str | int
+
+    def holds(self, properties: Properties) -> Truth:
+        low, high = (
+            one if isinstance(one, int) else properties.get(one) for one in (self.low, self.high)
+        )
+        if low is None or high is None:
+            return True
+        return None if unknown_in((low, high)) is not None else bool(low <= high)
+
+    def __str__(self) -> str:
+        if isinstance(self.low, int):
+            return f"{self.high} must not be below {self.low}"
         return f"{self.low} must not be above {self.high}"
 
 
-class Same(Struct, frozen=True):
+class Same(Simple, Struct, frozen=True):
     """The rule that two properties are equal if both are given.
 
     If `among` is not empty, the rule applies only if one of the two properties has one of these
@@ -157,11 +223,11 @@ class Same(Struct, frozen=True):
     other: str
     among: tuple[Any, ...] = ()
 
-    def holds(self, properties: Properties, still_open: Collection[str] = ()) -> bool:
+    def holds(self, properties: Properties) -> Truth:
+        both = _all([given(properties, self.one), given(properties, self.other)])
         one, other = properties.get(self.one), properties.get(self.other)
-        if not (_given(properties, self.one) and _given(properties, self.other)) or one == other:
-            return True
-        return bool(self.among) and one not in self.among and other not in self.among
+        applies = not self.among or _any([_among(one, self.among), _among(other, self.among)])
+        return _any([_not(both), _not(applies), _among(one, (other,))])
 
     def __str__(self) -> str:
         where = f"one of them is {_listed(self.among, 'or')}" if self.among else "both are given"
@@ -174,12 +240,18 @@ class Distinct(Struct, frozen=True):
     name: str
     key: str
 
-    def holds(self, properties: Properties, still_open: Collection[str] = ()) -> bool:
-        if self.name in still_open:
-            return True
-        values = [one.get(self.key) for _, one in _maps(properties.get(self.name))]
-        values = [value for value in values if value is not None]
-        return all(value not in values[:at] for at, value in enumerate(values))
+    def violations(self, properties: Properties) -> Iterable[Violation]:
+        """Return a violation for each value that an earlier map has, too."""
+        values: list[Any] = []
+        found = []
+        for index, row in _maps(properties.get(self.name)):
+            value = row.get(self.key)
+            if value in values:
+                words = f"two items must not have the same {self.key}"
+                found.append(Violation((self.name, *index, self.key), words))
+            if value is not None and unknown_in(value) is None:
+                values.append(value)
+        return found
 
     def __str__(self) -> str:
         return f"{self.name}: two items must not have the same {self.key}"
@@ -194,22 +266,13 @@ class Each(_Named):
     name: str
     relations: tuple[Relation, ...]
 
-    def holds(self, properties: Properties, still_open: Collection[str] = ()) -> bool:
-        return self.name in still_open or not self._broken(properties)
-
-    def words(self, properties: Properties) -> str:
-        """Return the error texts of all violations; each begins with the property name and, for a
-        list, the index.
-        """
-        return "; ".join(self._broken(properties))
-
-    def _broken(self, properties: Properties) -> list[str]:
-        several = isinstance(properties.get(self.name), list)
+    def violations(self, properties: Properties) -> Iterable[Violation]:
+        """Return the violations, each with the place in the map or list."""
         return [
-            f"{self.name}{[at] if several else ''}: {relation}"
-            for at, one in _maps(properties.get(self.name))
+            Violation((self.name, *index, *one.path), one.words, one.error)
+            for index, row in _maps(properties.get(self.name))
             for relation in self.relations
-            if not relation.holds(one)
+            for one in relation.violations(row)
         ]
 
     def __str__(self) -> str:
@@ -223,12 +286,21 @@ class Where(Struct, frozen=True):
     values: tuple[Any, ...]
     relation: Relation
 
-    def holds(self, properties: Properties, still_open: Collection[str] = ()) -> bool:
-        applies = self.name not in still_open and properties.get(self.name) in self.values
-        return not applies or self.relation.holds(properties, still_open)
+    def violations(self, properties: Properties) -> Iterable[Violation]:
+        """Return the violations; their words include the condition."""
+        if not _among(properties.get(self.name), self.values):
+            return []
+        return [
+            Violation(one.path, f"{self._condition}, {one.words}", one.error)
+            for one in self.relation.violations(properties)
+        ]
+
+    @property
+    def _condition(self) -> str:
+        return f"where {self.name} is {_listed(self.values, 'or')}"
 
     def __str__(self) -> str:
-        return f"where {self.name} is {_listed(self.values, 'or')}, {self.relation}"
+        return f"{self._condition}, {self.relation}"
 
 
 class Unless(Struct, frozen=True):
@@ -238,27 +310,104 @@ class Unless(Struct, frozen=True):
     values: tuple[Any, ...]
     relation: Relation
 
-    def holds(self, properties: Properties, still_open: Collection[str] = ()) -> bool:
-        applies = self.name not in still_open and properties.get(self.name) not in self.values
-        return not applies or self.relation.holds(properties, still_open)
+    def violations(self, properties: Properties) -> Iterable[Violation]:
+        """Return the violations of the inner rule if it applies."""
+        excepted = _among(properties.get(self.name), self.values)
+        return self.relation.violations(properties) if excepted is False else []
 
     def __str__(self) -> str:
         return str(self.relation)
 
 
-def broken(relation: Relation, properties: Properties) -> str:
-    """Return the error text for a relation that the properties violate."""
-    return relation.words(properties) if isinstance(relation, Each) else str(relation)
+class Plain(Struct, frozen=True):
+    """A rule whose violations have the error StackValidationFailed, as in Heat for some types."""
+
+    relation: Relation
+
+    def violations(self, properties: Properties) -> Iterable[Violation]:
+        """Return the violations of the inner rule with that error."""
+        return [Violation(one.path, one.words) for one in self.relation.violations(properties)]
+
+    def __str__(self) -> str:
+        return str(self.relation)
 
 
-def _given(properties: Properties, name: str) -> bool:
-    return properties.get(name) not in EMPTY
+class Fits(Simple, Struct, frozen=True):
+    """The rule that the value of a property, if it is not null, fulfils `test`.
+
+    `words` say what is expected, such as "expected a number".
+    """
+
+    name: str
+    test: Callable[[Any], Any]
+    words: str
+
+    def holds(self, properties: Properties) -> Truth:
+        value = properties.get(self.name)
+        if value is None:
+            return True
+        return None if unknown_in(value) is not None else bool(self.test(value))
+
+    def violations(self, properties: Properties) -> Iterable[Violation]:
+        """Return a violation at the property."""
+        return [Violation((self.name,), self.words)] if self.holds(properties) is False else []
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.words}"
 
 
-def _maps(value: Any) -> list[tuple[int, Mapping[str, Any]]]:
-    """Return pairs of index and map for the maps in a list; a single map has the index 0."""
-    items = value if isinstance(value, list) else [value]
-    return [(at, one) for at, one in enumerate(items) if isinstance(one, Mapping)]
+class Check(_Named):
+    """A rule that only a function can express.
+
+    `find` returns the violations. It takes the values of the properties `names`, null for a missing
+    one, and is called only if all of them are known. `words` are the rule in words.
+    """
+
+    words: str
+    find: Callable[..., Iterable[Violation]]
+    names: tuple[str, ...]
+
+    def violations(self, properties: Properties) -> Iterable[Violation]:
+        """Return the violations that the function finds."""
+        values = [properties.get(name) for name in self.names]
+        return [] if unknown_in(values) is not None else [*self.find(*values)]
+
+    def __str__(self) -> str:
+        return self.words
+
+
+def _not(truth: Truth) -> Truth:
+    return None if truth is None else not truth
+
+
+def _all(truths: Iterable[Truth]) -> Truth:
+    found = [*truths]
+    return False if False in found else None if None in found else True
+
+
+def _any(truths: Iterable[Truth]) -> Truth:
+    return _not(_all(_not(truth) for truth in truths))
+
+
+def given(properties: Properties, name: str) -> Truth:
+    """Return whether a property is neither null nor empty."""
+    value = properties.get(name)
+    if isinstance(value, Unknown):
+        return value.present or None
+    return value not in EMPTY
+
+
+def _among(value: Any, values: Collection[Any]) -> Truth:
+    """Return whether a value is one of `values`."""
+    return None if unknown_in([value, *values]) is not None else value in values
+
+
+def _maps(value: Any) -> list[tuple[tuple[Step, ...], Mapping[str, Any]]]:
+    """Return pairs of path and map for the maps in a list; the path to a single map is empty."""
+    if isinstance(value, Mapping):
+        return [((), value)]
+    items = value if isinstance(value, list | tuple) else []
+    return [((at,), one) for at, one in enumerate(items) if isinstance(one, Mapping)]
 
 
 def _listed(names: Collection[Any], word: str) -> str:

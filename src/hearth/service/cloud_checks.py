@@ -40,6 +40,25 @@ def lost_references(program: Program, world: World) -> list[Problem]:
     return problems
 
 
+async def too_long(
+    services: Services, program: Program, world: World, timeout_s: float
+) -> list[Problem]:
+    """Return a problem for each resource that may take longer than the timeout of the stack."""
+    problems: list[Problem] = []
+    for definition in program.resources.values():
+        rtype = definition.type_info
+        if not isinstance(rtype, ResourceType) or type(rtype).longest_s is ResourceType.longest_s:
+            continue
+        given = await services.compute.evaluated(partial(definition.check, world))
+        longest_s = rtype.longest_s(given.properties)
+        if longest_s > timeout_s:
+            words = (
+                f"it may take {longest_s:g} seconds, and the timeout of the stack is {timeout_s:g}"
+            )
+            problems.append(StackValidationFailed(definition.span.under("properties"), words))
+    return problems
+
+
 async def wrong_at_addresses(services: Services, program: Program, world: World) -> list[Problem]:
     """Return the problems of nested templates whose URLs are properties of resources.
 

@@ -7,11 +7,11 @@ from urllib.parse import quote, urlencode
 from msgspec.structs import replace
 
 from hearth.cloud.contract import Cloud
-from hearth.cloud.fault import CloudFault, NotFetched
-from hearth.cloud.fetch import fetch
-from hearth.model.problem import DownloadLimitExceeded, HTTPBadRequest, NotFound, Rejected
+from hearth.cloud.fault import CloudFault
+from hearth.model.problem import DownloadLimitExceeded, NotFound, Rejected
 from hearth.service.caller import Caller
 from hearth.service.problems import HTTPServiceUnavailable
+from hearth.service.remote_templates import template_at
 from hearth.service.services import Services
 from hearth.service.stack_request import StackRequest
 
@@ -31,17 +31,6 @@ async def gathered(services: Services, caller: Caller, request: StackRequest) ->
         more = await _files(services.cloud(caller), request.files_container, request.files, limit)
         request = replace(request, files={**more, **request.files})
     return request
-
-
-async def template_at(services: Services, url: str) -> str:
-    """Return the text at a URL. Raises Rejected if the operator does not allow it, or if the text
-    cannot be fetched.
-    """
-    try:
-        return await fetch(url, services.fetching)
-    except NotFetched as why:
-        words = f"Failed to fetch the template at {url}: {why}. Send it as `template` instead."
-        raise Rejected([HTTPBadRequest(None, words)]) from None
 
 
 async def _files(

@@ -35,7 +35,7 @@ async def attributes_of(
     An attribute that cannot be read is null. A field takes precedence over an attribute of the same
     name.
     """
-    rtype = _readable(services, record)
+    rtype = readable(services, record)
     if rtype is None:
         return {}
     ctx = await context_of(services, caller, row, record, rtype)
@@ -64,7 +64,7 @@ async def fields_of(
     tasks = {}
     for row, records in resources:
         for record in records:
-            if (rtype := _readable(services, record)) is not None:
+            if (rtype := readable(services, record)) is not None:
                 data, metadata = stored.get(record.id, ({}, {}))
                 beside = Beside(data, metadata, row.user_project_id)
                 ctx = context_with(services, row, record, rtype, cloud, beside)
@@ -82,11 +82,15 @@ async def fields_of(
     }
 
 
-def _readable(services: Services, record: Record) -> ResourceType | None:
-    """Return the type of a record whose attributes can be read from the cloud, otherwise None."""
+def readable(services: Services, record: Record) -> ResourceType | None:
+    """Return the type of a record whose attributes can be read from the cloud, otherwise None.
+
+    The object may be incomplete, because its create continues or has failed.
+    """
     rtype = services.programs.type_of(record)
     made = record.held.reference is not None
-    if rtype is None or isinstance(rtype, NestedType) or rtype.immediate or not made:
+    begun = made or (not record.new and record.physical_id is not None)
+    if rtype is None or isinstance(rtype, NestedType) or rtype.immediate or not begun:
         return None
     return rtype
 

@@ -15,13 +15,13 @@ from msgspec import Struct
 from hearth.cloud.contract import Cloud
 from hearth.cloud.fault import CloudFault
 from hearth.engine.core.record import Record
-from hearth.model.state import Status
 from hearth.model.unknown import nulled
-from hearth.resources.base import ResourceType
 from hearth.resources.capabilities import NestedType, ReportsResults
 from hearth.resources.zones import asked_for, zone_names
 from hearth.service.caller import Caller
 from hearth.service.context import context_of
+from hearth.service.live_attributes import readable
+from hearth.service.real_objects import UNREADABLE
 from hearth.service.redact import may_see_hidden
 from hearth.service.services import Services
 from hearth.service.world import StoredWorld
@@ -189,18 +189,21 @@ async def _broken(
 def _live(
     services: Services, program: Program, records: Iterable[Record]
 ) -> dict[tuple[str, str], Record]:
-    """Return which attributes are read from the cloud, by (resource, attribute)."""
+    """Return which attributes are read from the cloud, by (resource, attribute).
+
+    These are the attributes that are never cached, and all attributes of a resource whose failed
+    action has recorded none or old ones.
+    """
     asked: dict[tuple[str, str], Record] = {}
     for record in records:
-        rtype = services.programs.type_of(record)
-        if rtype is None or isinstance(rtype, NestedType) or rtype.immediate:
+        rtype = readable(services, record)
+        if rtype is None:
             continue
-        reported = _reported(rtype, record)
-        if record.held.reference is None and not reported:
-            continue
+        unmade = record.held.reference is None
+        unrecorded = record.failed and (unmade or isinstance(rtype, ReportsResults))
         for read in program.reads.get(record.name, ()):
             declared = rtype.attributes.get(read[0])
-            if reported or (declared is not None and not declared.cached):
+            if unrecorded or (declared is not None and not declared.cached):
                 asked[record.name, read[0]] = record
     return asked
 
@@ -216,12 +219,6 @@ async def _fresh(
     return {key: value for key, known, value in answers if known}
 
 
-def _reported(rtype: ResourceType, record: Record) -> bool:
-    """Return whether a server has reported results that the record, in FAILED, does not contain."""
-    failed = isinstance(rtype, ReportsResults) and record.status is Status.FAILED
-    return failed and record.physical_id is not None
-
-
 async def _one(
     services: Services, caller: Caller, row: StackRow, record: Record, name: str
 ) -> tuple[tuple[str, str], bool, Any]:
@@ -232,6 +229,6 @@ async def _one(
         async with asyncio.timeout(LIVE_S):
             ctx = await context_of(services, caller, row, record, rtype)
             return key, True, await rtype.shown_attribute(ctx, name)
-    except (CloudFault, TimeoutError, LookupError, NotImplementedError) as problem:
+    except (CloudFault, TimeoutError, *UNREADABLE) as problem:
         log.info("attribute %s of resource %s cannot be read: %s", name, record.name, problem)
         return key, False, None

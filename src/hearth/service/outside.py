@@ -12,6 +12,7 @@ from hearth.model.state import Action
 from hearth.model.unknown import Unknown
 from hearth.resources.base import ResourceContext
 from hearth.resources.capabilities import NestedType
+from hearth.service.real_objects import UNREADABLE
 from hearth.service.services import Services
 from hearth.store.rows import StackRow
 from hearth.template import Program, ResourceDefinition, World
@@ -22,8 +23,9 @@ async def missing_outside(
 ) -> list[Problem]:
     """Return a problem for each resource with a new external id whose object does not exist.
 
-    A nested stack with an external id is a problem, too. Types whose objects cannot be read are not
-    checked. Raises CloudFault.
+    A nested stack with an external id is a problem, too, and so is a missing property that is a
+    part of the address of the object. Types whose objects cannot be read are not checked. Raises
+    CloudFault.
     """
     problems: list[Problem] = []
     for definition in program.resources.values():
@@ -44,6 +46,12 @@ async def missing_outside(
             words = f'there is no {definition.type} "{external_id}": {fault.message}'
             at = definition.span.under("external_id")
             problems.append(StackValidationFailed(at, words, "Invalid external resource"))
+        except UNREADABLE as error:
+            words = f'{definition.type} "{external_id}" cannot be read with these properties'
+            missing = f": {error} is missing" if isinstance(error, KeyError) else ""
+            at = definition.span.under("properties")
+            wrong = StackValidationFailed(at, words + missing, "Invalid external resource")
+            problems.append(wrong)
     return problems
 
 

@@ -25,7 +25,7 @@ from hearth.engine.endpoints import stack_facts
 from hearth.engine.programs.programs import read_of
 from hearth.model.problem import Rejected
 from hearth.model.state import Action
-from hearth.model.unknown import Unknown, nulled, unknown_in
+from hearth.model.unknown import Unknown, nulled, unknown_in, unknown_reference
 from hearth.resources.base import ResourceContext
 from hearth.resources.capabilities import NestedType
 from hearth.resources.lookup import Names
@@ -315,7 +315,7 @@ class _Asked(Struct):
             evaluate = partial(_outputs, program, inner, definition.name)
             ctx.outputs = await self.services.compute.evaluated(evaluate, row.project_id)
             attributes.update(ctx.outputs)
-        reference: Any = Unknown(frozenset({definition.name}))
+        reference: Any = unknown_reference(definition.name)
         if record is not None and unknown_in(ctx.outputs.get("OS::stack_id")) is None:
             reference = rtype.reference(ctx)
         return Inner(inner, attributes, reference)

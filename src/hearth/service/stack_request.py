@@ -11,6 +11,7 @@ from typing import Any
 
 from msgspec import Struct, field
 
+from hearth.cloud.contract import Cloud
 from hearth.cloud.fault import CloudFault
 from hearth.engine.programs.programs import drafted
 from hearth.model.problem import (
@@ -21,11 +22,18 @@ from hearth.model.problem import (
     RequestLimitExceeded,
     StackValidationFailed,
 )
-from hearth.resources.lookup import check_constraints
+from hearth.model.span import Span
+from hearth.resources.lookup import Names, check_constraints
 from hearth.service.caller import Caller
-from hearth.service.cloud_checks import lost_references, refused_in_cloud, wrong_at_addresses
+from hearth.service.cloud_checks import (
+    lost_references,
+    refused_in_cloud,
+    too_long,
+    wrong_at_addresses,
+)
 from hearth.service.outside import missing_outside
 from hearth.service.problems import HTTPServiceUnavailable
+from hearth.service.remote_templates import with_nested
 from hearth.service.services import Services
 from hearth.service.types_used import demand_types, unavailable, unavailable_at
 from hearth.store.rows import Options, Revision, StackRow, characters_of
@@ -107,17 +115,18 @@ def revision_of(request: StackRequest, current: Revision | None = None) -> Revis
 async def requested(
     services: Services, caller: Caller, request: StackRequest, current: Revision | None = None
 ) -> Revision:
-    """Return `revision_of` the request, computed without blocking the event loop. Raises
-    Rejected.
+    """Return `revision_of` the request, computed without blocking the event loop, with the nested
+    templates that it names by URL. Raises Rejected.
     """
     characters = characters_of(request.template or "", request.files)
     if isinstance(request.environment, str):
         characters += len(request.environment)
     if current is not None and request.existing:
         characters += current.characters
-    return await services.compute.run(
+    revision = await services.compute.run(
         revision_of, request, current, project=caller.project_id, characters=characters
     )
+    return await with_nested(services, caller, revision)
 
 
 def ignored_parameters(request: StackRequest, revision: Revision) -> list[str]:
@@ -187,13 +196,14 @@ async def checked(
     revision: Revision,
     *,
     world: World = NOWHERE,
+    before: Program | None = None,
 ) -> Program:
     """Check a revision as far as possible before the operation begins, and return its program.
 
-    `world` has the recorded values of the stack. Raises Rejected. Errors of the compiler are
-    reported with further ones that lint finds. A forbidden resource type and too many resources are
-    reported alone. After that, all problems of the values are reported together, and the cloud is
-    asked only if there are none.
+    `world` has the recorded values of the stack, and `before` is its current program. Raises
+    Rejected. Errors of the compiler are reported with further ones that lint finds. A forbidden
+    resource type and too many resources are reported alone. After that, all problems of the values
+    are reported together, and the cloud is asked only if there are none.
     """
     try:
         program = await services.programs.of(row, revision)
@@ -208,7 +218,12 @@ async def checked(
         raise Rejected([RequestLimitExceeded(None, words)])
     problems: list[Problem] = list(findings.problems)
     if not problems:
-        problems += await _against_the_cloud(services, caller, row, program, findings, world)
+        timeout_s = 60.0 * (row.timeout_mins or 0) or services.store.action_timeout_s
+        problems += await too_long(services, program, world, timeout_s)
+    if not problems:
+        problems += await _against_the_cloud(
+            services, caller, row, program, findings, world, before
+        )
     if problems:
         raise Rejected(problems)
     return program
@@ -253,6 +268,7 @@ async def _against_the_cloud(
     program: Program,
     findings: TreeFindings,
     world: World,
+    before: Program | None,
 ) -> list[Problem]:
     cloud, used = services.cloud(caller), findings.used
     try:
@@ -264,7 +280,7 @@ async def _against_the_cloud(
         own = {one for one in map(world.reference, program.resources) if isinstance(one, str)}
         asked = [(look.name, look.value, look.at) for look in lookups if look.value not in own]
         if asked and not problems:
-            problems += await check_constraints(asked, cloud)
+            problems += await _not_found(services, cloud, asked, before, world)
         if not problems:
             problems += await missing_outside(services, cloud, row, program, world)
             problems += await refused_in_cloud(services, cloud, program, world)
@@ -276,6 +292,28 @@ async def _against_the_cloud(
         words = f"the template could not be checked against the cloud: {fault}"
         raise Rejected([HTTPServiceUnavailable(None, words)]) from None
     return problems
+
+
+async def _not_found(
+    services: Services,
+    cloud: Cloud,
+    asked: Sequence[tuple[str, Any, Span | None]],
+    before: Program | None,
+    world: World,
+) -> list[Problem]:
+    """Return a problem for each object that the caller does not find in the cloud.
+
+    `asked` are (constraint, value, place). Values that the stack has already are accepted: an
+    object can have been deleted since, or belong to the user who created the stack, as a key pair
+    does.
+    """
+    names = Names(cloud)
+    problems = await check_constraints(asked, cloud, names)
+    if not problems or before is None:
+        return problems
+    findings = await services.compute.evaluated(lambda: before.check_values(world))
+    known = [(one.name, one.value) for one in (*before.lookups, *findings.lookups)]
+    return await check_constraints([one for one in asked if one[:2] not in known], cloud, names)
 
 
 def check_name(name: str) -> None:

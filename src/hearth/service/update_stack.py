@@ -33,11 +33,15 @@ async def update_stack(
     row: StackRow,
     request: StackRequest,
     also: Also | None = None,
+    *,
+    keep_credential: bool = False,
 ) -> StackRow:
     """Begin an update; return the stack, in UPDATE_IN_PROGRESS. A refused request changes nothing.
 
-    `also` makes further changes in the transaction that begins the update. Raises Rejected if the
-    state of the stack or a limit does not allow the update, or if a check of the request fails.
+    `also` makes further changes in the transaction that begins the update. If `keep_credential` is
+    true, the stack continues with the credential that it has, not with that of the caller. Raises
+    Rejected if the state of the stack or a limit does not allow the update, or if a check of the
+    request fails.
     """
     if problem := refusal(Request.UPDATE, row.name, row.action, row.status):
         raise Rejected([problem])
@@ -57,7 +61,7 @@ async def update_stack(
         timeout_mins=request.timeout_mins,
         disable_rollback=request.disable_rollback,
         tags=tags,
-        requester=requester(caller),
+        requester=None if keep_credential else requester(caller),
         by=caller.user_name,
         options=_options(services, request),
         copy_of=request.revision,
@@ -85,7 +89,8 @@ async def aim_of(services: Services, caller: Caller, row: StackRow, request: Sta
         )
     records = await services.store.read(lambda tx: reads.records(tx, row.id))
     world = known_world(services, reads.in_charge(records))
-    program = await checked(services, caller, row, revision, world=world)
+    timed = row.having(timeout_mins=request.timeout_mins or row.timeout_mins)
+    program = await checked(services, caller, timed, revision, world=world, before=before)
     _immutable(before, program)
     options = _options(services, request) or row.options
     return Aim(row, revision, program, records, observe=options.converge)

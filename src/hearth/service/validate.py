@@ -17,8 +17,8 @@ from hearth.template.check import examine
 from hearth.template.check.codes import as_finding
 from hearth.template.check.examine import modules
 from hearth.template.check.unused import unused_files
+from hearth.template.compile import LEFT_TO_CREATE
 from hearth.template.describe import validated
-from hearth.template.static import UNKNOWN_PROPERTY
 
 STACK = "dummy"  # the name of the stack, which does not exist
 SECTIONS = ("parameters", "parameter_defaults", "resource_registry", "event_sinks")
@@ -82,8 +82,8 @@ def _validated(
 def _module(*made_of: Any) -> Module:
     """Compile a template and return its module. Raises Rejected.
 
-    Properties that a nested template does not declare are accepted here; they are checked when the
-    nested stack is created.
+    Properties that a nested template does not declare, and invalid defaults of a nested template,
+    are accepted here; they are checked when the nested stack is created.
     """
     try:
         return compiled(*made_of)
@@ -94,9 +94,9 @@ def _module(*made_of: Any) -> Module:
 
 
 def _passed_below(problem: Problem) -> bool:
-    """Return whether the problem is an undeclared property in a nested template."""
+    """Return whether the problem is in a nested template, and a create reports it."""
     at = problem.at
-    return problem.code == UNKNOWN_PROPERTY and at is not None and "<" in at.path
+    return problem.code in LEFT_TO_CREATE and at is not None and "<" in at.path
 
 
 async def findings(

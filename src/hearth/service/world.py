@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hearth.engine.core.record import Record
-from hearth.model.unknown import UNKNOWN, Unknown
+from hearth.model.unknown import UNKNOWN, Unknown, unknown_reference
 from hearth.resources.base import ResourceType
 from hearth.resources.capabilities import NestedType, ReportsResults
 from hearth.service.services import Services
@@ -19,9 +19,9 @@ class StoredWorld:
     `records` and `kinds` are the records in charge and the types of the resources, by resource
     name. `fresh` are values that override recorded ones, by (resource, attribute). `facade` is the
     parent resource if the stack is nested. `broken` are the reasons why outputs of nested stacks
-    have no value, by (resource, output). If `whole` is true, all outputs of nested stacks are
-    recorded, so reading an output that is missing is an error. `zones` are the availability zones,
-    if they were read.
+    have no value, by (resource, output). If `whole` is true, everything that the template reads is
+    recorded: an output of a nested stack that is missing is an error, and any other attribute is
+    null. Otherwise such a value is unknown. `zones` are the availability zones, if they were read.
     """
 
     def __init__(
@@ -58,11 +58,11 @@ class StoredWorld:
 
     def reference(self, name: str) -> Any:
         record = self._made(name)
-        return Unknown(frozenset({name})) if record is None else record.held.reference
+        return unknown_reference(name) if record is None else record.held.reference
 
     def secret(self, name: str, attribute: str) -> bool:
         """Return whether a resource contains a hidden value, which its attributes may reveal."""
-        record = self._made(name)
+        record = self._records.get(name)
         return record is not None and bool(record.held.secret)
 
     def attribute(self, name: str, attribute: str, path: tuple[Any, ...] = ()) -> Any:
@@ -74,7 +74,9 @@ class StoredWorld:
         if (why := self._broken.get((name, asked_for))) is not None:
             raise BelowError(f"Error in {name} output {asked_for}: {why}")
         value = self._fresh.get((name, attribute), known.get(asked_for, MISSING))
-        if self._whole and isinstance(kind, NestedType | ReportsResults) and value is MISSING:
+        if value is MISSING and not self._whole:
+            return Unknown(frozenset({name}))
+        if value is MISSING and isinstance(kind, NestedType | ReportsResults):
             raise EvaluationError(f'resource "{name}" has no attribute "{asked_for}"')
         value = None if value is MISSING else value
         return walk(value, path) if kind is None else kind.within(asked_for, value, path)

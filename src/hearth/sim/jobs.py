@@ -46,8 +46,8 @@ class Job(SoftwareDeployment):
     async def orphans(self, ctx: ResourceContext) -> tuple[str, ...]:
         return ()
 
-    async def _server_is_gone(self, ctx: ResourceContext) -> bool:
-        return False
+    async def _without_guest(self, ctx: ResourceContext) -> None:
+        return None
 
 
 class Agent:

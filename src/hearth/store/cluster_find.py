@@ -52,6 +52,19 @@ def usable_templates(project_id: str | None) -> list[sa.ColumnElement[bool]]:
     return [sa.or_(columns.project_id == project_id, public)]
 
 
+def readable_templates(tx: Tx, ident: str, project_id: str | None) -> list[ClusterTemplate]:
+    """Return the templates with the UUID or name `ident` that a project can read: its own, and
+    public ones.
+
+    Public templates that are hidden are found only if there is no other one, so a new template can
+    have the name of a retired one. If `project_id` is None, all projects are searched.
+    """
+    public = cluster_template.c.public.is_(sa.true())
+    return by_ident(tx, ClusterTemplate, ident, *usable_templates(project_id)) or by_ident(
+        tx, ClusterTemplate, ident, public
+    )
+
+
 def hold_template(tx: Tx, uuid: str) -> bool:
     """Protect a template from changes until the transaction ends; return whether it exists.
 

@@ -8,7 +8,7 @@ import sqlalchemy as sa
 
 from hearth.engine.core.record import Record
 from hearth.engine.core.rules import ActionInProgress
-from hearth.engine.core.walk import kept_asleep, unhealthy
+from hearth.engine.core.walk import found_healthy, kept_asleep, unhealthy
 from hearth.model.problem import Rejected
 from hearth.model.state import Action, Status
 from hearth.store import accept, events
@@ -30,9 +30,10 @@ def marked(record: Record, *, healthy: bool, reason: str, now: float) -> Record 
     if healthy and not unhealthy(record):
         return None
     status = Status.COMPLETE if healthy else Status.FAILED
-    return kept_asleep(record).having(
-        action=Action.CHECK, status=status, reason=reason, updated_at=now
-    )
+    noted = kept_asleep(record)
+    if healthy:
+        noted = found_healthy(noted)
+    return noted.having(action=Action.CHECK, status=status, reason=reason, updated_at=now)
 
 
 def mark(

@@ -4,13 +4,14 @@ Only functions with a parameter `project_id` limit what they find to a project. 
 another function must have checked that the requester may access the stack.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
 import msgspec
 import sqlalchemy as sa
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from hearth.engine.core.record import Record
 from hearth.model.problem import Rejected, RequestLimitExceeded
@@ -25,6 +26,7 @@ from hearth.store.texts import get_revision
 SHAPES_MAX = 64
 """The number of list queries that are kept, which differ in sort keys, page size and the like."""
 
+REASON = "reason"  # an encrypted column
 SORT_KEYS = {
     "stack_name": stack.c.name,
     "stack_status": stack.c.status,
@@ -107,7 +109,8 @@ class StackFilter(Struct, frozen=True):
     `sort_keys` are names in `SORT_KEYS`; others are ignored. Unless `show_nested` is true or
     `equal` has a `parent_id`, only root stacks are listed. `equal` maps columns of the table
     `stack` to their allowed values. A stack must have all of `tags` and at least one of `tags_any`.
-    It must not have all of `not_tags`, and none of `not_tags_any`.
+    It must not have all of `not_tags`, and none of `not_tags_any`. The case of letters does not
+    count, neither in `equal` nor in tags.
     """
 
     project_id: str | None
@@ -130,6 +133,8 @@ def list_stacks(tx: Tx, wanted: StackFilter) -> list[StackRow]:
     Without sort keys the newest stacks come first by default, with sort keys the order is
     ascending. An unknown marker is ignored.
     """
+    if REASON in wanted.equal:
+        return _with_reason(tx, wanted)
     if wanted.marker is None and not wanted.equal:
         values = {} if wanted.project_id is None else {"project_id": wanted.project_id}
         shape = tuple(getattr(wanted, name) for name in _STACKS_SHAPE)
@@ -137,6 +142,16 @@ def list_stacks(tx: Tx, wanted: StackFilter) -> list[StackRow]:
     else:
         rows = tx.rows(_stacks(tx, wanted))
     return [stack_row(tx, row) for row in rows]
+
+
+def _with_reason(tx: Tx, wanted: StackFilter) -> list[StackRow]:
+    """Return a list that is filtered by reasons. They are encrypted, so all other matches are
+    read.
+    """
+    reasons = _lowered(wanted.equal[REASON])
+    others = {name: values for name, values in wanted.equal.items() if name != REASON}
+    rows = list_stacks(tx, replace(wanted, equal=others, limit=None))
+    return [row for row in rows if row.reason.lower() in reasons][: wanted.limit]
 
 
 _STACKS_SHAPE = [
@@ -170,6 +185,8 @@ def _stacks(tx: Tx | None, wanted: StackFilter) -> sa.Select[Any]:
 
 def count_stacks(tx: Tx, wanted: StackFilter) -> int:
     """Return the number of all matching stacks, regardless of marker and limit."""
+    if REASON in wanted.equal:
+        return len(_with_reason(tx, replace(wanted, marker=None, limit=None)))
     inner = _filtered(wanted).subquery()
     found: int = tx.execute(sa.select(sa.func.count()).select_from(inner)).scalar_one()
     return found
@@ -185,11 +202,11 @@ def _filtered(wanted: StackFilter) -> sa.Select[Any]:
     if not wanted.show_nested and "parent_id" not in wanted.equal:
         query = query.where(stack.c.parent_id.is_(None))
     for name, values in wanted.equal.items():
-        query = query.where(stack.c[name].in_(values))
+        query = query.where(_among(stack.c[name], values))
     padded = sa.literal(",") + stack.c.tags + sa.literal(",")
 
     def has(tag: str) -> sa.ColumnElement[bool]:
-        return sa.func.coalesce(padded, "").contains(f",{tag},", autoescape=True)
+        return sa.func.coalesce(padded, "").icontains(f",{tag},", autoescape=True)
 
     if wanted.tags:
         query = query.where(*(has(tag) for tag in wanted.tags))
@@ -200,6 +217,17 @@ def _filtered(wanted: StackFilter) -> sa.Select[Any]:
     if wanted.not_tags_any:
         query = query.where(sa.not_(sa.or_(*(has(tag) for tag in wanted.not_tags_any))))
     return query
+
+
+def _among(column: sa.Column[Any], values: Sequence[Any]) -> sa.ColumnElement[bool]:
+    """Return the condition that a column has one of these values, whatever the case of letters."""
+    if not isinstance(column.type, sa.String):
+        return column.in_(values)
+    return sa.func.lower(column).in_(_lowered(values))
+
+
+def _lowered(values: Iterable[str]) -> set[str]:
+    return {value.lower() for value in values}
 
 
 def _after(
@@ -223,35 +251,43 @@ def _beyond(
     return sa.or_(later, sa.and_(column == value, rest))
 
 
-_CHILDREN = Prepared(
-    lambda: (
+def _below(*more: sa.ColumnElement[bool]) -> sa.Select[Any]:
+    """Return the query for the nested stacks of a tree that fulfil the conditions `more`."""
+    return (
         sa.select(stack)
         .where(
             stack.c.root_id == sa.bindparam("root_id", type_=sa.String()),
             stack.c.deleted_at.is_(None),
             stack.c.depth > sa.bindparam("above", type_=sa.Integer()),
             stack.c.depth <= sa.bindparam("deepest", type_=sa.Integer()),
+            *more,
         )
         .order_by(stack.c.depth, stack.c.created_at)
     )
-)
+
+
+_CHILDREN = Prepared(lambda: _below(sa.exists().where(resource.c.id == stack.c.parent_record)))
+_CHILDREN_AND_RETAINED = Prepared(_below)
 
 
 ALL_LEVELS = 1_000_000
 """A depth below every nested stack: the limit of the levels is a setting that may have changed."""
 
 
-def children(tx: Tx, root: StackRow, depth: int = ALL_LEVELS) -> list[StackRow]:
+def children(
+    tx: Tx, root: StackRow, depth: int = ALL_LEVELS, *, retained: bool = False
+) -> list[StackRow]:
     """Return the nested stacks down to `depth` levels below the stack `root`, except deleted ones.
 
-    A parent comes before its nested stacks.
+    A parent comes before its nested stacks. A nested stack whose resource no longer exists, because
+    its deletion policy retained it, is left out unless `retained` is true.
     """
     values = {
         "root_id": root.root_id,
         "above": root.depth,
         "deepest": root.depth + min(depth, ALL_LEVELS),
     }
-    rows = tx.rows(_CHILDREN, values)
+    rows = tx.rows(_CHILDREN_AND_RETAINED if retained else _CHILDREN, values)
     found: dict[str, StackRow] = {root.id: root}
     for row in (stack_row(tx, row) for row in rows):
         if row.parent_id in found:
@@ -611,8 +647,10 @@ def set_data(
 class EventFilter(Struct, frozen=True):
     """The filters, the order and the page of a list of events.
 
-    `equal` maps columns of the table `event` to the allowed values. `sort_keys` are `event_time`
-    and `resource_type`; others are ignored. `marker` is the id of the event that precedes the page.
+    `equal` maps columns of the table `event` to the allowed values, in which the case of letters
+    does not count; `exact` maps columns to the value in which it counts. `sort_keys` are
+    `event_time` and `resource_type`; others are ignored. `marker` is the id of the event that
+    precedes the page.
     """
 
     stack_ids: tuple[str, ...]
@@ -621,6 +659,7 @@ class EventFilter(Struct, frozen=True):
     sort_keys: tuple[str, ...] = ()
     descending: bool | None = None
     equal: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    exact: Mapping[str, str] = field(default_factory=dict)
 
 
 class NumberedEvent(Struct, frozen=True):
@@ -641,13 +680,16 @@ def list_events(tx: Tx, wanted: EventFilter) -> list[NumberedEvent]:
     So a client that follows a stack in ascending order from an event that was purged continues with
     the oldest remaining event, and sees no event twice.
     """
-    if wanted.marker is None and not wanted.equal and len(wanted.stack_ids) == 1:
+    filtered = wanted.equal or wanted.exact
+    if wanted.marker is None and not filtered and len(wanted.stack_ids) == 1:
         page = _first_events(wanted.limit, wanted.sort_keys, wanted.descending)
         rows = tx.rows(page, {"stack_id": wanted.stack_ids[0]})
     else:
         query = sa.select(*_LISTED).where(event.c.stack_id.in_(wanted.stack_ids))
         for name, values in wanted.equal.items():
-            query = query.where(event.c[name].in_(values))
+            query = query.where(_among(event.c[name], values))
+        for name, value in wanted.exact.items():
+            query = query.where(event.c[name] == value)
         rows = tx.rows(_events(tx, query, wanted))
     return [event_of(tx, row) for row in rows]
 

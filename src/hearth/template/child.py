@@ -5,7 +5,7 @@ Source: spec/hot.md, section 10; spec/groups-and-nesting.md, section 2.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from msgspec import Struct
@@ -14,7 +14,7 @@ from msgspec.structs import force_setattr, replace
 from hearth.model.problem import Problem, StackValidationFailed
 from hearth.model.span import Span
 from hearth.model.unknown import UNKNOWN, Unknown, unknown_in
-from hearth.schema import Attr, Prop, Support, ValueKind
+from hearth.schema import Attr, Prop, Support, ValueKind, Violation
 from hearth.template.parameters import ParameterSchema, ParameterType
 from hearth.template.types import Definition, Definitions, TypeInfo
 
@@ -49,9 +49,7 @@ class ChildType(Struct, frozen=True):
         """Return None, because the nested template is a file and not generated from properties."""
         return
 
-    def conflicts(
-        self, properties: Mapping[str, Any], still_open: Collection[str] = ()
-    ) -> Iterable[str]:
+    def conflicts(self, properties: Mapping[str, Any]) -> Iterable[Violation]:
         """Return nothing, because the nested template itself reports invalid parameters."""
         return ()
 

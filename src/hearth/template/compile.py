@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping
-from itertools import islice
+from collections.abc import Iterable, Iterator, Mapping, Set
+from itertools import islice, pairwise
 from typing import Any
 
 from msgspec.structs import replace
@@ -36,7 +36,13 @@ from hearth.template.parameters import ParameterType
 from hearth.template.parse import ResourceSource, Syntax, parse
 from hearth.template.program import Binding, Module, Program
 from hearth.template.specialise import Specialiser
-from hearth.template.static import check_references, check_resource, problems_of, way_into
+from hearth.template.static import (
+    UNKNOWN_PROPERTY,
+    check_references,
+    check_resource,
+    problems_of,
+    way_into,
+)
 from hearth.template.types import TypeCatalog
 from hearth.template.values import Stack
 from hearth.template.world import Facade
@@ -55,8 +61,12 @@ TREE_RESOURCES_MAX = 100_000
 once per environment.
 """
 
+NOT_FETCHED = "Hearth fetches it only if [hearth] template_fetch_enabled is true"
 TOO_DEEP = "too-deep"
 """The code of the rule that templates must not be nested too deeply."""
+
+LEFT_TO_CREATE = frozenset({UNKNOWN_PROPERTY, WRONG_DEFAULT})
+"""The codes of problems in nested templates that a validation accepts and a create refuses."""
 
 NESTED_MAX = 64
 """The number of modules of generated group templates that a module caches."""
@@ -105,19 +115,25 @@ def draft_template(
         return compiler.compile(template, environment, file, depth=0)
 
 
-def _sound(module: Module) -> Module:
-    if module.problems:
+def _sound(module: Module, passed: Set[str] = frozenset()) -> Module:
+    if any(one.code not in passed for one in module.problems):
         raise Rejected(module.problems)
     return module
 
 
 def compile_nested(
-    parent: Module, definition: Mapping[str, Any], resource: str, template_name: str
+    parent: Module,
+    definition: Mapping[str, Any],
+    resource: str,
+    template_name: str,
+    *,
+    strict: bool = True,
 ) -> Module:
     """Return the module of the nested stack that a group generates from its properties.
 
     `definition` is the generated template, `resource` the name of the group, and `template_name`
-    the name of the template in messages. The module is cached in `parent`. Raises Rejected.
+    the name of the template in messages. The module is cached in `parent`. Raises Rejected; if
+    `strict` is false, not for problems in LEFT_TO_CREATE.
     """
     key = f"{resource}\0{json.dumps(definition, sort_keys=True, default=str)}"
     known = parent.nested.get(key)
@@ -125,12 +141,11 @@ def compile_nested(
         compiler = _Compiler(parent.files, parent.catalog, parent.limits)
         environment = parent.environment.for_child(resource, None)
         with spending():
-            drafted = compiler.compile(definition, environment, template_name, parent.depth + 1)
-        known = _sound(drafted)
+            known = compiler.compile(definition, environment, template_name, parent.depth + 1)
         if len(parent.nested) >= NESTED_MAX:
             parent.nested.clear()
         parent.nested[key] = known
-    return known
+    return _sound(known, frozenset() if strict else LEFT_TO_CREATE)
 
 
 def module_key(
@@ -176,8 +191,10 @@ class _Compiled(Module, frozen=True, eq=False):
             specialiser = Specialiser(self, stack, facade, strict, check)
             return specialiser.run(parameters, resources=resources)
 
-    def compile_nested(self, definition: Mapping[str, Any], resource: str) -> Module:
-        return compile_nested(self, definition, resource, "nested_stack")
+    def compile_nested(
+        self, definition: Mapping[str, Any], resource: str, *, strict: bool = True
+    ) -> Module:
+        return compile_nested(self, definition, resource, "nested_stack", strict=strict)
 
 
 class _Compiler:
@@ -310,10 +327,18 @@ class _Compiler:
             self.stock = [*self.catalog.names(), *environment.resource_registry]
         at = place_of_type(source)
         text = EntityNotFound(None, "Resource Type", source.type).text
+        names = environment.chain(source.type, source.name)
+        last, mapped = names[-1], len(names) > 1
+        if mapped:
+            steps = (f"{a} to {b or 'an empty name'}" for a, b in pairwise(names))
+            text = f"{text[:-1]}; the resource registry maps {', '.join(steps)}."
         self.hints_left -= 1
-        near = nearest(source.type, self.stock) if self.hints_left >= 0 else None
+        others = [one for one in self.stock if one not in names]
+        near = nearest(last, others) if self.hints_left >= 0 and names.count(last) == 1 else None
         words = f"{text[:-1]}{hint(near)}" if near else text
-        return StackValidationFailed(at, words, code="unknown-type", suggestion=near)
+        return StackValidationFailed(
+            at, words, code="unknown-type", suggestion=None if mapped else near
+        )
 
     def bind_child(
         self, source: ResourceSource, entry: TemplateEntry, environment: Environment, depth: int
@@ -328,6 +353,8 @@ class _Compiler:
             others = (name for name in self.files if name != at.file)
             near = nearest_file(entry.template, others)
             words = f'the template "{entry.template}" was not found in the files{hint(near)}'
+            if is_url(entry.template):
+                words += f"; {NOT_FETCHED}"
             missing = TemplateMissing(
                 at, words, template=entry.template, code="missing-file", suggestion=near
             )
@@ -378,6 +405,11 @@ def syntax_problems(syntax: Syntax, environment: Environment) -> Iterator[Proble
         )
         if not unused:
             yield problem
+
+
+def is_url(template: str) -> bool:
+    """Return whether the name of a nested template is an address on the web."""
+    return template.startswith(("http://", "https://"))
 
 
 def place_of_type(source: ResourceSource) -> Span:

@@ -6,13 +6,15 @@ from collections.abc import Mapping
 from typing import Any
 
 from hearth.model.problem import Rejected
-from hearth.model.unknown import unknown_in
+from hearth.model.unknown import nulled
 from hearth.schema import AllowedPattern, AllowedValues, Constraint, Custom, Length, Modulo, Range
 from hearth.template.evaluated import Evaluated
-from hearth.template.parameters import CFN_NAMES, MASK, ParameterSchema
+from hearth.template.parameters import CFN_NAMES, MASK, ParameterSchema, ParameterType
 from hearth.template.program import Program, ResourceDefinition, reported_by_parent
 from hearth.template.versions import BY_VERSION, GRAMMARS, function_text
-from hearth.template.world import NOWHERE
+from hearth.template.world import NOWHERE, NullWorld
+
+NOTHING = "No description"
 
 
 def parameter_texts(program: Program) -> dict[str, str]:
@@ -29,7 +31,7 @@ def validated(program: Program, given: Mapping[str, Any], *, show_nested: bool) 
     """
     module = program.module
     shown: dict[str, Any] = {
-        "Description": module.syntax.description or "No description",
+        "Description": module.syntax.description or NOTHING,
         "Parameters": {
             name: _parameter(schema, given.get(name), module.environment.parameter_defaults)
             for name, schema in module.syntax.parameters.items()
@@ -53,35 +55,68 @@ def _nested(program: Program) -> dict[str, Any]:
     for name, definition in program.resources.items():
         evaluated = definition.evaluate(NOWHERE)
         try:
-            inside = _inside(program, definition, evaluated)
+            inside, given = _inside(program, definition, evaluated)
         except Rejected as rejected:
             path = definition.way_in
             raise Rejected([reported_by_parent(one, path) for one in rejected.problems]) from None
-        if inside is None:
-            continue
-        given = evaluated.properties if definition.child is not None else {}
-        values = {key: value for key, value in given.items() if unknown_in(value) is None}
-        shown = validated(inside, values, show_nested=True)
-        nested[name] = {"Type": definition.type, **shown}
+        if inside is not None:
+            shown = validated(inside, given, show_nested=True)
+            nested[name] = {"Type": definition.type, **shown}
+        elif hasattr(definition.type_info, "sample"):  # a group whose members are not known
+            nested[name] = {"Type": definition.type, "Description": NOTHING, "Parameters": {}}
     return nested
+
+
+def _sample(
+    program: Program, definition: ResourceDefinition, evaluated: Evaluated
+) -> Program | None:
+    """Return the program of a group without members as if it had one; None if that is not known."""
+    sample = getattr(definition.type_info, "sample", None) if not evaluated.problems else None
+    template = sample(evaluated.properties) if sample is not None else None
+    if template is None:
+        return None
+    module = program.module.compile_nested(template, definition.name, strict=False)
+    return module.specialise({}, stack_name=definition.name, strict=False, check=False)
+
+
+def _given(definition: ResourceDefinition, inside: Program) -> dict[str, Any]:
+    """Return the values that a resource gives to the parameters of its nested template.
+
+    A reference is the name of its resource, and an attribute is null.
+    """
+    schemas = inside.module.syntax.parameters
+    if definition.child is None:
+        return {}
+    values = nulled(definition.evaluate(NullWorld(NOWHERE)).properties)
+    return {name: _as_text(schemas[name], values[name]) for name in values if name in schemas}
+
+
+def _as_text(schema: ParameterSchema, value: Any) -> Any:
+    """Return the value of a parameter; that of a list as text."""
+    if schema.type is not ParameterType.LIST or not isinstance(value, list):
+        return value
+    return ",".join("" if one is None else str(one) for one in value)
 
 
 def _inside(
     program: Program, definition: ResourceDefinition, evaluated: Evaluated
-) -> Program | None:
-    """Return the program of a nested stack, or None if the resource has no nested stack.
+) -> tuple[Program | None, Mapping[str, Any]]:
+    """Return the program of a nested stack, None if the resource has no nested stack, and the
+    values of its parameters.
 
     If the parameter values of a nested template are invalid, return its program without parameter
     values. Raises Rejected or ValueError if a generated nested stack is invalid.
     """
     try:
-        return program.inside(definition, evaluated, check=False)
+        inside = program.inside(definition, evaluated, check=False)
+        if inside is None:
+            return _sample(program, definition, evaluated), {}
+        return inside, _given(definition, inside)
     except (Rejected, ValueError):
         if definition.child is None:
             raise
-        return definition.child.specialise(
-            {}, stack_name=definition.name, strict=False, check=False
-        )
+        child = definition.child
+        return child.specialise({}, stack_name=definition.name, strict=False, check=False), {}
 
 
 def _parameter(schema: ParameterSchema, given: Any, defaults: Mapping[str, Any]) -> dict[str, Any]:

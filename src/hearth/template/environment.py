@@ -214,11 +214,7 @@ class Environment(Struct, frozen=True, dict=True):
             if value is None or _is_template(value) or _is_template(name):
                 steps[name] = name if value is None else value
                 return TemplateEntry(steps[name], name, by_operator and value is not None)
-            found: TemplateEntry | TypeEntry | None
-            if name.endswith("*"):
-                target = value[:-1] + type_name[len(name) - 1 :] if value.endswith("*") else value
-            else:
-                target = value
+            target = _target(name, value, type_name)
             if target == type_name:
                 return None
             found = self._find(target, resource, catalog, seen, steps)
@@ -226,6 +222,20 @@ class Environment(Struct, frozen=True, dict=True):
                 steps[type_name] = value
                 return found
         return TypeEntry(type_name) if catalog.find(type_name) is not None else None
+
+    def chain(self, type_name: str, resource: str) -> list[str]:
+        """Return the names through which the registry leads from a type name that is not found.
+
+        The first one is `type_name`. In a loop, the last one repeats an earlier one.
+        """
+        names = [type_name]
+        while names.count(names[-1]) == 1 and len(names) < NAMES_TRIED_MAX:
+            found = next(self._candidates(names[-1], resource), None)
+            if found is None:
+                break
+            name, value, _ = found
+            names.append(_target(name, str(value), names[-1]))
+        return names
 
     def _candidates(self, type_name: str, resource: str) -> Iterator[tuple[str, Any, bool]]:
         """Yield the registry entries that match a type name, in order of precedence.
@@ -253,10 +263,11 @@ class Environment(Struct, frozen=True, dict=True):
     def for_child(self, resource: str, entry: TemplateEntry | None) -> Environment:
         """Return the environment for the nested stack of a resource.
 
-        It has no parameters. Of the part `resources` of the registry, only what applies to this
-        resource stays. `entry` is the registry entry that names the nested template. It is removed,
-        so that the same type inside the nested stack means the built-in type. None stands for the
-        generated template of a group. Source: spec/environment.md, section 4.3.
+        It has no parameters. Of the part `resources` of the registry, only what is given for
+        resources inside this one stays: maps, by their names. `entry` is the registry entry that
+        names the nested template. It is removed, so that the same type inside the nested stack
+        means the built-in type. None stands for the generated template of a group. Source:
+        spec/environment.md, section 4.3.
         """
         registry = dict(self.resource_registry)
         if entry is not None:
@@ -269,10 +280,9 @@ class Environment(Struct, frozen=True, dict=True):
                     deep_update(inner, entries)
             if isinstance(named.get(resource), Mapping):
                 deep_update(inner, named[resource])
-            if entry is not None:
-                inner.pop(entry.entry, None)
-            if inner:
-                registry["resources"] = inner
+            inside = {name: one for name, one in inner.items() if isinstance(one, Mapping)}
+            if inside:
+                registry["resources"] = inside
         return replace(self, parameters={}, resource_registry=registry, of_child=True)
 
     # -- hooks and restricted actions -------------------------------------------------------
@@ -296,6 +306,16 @@ class Environment(Struct, frozen=True, dict=True):
                     yield value
                 elif isinstance(value, list):
                     yield from (one for one in value if isinstance(one, str))
+
+
+def _target(name: str, value: str, type_name: str) -> str:
+    """Return the name to which the entry `name` with this value maps a type name that it matches.
+
+    If both end with a wildcard, the part of the type name that it stands for is kept.
+    """
+    if name.endswith("*") and value.endswith("*"):
+        return value[:-1] + type_name[len(name) - 1 :]
+    return value
 
 
 def _is_template(name: Any) -> bool:

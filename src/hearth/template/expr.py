@@ -155,8 +155,9 @@ class Call(Expr):
         return self._apply(self.function, self.args.evaluate(scope), scope)
 
     def _apply(self, function: Function, args: Any, scope: Scope) -> Any:
-        value = unknown_in(args) if function.strict else None
+        unknown = unknown_in(args) if function.strict else None
         try:
+            value: Any = None if unknown is None else Unknown(unknown.until)
             if value is None:
                 self._whole(function, args)
                 budget = current()

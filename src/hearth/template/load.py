@@ -29,6 +29,7 @@ from yaml.events import (
     SequenceStartEvent,
 )
 
+from hearth.model.json_text import decode_json
 from hearth.model.problem import HTTPBadRequest, Problem, Rejected, RequestLimitExceeded
 from hearth.model.span import Span, Step
 from hearth.model.unknown import Unknown
@@ -233,11 +234,13 @@ def _is_dumped(source: str, plain: Any) -> bool:
 
 
 def _as_json(source: str) -> Any:
-    """Return the map or list that a JSON text contains; None for any other text."""
+    """Return the map or list that a JSON text contains; None for any other text. Half a surrogate
+    pair is left to the YAML parser, which refuses it.
+    """
     if source.lstrip()[:1] not in ("{", "["):
         return None
     try:
-        return json.loads(source)
+        return decode_json(source)
     except (ValueError, RecursionError):
         return None
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from hearth.model.json_text import too_deep
+from hearth.model.json_text import decode_json, too_deep
 from hearth.model.span import Span
 from hearth.model.unknown import Unknown
 from hearth.model.value import ValueKind
@@ -212,7 +212,7 @@ def _json(value: Any) -> Any:
         if not value:
             return value
         try:
-            return json.loads(value)
+            return decode_json(value)
         except (ValueError, RecursionError):
             raise ValueError(f'"{value[:80]}" is not JSON') from None
     raise ValueError(f'"{value}" is not JSON')

@@ -402,6 +402,9 @@ class _Parser:
         found = {}
         for name, node in section.value.items():
             self.steps = [word, name]
+            if node.odd_key:
+                self.fail(node, f'the name of an output must be a string, not "{name}"')
+                continue
             keys = self.grammar.output_keys
             value = self.grammar.word("value")
             if not isinstance(node.value, dict) or value not in node.value:

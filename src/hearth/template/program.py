@@ -19,7 +19,7 @@ from msgspec import Struct, field, structs
 from hearth.model.problem import ParameterNotProvided, Problem, Rejected, StackValidationFailed
 from hearth.model.span import Span
 from hearth.model.unknown import UNKNOWN, Unknown, nulled, unknown_in
-from hearth.schema import Findings, Lookup, Prop, Replace, Rule, Violation, coerce_all
+from hearth.schema import Findings, Lookup, Prop, Replace, Rule, coerce_all
 from hearth.template import agents
 from hearth.template.budget import spending
 from hearth.template.child import inside, parameters_of
@@ -31,10 +31,11 @@ from hearth.template.evaluated import Evaluated
 from hearth.template.expr import OMIT, Const, Expr, MapOf
 from hearth.template.limits import Limits
 from hearth.template.load import Node, collector_paused
+from hearth.template.member_attributes import lacks, no_member_attribute
 from hearth.template.output import Output
 from hearth.template.parameters import ParameterValue
 from hearth.template.parse import Syntax
-from hearth.template.references import Read
+from hearth.template.references import Read, Reference, references_in
 from hearth.template.scope import Scope
 from hearth.template.types import TypeCatalog, TypeInfo
 from hearth.template.uses import Uses
@@ -177,11 +178,13 @@ class Module(Struct, frozen=True, eq=False, dict=True):
         """
         raise NotImplementedError
 
-    def compile_nested(self, definition: Mapping[str, Any], resource: str) -> Module:
+    def compile_nested(
+        self, definition: Mapping[str, Any], resource: str, *, strict: bool = True
+    ) -> Module:
         """Return the module of the nested stack that a group generates from its properties.
 
         `definition` is the generated template, and `resource` the name of the group. Raises
-        Rejected.
+        Rejected; if `strict` is false, not for problems that are left to the create.
         """
         raise NotImplementedError
 
@@ -297,7 +300,7 @@ class ResourceDefinition(Struct, frozen=True, eq=False):
 
     def checked(self, world: World) -> Evaluated:
         """Return the result of `check`, within the budget and the evaluation that are open."""
-        evaluated = self._evaluated(world)
+        first = evaluated = self._evaluated(world)
         if evaluated.unknown and not evaluated.problems:
             evaluated = self._evaluate(world, nulls=True)
         if self.child is not None:
@@ -305,7 +308,7 @@ class ResourceDefinition(Struct, frozen=True, eq=False):
         static = evaluated is self.core.static
         if static and self.core.sound:
             return evaluated
-        conflicts = self.conflicts(evaluated) if not evaluated.problems else []
+        conflicts = self.conflicts(first) if not (evaluated.problems or self.opaque) else []
         if not conflicts and not self.core.has_policy:
             self.core.sound = static and not evaluated.problems
             return evaluated
@@ -318,18 +321,19 @@ class ResourceDefinition(Struct, frozen=True, eq=False):
     def conflicts(self, evaluated: Evaluated) -> list[Problem]:
         """Return the problems of relations between properties, as far as their values are known.
 
-        Also return problems of keys that the metadata of this type must not contain.
+        There are none for a resource with an external id, whose properties change nothing. Also
+        return problems of keys that the metadata of this type must not contain.
         """
         reserved = [*self._reserved(evaluated)] if evaluated.metadata else []
-        found = [*self.type_info.conflicts(evaluated.properties, evaluated.open_properties)]
+        outside = self.external_id is not None
+        found = [] if outside else [*self.type_info.conflicts(evaluated.properties)]
         if not found:  # nearly always; the place is searched only for a problem
             return reserved
         at = self._place("properties")
+        places = [self._locate(at.under(*one.path)) if one.path else at for one in found]
         return reserved + [
-            StackValidationFailed(self._locate(at.under(one.path)), one.words, "Property error")
-            if isinstance(one, Violation)
-            else StackValidationFailed(at, one, "Property error")
-            for one in found
+            one.error(place, one.words, "Property error")
+            for place, one in zip(places, found, strict=True)
         ]
 
     def _reserved(self, evaluated: Evaluated) -> Iterator[Problem]:
@@ -387,6 +391,9 @@ class ResourceDefinition(Struct, frozen=True, eq=False):
             if value is not OMIT:
                 raw[name] = value
         properties = self._coerced(raw, at, findings, open_names if nulls else frozenset())
+        if self.external_id is not None:  # the properties change nothing, so they may be wrong
+            findings.problems.clear()
+            findings.lookups.clear()
         metadata = self._metadata(scope, findings)
         unknown = unknown_in(metadata)
         if unknown is not None:
@@ -549,16 +556,22 @@ class Program(Struct, frozen=True, eq=False, weakref=True):
                 at = definition.place_of(path)
                 yield StackValidationFailed(at, words, code=agents.NO_AGENT)
 
-    def child(self, definition: ResourceDefinition, properties: Mapping[str, Any]) -> Module | None:
+    def child(
+        self,
+        definition: ResourceDefinition,
+        properties: Mapping[str, Any],
+        *,
+        strict: bool = True,
+    ) -> Module | None:
         """Return the module of a resource's nested stack, or None if it has none. Raises
-        Rejected.
+        Rejected; `strict` is passed to `Module.compile_nested`.
         """
         if definition.child is not None:
             return definition.child
         nested = definition.type_info.nested_definition(properties)
         if nested is None:
             return None
-        return self.module.compile_nested(nested, definition.name)
+        return self.module.compile_nested(nested, definition.name, strict=strict)
 
     def _check_child(
         self,
@@ -584,6 +597,7 @@ class Program(Struct, frozen=True, eq=False, weakref=True):
             at = structs.replace(definition.span, path=definition.way_in)
             findings.problems.append(StackValidationFailed(at, str(error), "Property error"))
             return
+        findings.problems.extend(self._unknown_of_members(definition, program))
         path, inner = definition.way_in, program.check_values(NOWHERE)
         copies = getattr(definition.type_info, "nested_copies", None)
         times = copies(evaluated.properties) if copies is not None else 1
@@ -597,6 +611,35 @@ class Program(Struct, frozen=True, eq=False, weakref=True):
             for look in inner.lookups
         )
 
+    def _unknown_of_members(
+        self, definition: ResourceDefinition, members: Program
+    ) -> Iterator[Problem]:
+        """Yield a problem for each reference to a group that needs an attribute which a member does
+        not have.
+        """
+        of_members = getattr(definition.type_info, "of_members", None)
+        if of_members is None:
+            return
+        types = {one.type_info.name: one.type_info for one in members.resources.values()}
+        wrong: dict[Read, tuple[str, TypeInfo]] = {}
+        for read in self.reads.get(definition.name, ()):
+            attribute = of_members(read)
+            lacking = (
+                [] if attribute is None else [t for t in types.values() if lacks(t, attribute)]
+            )
+            if lacking:
+                wrong[read] = attribute, lacking[0]
+        for one in self._references(definition.name) if wrong else ():
+            if one.read in wrong:
+                yield no_member_attribute(one, *wrong[one.read])
+
+    def _references(self, name: str) -> Iterator[Reference]:
+        """Yield the references to a resource in other resources and in outputs."""
+        for definition in self.resources.values():
+            yield from (one for one in definition.core.references if one.resource == name)
+        for output in self.outputs.values():
+            yield from (one for one in references_in(output.value) if one.resource == name)
+
     def inside(
         self, definition: ResourceDefinition, evaluated: Evaluated, *, check: bool = True
     ) -> Program | None:
@@ -604,12 +647,13 @@ class Program(Struct, frozen=True, eq=False, weakref=True):
         none.
 
         Unknown properties and metadata are also Unknown in the nested stack; `check` is passed to
-        `Module.specialise`. A group whose properties have the wrong types has no nested stack.
-        Raises Rejected, and ValueError if a value cannot be a parameter.
+        `Module.specialise`, and as `strict` to `Module.compile_nested`. A group whose properties
+        have the wrong types has no nested stack. Raises Rejected, and ValueError if a value cannot
+        be a parameter.
         """
         if evaluated.problems and definition.child is None:
             return None
-        module = self.child(definition, evaluated.properties)
+        module = self.child(definition, evaluated.properties, strict=check)
         if module is None:
             return None
         values: dict[str, Any] = {}
@@ -675,6 +719,6 @@ def reported_by_parent(problem: Problem, path: str) -> Problem:
     `path` leads to the nested stack. A problem of another kind becomes a failed validation.
     """
     moved = inside(problem, path)
-    if isinstance(problem, StackValidationFailed):
+    if type(problem) is StackValidationFailed:
         return moved
-    return StackValidationFailed(moved.at, problem.text, problem.kind)
+    return StackValidationFailed(moved.at, problem.text, problem.kind, code=problem.code)

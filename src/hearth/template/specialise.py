@@ -213,7 +213,9 @@ class Specialiser:
         reported = {problem.at for problem in self.problems}
         for one in core.references:
             if one.resource not in scope.resources:
-                if one.at not in reported and not self.may_be(one.resource):
+                if one.read is None and not (self.check or self.syntax.grammar.hot):  # a Ref
+                    self.module.open.add(core.source.name)  # a create refuses it
+                elif one.at not in reported and not self.may_be(one.resource):
                     self.problems.append(no_target(one.call, one.resource, scope.resources))
             elif one.read:
                 self.check_attribute(one)

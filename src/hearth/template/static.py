@@ -12,12 +12,11 @@ from hearth.model.problem import (
     nearest,
 )
 from hearth.model.span import Span, dotted
-from hearth.template.child import inside
 from hearth.template.environment import TemplateEntry
 from hearth.template.expr import Call, Const, MapOf, calls_in, keys_of
 from hearth.template.function import Refers
 from hearth.template.parse import EMPTY, ResourceSource, Syntax
-from hearth.template.program import Binding
+from hearth.template.program import Binding, reported_by_parent
 from hearth.template.references import Reference, referred
 from hearth.template.types import TypeInfo
 
@@ -39,19 +38,8 @@ def problems_of(binding: Binding, source: ResourceSource) -> Iterator[Problem]:
     """
     if binding.entry is not None:
         path = way_into(source, binding.entry)
-        yield from (_wrapped(problem, path) for problem in binding.inside)
+        yield from (reported_by_parent(problem, path) for problem in binding.inside)
     yield from binding.problems
-
-
-def _wrapped(problem: Problem, path: str) -> Problem:
-    """Convert a problem of a nested template to a failed validation in the parent template.
-
-    Its text begins with the original error type.
-    """
-    moved = inside(problem, path)
-    if isinstance(problem, StackValidationFailed):
-        return moved
-    return StackValidationFailed(moved.at, problem.text, problem.kind)
 
 
 def check_resource(
@@ -69,7 +57,7 @@ def check_resource(
 
 
 def _check_names(source: ResourceSource, type_info: TypeInfo, syntax: Syntax) -> Iterator[Problem]:
-    if getattr(type_info, "accepts_any_property", False):
+    if getattr(type_info, "accepts_any_property", False) or source.external_id is not None:
         return
     known = type_info.properties
     for name in keys_of(source.properties):

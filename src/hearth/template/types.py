@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Protocol
 
 from hearth.model.span import Span
@@ -41,8 +41,10 @@ class TypeInfo(Protocol):
     `without_agent(properties)` returns why a server never asks for that software, or None.
     `reserved_metadata(properties)` returns the keys that the metadata must not
     contain. `member_property` is the name of a group's property that contains the definition of its
-    members. `within` follows a path into an attribute, for a type whose attributes cover several
-    resources.
+    members, and `member_keys` are the keys in it that count; None if its schema has them.
+    `of_members(read)` returns the attribute of the members that is needed to read an attribute of
+    the group, and `sample(properties)` a template with one member. `within` follows a path into an
+    attribute, for a type whose attributes cover several resources.
     """
 
     @property
@@ -65,13 +67,8 @@ class TypeInfo(Protocol):
         is none.
         """
 
-    def conflicts(
-        self, properties: Mapping[str, Any], still_open: Collection[str] = ()
-    ) -> Iterable[str | Violation]:
-        """Return the errors in the combination of properties.
-
-        The properties in `still_open` have no known value yet.
-        """
+    def conflicts(self, properties: Mapping[str, Any]) -> Iterable[Violation]:
+        """Return the errors in the combination of properties. Values may be unknown in part."""
 
     def implicit_requires(
         self, name: str, definition: Definition, program: Definitions

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 from msgspec import Struct, field
 
-from hearth.model.unknown import UNKNOWN, Unknown, nulled
+from hearth.model.unknown import UNKNOWN, Unknown, nulled, unknown_reference
 
 Within = Callable[[str, Any, Sequence[Any]], Any]
 """A function that returns the value at a path in an attribute, given the attribute's name and
@@ -55,7 +55,7 @@ class Nowhere:
     facade: Facade | None = None
 
     def reference(self, name: str) -> Any:
-        return Unknown(frozenset({name}))
+        return unknown_reference(name)
 
     def attribute(self, name: str, attribute: str, path: tuple[Any, ...]) -> Any:
         return Unknown(frozenset({name}))

@@ -249,6 +249,13 @@ def test_events_are_told_the_newest_first(demo: Signer, stack: Stack):
     assert all(json.loads(one["ResourceProperties"]) == {} for one in found)
     about = [one["ResourceStatus"] for one in found if one["LogicalResourceId"] == "value"]
     assert about == ["CREATE_COMPLETE", "CREATE_IN_PROGRESS"]
+    resources = as_tree(inside(demo.ask("DescribeStackResources", StackName=stack.arn)))
+    ids = {
+        one["LogicalResourceId"]: one["PhysicalResourceId"] for one in resources["StackResources"]
+    }
+    ids["polled"] = stack.arn.rpartition("/")[2]
+    complete = [one for one in found if one["ResourceStatus"] == "CREATE_COMPLETE"]
+    assert {one["LogicalResourceId"]: one["PhysicalResourceId"] for one in complete} == ids
     everything = as_tree(inside(demo.ask("DescribeStackEvents")))["StackEvents"]
     assert {one["EventId"] for one in found} <= {one["EventId"] for one in everything}
 
@@ -267,11 +274,38 @@ def test_a_template_is_validated_and_what_is_wrong_is_an_answer(demo: Signer):
         "secret": {"ParameterKey": "secret", "DefaultValue": "hush", "Description": "",
                    "NoEcho": "true"},
     }  # fmt: skip
-    bad = demo.ask("ValidateTemplate", TemplateBody=SMALL + "resources: {a: {type: 'OS::No'}}")
-    assert "OS::No" in (inside(bad).text or "")
-    asked = {"TemplateBody": "{", "ContentType": "JSON"}
+    asked = {"TemplateBody": SMALL + "resources: {a: {type: 'OS::No'}}", "ContentType": "JSON"}
     told = demo.ask("ValidateTemplate", **asked).json()["ValidateTemplateResponse"]
-    assert isinstance(told["ValidateTemplateResult"], str)
+    assert "OS::No" in told["ValidateTemplateResult"]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        "resources: {a: {type: 'OS::No'}}",
+        "resources: {a: {type: 'OS::Heat::None'}, b: {}}",
+        "resources: {a: {type: 'OS::Heat::RandomString', properties: {zz: 1}}}",
+        "resources: {a: {type: no.yaml}}",
+        "sauces: {}",
+    ],
+)
+def test_a_failed_validation_is_a_result(demo: Signer, wrong: str):
+    reply = demo.ask("ValidateTemplate", TemplateBody=SMALL + wrong)
+    assert reply.status_code == 200
+    assert (inside(reply).text or "").strip()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "zz", "[]", "{", "{}", "a: b", ": : :", "heat_template_version: 2000-01-01",
+        SMALL + "parameters: {p: {type: nope}}",
+        SMALL + "resources: {a: {type: OS::Heat::Value, properties: {value: {get_resource: b}}}}",
+    ],
+)  # fmt: skip
+def test_what_is_no_template_is_refused(demo: Signer, text: str):
+    reply = demo.ask("ValidateTemplate", TemplateBody=text)
+    assert (reply.status_code, code(reply)) == (400, "InvalidParameterValue")
 
 
 @pytest.mark.parametrize("name", ["TemplateUrl", "TemplateURL"])

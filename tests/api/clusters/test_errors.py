@@ -31,7 +31,8 @@ class Causes:
         self.template = api.template("plain")
         self.used = api.template("used")
         self.balanced = api.template("balanced", master_lb_enabled=True)
-        self.hidden = api.template("hidden", "stranger", "other", hidden=True)
+        self.hidden = api.template("hidden", "stranger", "other", public=True, hidden=True)
+        self.private = api.template("private", "stranger", "other")
         self.tls = api.template("insecure", tls_disabled=True)
         self.cluster = api.cluster("c1", self.used, keys=True)
         self.young = api.cluster("young", self.used, status="CREATE_FAILED")
@@ -134,7 +135,10 @@ ASKS: dict[str, list[Ask]] = {
         Causes.driverless,
     ],
     "image unknown": [lambda it: it.new_template(image_id="nothing")],
-    "image without os_distro": [lambda it: it.new_template(image_id="bare")],
+    "image without os_distro": [
+        lambda it: it.new_template(image_id="bare"),
+        lambda it: it.new_group(image_id="bare"),
+    ],
     "image forbidden": [lambda it: it.new_template(image_id=FORBIDDEN_IMAGE)],
     "image/network/subnet name ambiguous": [
         lambda it: it.new_template(image_id="double"),
@@ -151,8 +155,10 @@ ASKS: dict[str, list[Ask]] = {
         lambda it: it.new_cluster(master_flavor_id="diskless"),
     ],
     "keypair unknown": [
-        lambda it: it.new_template(keypair_id="nothing"),
         lambda it: it.new_cluster(keypair="nothing"),
+        lambda it: it.new_cluster(
+            cluster_template_id=it.api.template("keyed", keypair_id="nothing")
+        ),
     ],
     "external network unknown or not external": [
         lambda it: it.new_template(external_network_id="nothing"),
@@ -192,7 +198,7 @@ ASKS: dict[str, list[Ask]] = {
         lambda it: it.ask("GET", "/clusters/nothing"),
         lambda it: it.ask("GET", C1, by="stranger"),
         lambda it: it.ask("GET", "/clustertemplates/nothing"),
-        lambda it: it.ask("GET", f"/clustertemplates/{it.hidden}"),
+        lambda it: it.ask("GET", f"/clustertemplates/{it.private}"),
         lambda it: it.ask("GET", f"{C1}/nodegroups/nothing"),
         lambda it: it.ask("GET", "/federations/nothing"),
         lambda it: it.ask("DELETE", QUOTA, by="admin"),

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hearth.api.clusters import clusters, node_groups, patch, templates
+from hearth.api.clusters import clusters, federations, node_groups, patch, templates
 from hearth.model.problem import Rejected
+from tests.api.clusters.server import Api
 
 CLUSTER: dict[str, Any] = {
     **dict.fromkeys(clusters.RULES.fields),
@@ -23,6 +24,9 @@ TEMPLATE: dict[str, Any] = {
     **dict.fromkeys(templates.RULES.fields),
     "name": "t", "labels": {"a": "1"}, "public": False, "image_id": "img",
 }  # fmt: skip
+
+
+FEDERATION = {"name": "f", "properties": {"dns-zone": "z."}}
 
 
 def changed(before: dict[str, Any], rules: patch.Rules, *operations: Any) -> dict[str, Any]:
@@ -186,3 +190,27 @@ def test_any_body_is_applied_or_refused(body: Any):
 def test_hostile_literals_are_refused(literal: str):
     with pytest.raises(Rejected, match="Expected a map or a list"):
         changed(CLUSTER, clusters.RULES, one("replace", "/health_status_reason", literal))
+
+
+PATHS = {"clusters": clusters.RULES, "clustertemplates": templates.RULES,
+         "nodegroups": node_groups.RULES, "federations": federations.RULES}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("kind", "attribute"), [(kind, name) for kind, rules in PATHS.items() for name in rules.fields]
+)
+def test_a_removed_attribute_gets_a_value_or_is_refused(magnum: Api, kind: str, attribute: str):
+    template = magnum.template("patched", labels={"a": "1"})
+    path = f"/v1/clustertemplates/{template}"
+    if kind == "federations":
+        host = magnum.cluster("host", magnum.template("of host"))
+        made = magnum.call("POST", "/v1/federations", FEDERATION | {"hostcluster_id": host})
+        assert made.status_code == 202, made.text
+        path = f"/v1/federations/{made.json()['uuid']}"
+    elif kind != "clustertemplates":
+        path = f"/v1/clusters/{magnum.cluster('patched', template, labels={'a': '1'})}"
+        path += "/nodegroups/default-worker" if kind == "nodegroups" else ""
+    reply = magnum.call("PATCH", path, [one("remove", f"/{attribute}")])
+    assert reply.status_code in (200, 202, 400), reply.text
+    if kind == "clustertemplates" and attribute == "name":
+        assert reply.json()["name"].endswith("-template")

@@ -252,26 +252,49 @@ def test_strangers_find_nothing_and_admins_find_everything(world: World):
         assert {"used", "free"} <= names(path, "outer admin")
 
 
-def test_public_templates_are_for_all_and_hidden_ones_for_their_project(world: World):
+def test_hidden_templates_leave_the_lists_and_stay_readable(world: World):
     public = world.api.template("public", public=True)
     hidden = world.api.template("hidden", public=True, hidden=True)
+    unpublished = world.api.template("unpublished", hidden=True)
     seen = {
         person: [
-            world.ask("GET", f"/clustertemplates/{uuid}", person).status_code
-            for uuid in (public, hidden)
+            world.ask("GET", f"/clustertemplates/{ident}", person).status_code
+            for ident in (public, hidden, "hidden", unpublished, "unpublished")
         ]
         for person in ("member", "stranger", "outer admin", "nobody")
     }
     assert seen == {
-        "member": [200, 200],
-        "stranger": [200, 404],
-        "outer admin": [200, 200],
-        "nobody": [200, 403],
+        "member": [200, 200, 200, 200, 200],
+        "stranger": [200, 200, 200, 404, 404],
+        "outer admin": [200, 200, 200, 200, 200],
+        "nobody": [200, 200, 200, 403, 403],
     }
+    for path in ("/clustertemplates", "/clustertemplates/detail"):
+        listed = world.ask("GET", path, "stranger").json()["clustertemplates"]
+        assert [one["name"] for one in listed] == ["public"]
     for person, status in (("stranger", 403), ("member", 403), ("admin", 400)):
         body = {"cluster_template_id": hidden, "master_count": 2}
         assert world.ask("POST", "/clusters", person, body).status_code == status
-    assert world.ask("PATCH", f"/clustertemplates/{public}", "stranger", NAME).status_code == 403
+    for ident in (public, hidden):
+        changed = world.ask("PATCH", f"/clustertemplates/{ident}", "stranger", NAME)
+        assert changed.status_code == 403
+
+
+def test_a_template_that_is_not_hidden_is_found_before_a_hidden_one_by_its_name(world: World):
+    world.api.template("renewed", public=True, hidden=True)
+    newer = world.api.template("renewed", "outer admin", "other", public=True)
+    for person in ("stranger", "reader"):
+        found = world.ask("GET", "/clustertemplates/renewed", person)
+        if person == "stranger":
+            assert found.json()["uuid"] == newer
+        else:  # its own project has the hidden one, too
+            assert found.status_code == 409
+
+
+def test_a_hidden_template_of_another_project_is_unknown_unless_it_is_public(world: World):
+    unpublished = world.api.template("kept", hidden=True)
+    body = {"cluster_template_id": unpublished}
+    assert world.ask("POST", "/clusters", "stranger", body).status_code == 404
 
 
 def test_publishing_needs_its_own_right(world: World):

@@ -17,6 +17,7 @@ LEAST = {"coe": "kubernetes", "image_id": "img"}
 def images(magnum: Api) -> None:
     image(magnum.cloud, "ubuntu", os_distro="Ubuntu")
     image(magnum.cloud, "driven", os_distro="ubuntu", magnum_driver="k8s_debian_v1")
+    image(magnum.cloud, "of magnum", os_distro="ubuntu", magnum_driver="k8s_fedora_coreos_v1")
     image(magnum.cloud, "misdriven", os_distro="ubuntu", magnum_driver="k8s_nothing_v1")
 
 
@@ -51,6 +52,9 @@ def test_a_template_has_its_defaults_and_a_name(magnum: Api):
         ({"image_id": "ubuntu", "cluster_distro": "plan9"}, "k8s_ubuntu_v1", "ubuntu"),
         ({"image_id": "driven"}, "k8s_debian_v1", "ubuntu"),
         ({"image_id": "driven", "driver": "k8s_ubuntu_v1"}, "k8s_ubuntu_v1", "ubuntu"),
+        ({"driver": "k8s_fedora_coreos_v1"}, "k8s_simulated_v1", "fedora-coreos"),
+        ({"image_id": "ubuntu", "driver": "k8s_fedora_coreos_v1"}, "k8s_ubuntu_v1", "ubuntu"),
+        ({"image_id": "of magnum"}, "k8s_ubuntu_v1", "ubuntu"),
         ({"image_id": "misdriven", "driver": "k8s_ubuntu_v1"}, "k8s_ubuntu_v1", "ubuntu"),
     ],
 )
@@ -78,7 +82,6 @@ def test_the_first_error_in_the_order_of_the_checks_is_reported(magnum: Api):
         ("image_id", "x", "Image x"),
         ("flavor_id", "x", "Flavor x"),
         ("external_network_id", "x", "External network x"),
-        ("keypair_id", "x", "key pair x"),
         ("public", True, "clustertemplate:publish"),
     ]
     while wrong:
@@ -131,7 +134,6 @@ def test_a_changed_template_is_checked_as_a_new_one(magnum: Api):
     for name, value, status in (
         ("network_driver", "x", 400),
         ("image_id", "nothing", 400),
-        ("keypair_id", "nothing", 404),
         ("external_network_id", "private", 400),
         ("apiserver_port", 80, 400),
         ("coe", "swarm", 400),
@@ -140,6 +142,43 @@ def test_a_changed_template_is_checked_as_a_new_one(magnum: Api):
     changed = patch(magnum, uuid, ("image_id", "ubuntu")).json()
     assert (changed["driver"], changed["cluster_distro"]) == ("k8s_ubuntu_v1", "ubuntu")
     assert changed["updated_at"] is not None
+
+
+def test_the_key_pair_of_a_template_is_looked_for_when_a_cluster_is_created(magnum: Api):
+    made = create(magnum, keypair_id="of users")
+    assert made.status_code == 201, made.text
+    changed = patch(magnum, made.json()["uuid"], ("keypair_id", "of other users"))
+    assert changed.json()["keypair_id"] == "of other users", changed.text
+    refused = magnum.call("POST", "/v1/clusters", {"cluster_template_id": made.json()["uuid"]})
+    assert refused.status_code == 404
+    assert "No key pair of other users" in refused.json()["errors"][0]["detail"]
+
+
+def test_labels_are_checked_and_those_without_effect_lead_to_warnings(magnum: Api):
+    image(magnum.cloud, "versioned", os_distro="ubuntu", kube_version="v1.31.4")
+    for labels, words in (
+        ({"boot_volume_size": "x"}, "Label boot_volume_size"),
+        ({"kube_tag": "v1.99.0"}, "Label kube_tag: expected v1.31.4"),
+    ):
+        refused = create(magnum, image_id="versioned", labels=labels)
+        assert refused.status_code == 400
+        assert words in refused.json()["errors"][0]["detail"]
+    labels = {"cinder_csi_enabled": "true", "kube_tag": "1.31.4", "nosuchlabel": "1"}
+    made = create(magnum, image_id="versioned", labels=labels, external_network_id="public").json()
+    assert [one.split()[1] for one in made["warnings"]] == ["cinder_csi_enabled", "nosuchlabel"]
+    shown = magnum.call("GET", f"/v1/clustertemplates/{made['uuid']}").json()
+    assert shown["warnings"] == made["warnings"]
+    wanted = {"cluster_template_id": made["uuid"]}
+    dry = magnum.call("POST", "/v1/clusters?dry_run=true", wanted).json()
+    assert dry["cluster"]["warnings"] == made["warnings"]
+    wrong = {**wanted, "labels": {"kube_tag": "v1.99.0"}}
+    refused = magnum.call("POST", "/v1/clusters", wrong)
+    assert refused.status_code == 400
+    cluster = magnum.call("POST", "/v1/clusters", wanted).json()
+    assert cluster["warnings"] == made["warnings"]
+    events = magnum.call("GET", f"/v1/clusters/{cluster['uuid']}/events").json()["events"]
+    assert events[-1]["warnings"] == made["warnings"]
+    assert "warnings" not in create(magnum, labels={"kube_tag": "v1"}).json()
 
 
 def test_a_deleted_template_is_gone(magnum: Api):

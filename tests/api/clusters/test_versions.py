@@ -71,8 +71,9 @@ def test_a_malformed_header_gets_an_answer_without_versions(magnum: Api):
     assert not [name for name in reply.headers if name.lower().startswith("openstack-api")]
 
 
-def test_a_version_out_of_range_gets_the_range(magnum: Api):
-    reply = magnum.call("GET", "/v1/clusters", version="1.15")
+@pytest.mark.parametrize("version", ["1.15", "-1.2", "0.9"])
+def test_a_version_out_of_range_gets_the_range(magnum: Api, version: str):
+    reply = magnum.call("GET", "/v1/clusters", version=version)
     (error,) = reply.json()["errors"]
     assert reply.status_code == 406
     assert (error["min_version"], error["max_version"]) == ("1.1", "1.14")

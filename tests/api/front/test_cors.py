@@ -42,8 +42,19 @@ def test_only_what_is_allowed_is_named_and_credentials_only_for_named_origins(
     assert ("access-control-allow-credentials" in headers) is named
 
 
-def answer(cors: Cors, method: str, sent: dict[str, str]) -> tuple[int, Headers]:
-    """Return status and headers of an answer, from an API that answers all with 200."""
+@pytest.mark.parametrize("origins", [set(), {GOOD}])
+@pytest.mark.parametrize("origin", [{}, {"origin": EVIL}, {"origin": GOOD}])
+def test_a_preflight_needs_no_token(origins: set[str], origin: dict[str, str]):
+    cors = Cors(frozenset(origins), methods=("GET",))
+    for asks in ({}, {"access-control-request-method": "GET"}):
+        assert answer(cors, "OPTIONS", {**origin, **asks}, status=401)[0] == 200
+    token = {"x-auth-token": "wrong"}
+    assert answer(cors, "OPTIONS", {**origin, **token}, status=401)[0] == 401
+    assert answer(cors, "GET", origin, status=401)[0] == 401
+
+
+def answer(cors: Cors, method: str, sent: dict[str, str], status: int = 200) -> tuple[int, Headers]:
+    """Return status and headers of an answer, from an API that answers all with `status`."""
     started: list[Message] = []
 
     async def send(message: Message) -> None:
@@ -54,7 +65,7 @@ def answer(cors: Cors, method: str, sent: dict[str, str]) -> tuple[int, Headers]
 
     headers = [(name.encode(), value.encode()) for name, value in sent.items()]
     scope = {"type": "http", "method": method, "path": "/", "headers": headers}
-    front = CrossOrigin(PlainTextResponse("ok"), Front(FrontSettings(cors=cors)))
+    front = CrossOrigin(PlainTextResponse("ok", status), Front(FrontSettings(cors=cors)))
     asyncio.run(front(scope, receive, send))
     return started[0]["status"], Headers(raw=started[0]["headers"])
 
@@ -106,6 +117,12 @@ def test_what_a_page_may_not_do_is_not_allowed(
     reply = preflight(hearth, origin, method, headers)
     assert "Access-Control-Allow-Origin" not in reply.headers
     assert "Access-Control-Allow-Methods" not in reply.headers
+
+
+@pytest.mark.slow
+def test_a_preflight_of_any_page_is_answered(hearth: Site):
+    reply = preflight(hearth, EVIL)
+    assert (reply.status_code, reply.content) == (200, b"")
 
 
 @pytest.mark.slow

@@ -29,7 +29,7 @@ COLUMNS = {
 }
 
 
-def request(endpoint: Endpoint, query: dict[str, Any]) -> Request:
+def request(endpoint: Endpoint, query: dict[str, Any] | list[tuple[str, str]]) -> Request:
     scope = {"type": "http", "query_string": urlencode(query).encode(), "hearth.endpoint": endpoint}
     return Request(scope)
 
@@ -55,6 +55,20 @@ def test_every_filter_that_is_declared_is_read(name: str):
     for query in endpoint.filters:
         assert query.column in parse.filters(request(endpoint, {query.name: value(query)}))
         assert query.column in COLUMNS[name]
+
+
+@pytest.mark.parametrize("name", LISTS)
+def test_the_last_value_of_a_repeated_parameter_counts_unless_it_takes_several(name: str):
+    endpoint = ENDPOINTS[name]
+    for query in endpoint.query:
+        asked = request(endpoint, [(query.name, "first"), (query.name, "last")])
+        assert parse.given(asked, query) == (["first", "last"] if query.repeated else ["last"])
+
+
+def test_the_tags_are_those_of_the_last_parameter():
+    asked = [("tags", "red"), ("tags", "blue,green"), ("not_tags", "a"), ("not_tags", "")]
+    found = parse.stack_filter(request(ENDPOINTS["stack_index"], asked), "p")
+    assert (found.tags, found.not_tags) == (("blue", "green"), ())
 
 
 def test_a_query_parameter_that_is_not_declared_is_a_mistake_of_ours():

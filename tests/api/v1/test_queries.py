@@ -70,7 +70,12 @@ def test_a_limit_of_zero_is_none_at_all(api: Caller, places: dict[str, str], end
         ("status=CREATE_COMPLETE&status=FAILED", ["one", "two"]),
         ("status=CREATE_FAILED", []),
         ("status=COMPLETE&action=UPDATE", []),
-        ("status=create_complete&name=two", ["two"]),
+        ("status=create_COMPLETE&name=TWO", ["two"]),
+        ("status=create_complete", []),
+        ("status=complete", []),
+        ("action=create&name=one&name=TWO", ["one", "two"]),
+        ("type=testres", []),
+        ("type=TestRes", ["two"]),
     ],
 )
 def test_resources_are_chosen_by_status_with_or_without_the_action(
@@ -102,6 +107,54 @@ def test_another_version_is_answered_with_those_there_are(api: Caller):
         reply = api.call("GET", f"{api.dev.url}/{version}/anything", headers={"X-Auth-Token": ""})
         assert reply.status_code == 300
         assert [one["id"] for one in reply.json()["versions"]] == ["v1.0"]
+
+
+COMPLETED = "Stack%20CREATE%20completed%20successfully"
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        (f"stack_status_reason={COMPLETED}", True),
+        (f"stack_status_reason={COMPLETED.lower()}", True),
+        (f"stack_status_reason={COMPLETED}&limit=1&with_count=true", True),
+        ("stack_status_reason=completed", False),
+        ("status=COMPLETE", True),
+        ("status=complete", False),
+        ("stack_status=create_COMPLETE", True),
+        ("stack_status=CREATE_complete", False),
+        ("action=create", True),
+        ("name=ASKED", True),
+        ("name=other&stack_name=asked", True),
+        ("username=DEMO", True),
+    ],
+)
+def test_the_case_of_letters_counts_in_the_status_of_a_stack_only(
+    api: Caller, places: dict[str, str], query: str, *, found: bool
+):
+    (endpoint,) = (one for one in ROUTES if one.name == "stack_index")
+    name = "" if query.lower().startswith("name=") else "&name=asked"
+    answer = ask(api, endpoint, places, query + name)[1]
+    assert [one["stack_name"] for one in answer["stacks"]] == (["asked"] if found else [])
+    assert answer.get("count", len(answer["stacks"])) == found
+
+
+@pytest.mark.parametrize(
+    ("query", "names"),
+    [
+        ("resource_action=create&resource_status=complete", {"one", "two", "asked"}),
+        ("resource_name=TWO", {"two"}),
+        ("resource_type=os::heat::value", {"one"}),
+        ("resource_type=Value", set()),
+        ("resource_status=CREATE_COMPLETE", set()),
+    ],
+)
+def test_the_case_of_letters_does_not_count_in_filters_of_events(
+    api: Caller, places: dict[str, str], query: str, names: set[str]
+):
+    (endpoint,) = (one for one in ROUTES if one.name == "event_index_stack")
+    events = ask(api, endpoint, places, query)[1]["events"]
+    assert {one["resource_name"] for one in events} == names
 
 
 def test_a_list_of_stacks_is_filtered_by_project(api: Caller, places: dict[str, str]):

@@ -75,6 +75,7 @@ def test_a_configuration_is_made_shown_listed_and_deleted(api: Caller):
     made = config(api, **given, surplus="ignored")
     assert made == {
         **given,
+        "inputs": [{"name": "i", "type": "Number", "default": 1, "value": None}],
         "outputs": [{"name": "o", "description": "what", "type": "String", "error_output": False}],
         "id": made["id"],
         "creation_time": made["creation_time"],

@@ -9,16 +9,28 @@ from hearth.authoring.lsp.cursor import context_at
 from hearth.authoring.lsp.definition import definition
 from hearth.authoring.lsp.document import Document
 from hearth.authoring.lsp.hover import hover
+from hearth.authoring.lsp.linter import run_linter
 from hearth.authoring.lsp.outline import outline
 from hearth.authoring.lsp.rename import Refused, renamed
 from hearth.authoring.lsp.symbol import symbol_at
 from hearth.authoring.lsp.text import Text
 from hearth.authoring.lsp.uses import uses_in
-from tests.authoring.lsp.desk import Desk
+from tests.authoring.lsp.desk import HOT, Desk
 
 TESTS = Path(__file__).parents[2]
 SEEDS = range(40)
 TYPED = ["{", "}", "[", "]", ":", ": ", '"', "'", "\n", "- ", "#", "|", ">", "*", "&", "  ", "get_"]
+NAMES = [
+    "http://[", "http://a:b:c/d", "//[x", "file://[x", "file:", "file://", "file:///a%00b",
+    "x" * 300, "file:///" + "x" * 300, "\\0", "\\ud83d", "\\udc80", "../" * 50, "/", ".", "~",
+]  # fmt: skip
+NAMED = [
+    "resources: {r: {type: OS::Heat::Value, properties: {value: {get_file: NAME}}}}",
+    "resources: {r: {type: NAME, properties: {p: 1}}}\noutputs: {o: {value: {get_attr: [r, a]}}}",
+    "resources: {r: {type: OS::Heat::ResourceChain, properties: {resources: [NAME]}}}",
+    "resources: {r: {type: OS::Heat::ResourceGroup, properties: {resource_def: {type: NAME}}}}",
+    "resource_registry: {R: NAME}",
+]
 
 
 def templates():
@@ -88,3 +100,18 @@ def test_a_text_that_was_edited_is_seen_as_if_it_were_new(seed, tmp_path):
 
         assert outline(document) == outline(fresh)
         assert list(uses_in(document)) == list(uses_in(fresh))
+
+
+@pytest.mark.parametrize("ending", ["", ".yaml"])
+@pytest.mark.parametrize("name", NAMES)
+def test_a_name_that_no_file_can_have(name, ending, tmp_path):
+    for form in NAMED:
+        version = "" if form.startswith("resource_registry") else HOT
+        source = version + form.replace("NAME", f'"{name}{ending}"')
+        desk = Desk(tmp_path)
+        document = desk.open(source)
+        for offset in (source.index(name) + at for at in (0, 1, len(name))):
+            ask_everything(desk, document, offset)
+        texts = {str(document.path): source}
+        question = {"path": str(document.path), "environments": [], "texts": texts}
+        assert run_linter(question)["failed"] is None

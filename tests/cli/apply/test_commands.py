@@ -42,6 +42,14 @@ resources:
   wait: {type: OS::Heat::TestResource, depends_on: one, properties: {wait_secs: 4}}
   two: {type: OS::Neutron::Net, depends_on: wait}
 """
+EXTERNAL = """\
+heat_template_version: 2021-04-16
+resources:
+  net:
+    type: OS::Neutron::Net
+    external_id: IDENT
+"""
+BAD = "  bad: {type: OS::Heat::TestResource, properties: {fail: true}}\noutputs:"
 CHANGES = 2
 
 
@@ -358,3 +366,78 @@ def test_a_terminal_without_utf8_shows_a_question_mark(shell: Shell):
     shell.environment = {"OS_CLOUD": "", "PYTHONIOENCODING": "iso8859-7"}
     assert "o = gr??e" in shell.run("apply", "v.yaml", "-y")
     assert shell.run("output", "v", "o").strip() == "gr??e"
+
+
+def with_external(shell: Shell) -> str:
+    """Apply a template that refers to an existing network, and return it."""
+    with shell.dev.sdk() as cloud:
+        template = EXTERNAL.replace("IDENT", cloud.network.find_network("private").id)
+    shell.write("out.yaml", template)
+    shell.run("apply", "out.yaml", "-y")
+    return template
+
+
+def test_a_plan_that_would_fail_is_an_error_and_is_not_saved(shell: Shell):
+    external = with_external(shell)
+    shell.write("out.yaml", external.replace("external_id", "# external_id"))
+    said = shell.run("plan", "out.yaml", "-o", "out.plan", status=1)
+    assert "Plan: 1 to fail." in said
+    assert "error: the plan would fail; out.plan was not written" in said
+    assert not (shell.folder / "out.plan").exists()
+    *_, error = shell.rows("plan", "out.yaml", status=1)
+    assert error["type"] == "error"
+    shell.rows("destroy", "-y")
+
+
+def test_an_apply_without_changes_completes_a_stack_that_has_failed(shell: Shell):
+    external = with_external(shell)
+    shell.write("out.yaml", external.replace("external_id", "# external_id"))
+    assert "UPDATE_FAILED" in shell.run("apply", "out.yaml", "-y", status=1)
+    shell.write("out.yaml", external)
+    said = shell.run("plan", "out.yaml", status=CHANGES)
+    assert "The stack is UPDATE_FAILED; an update without changes completes it." in said
+    assert "UPDATE_COMPLETE" in shell.run("apply", "out.yaml", "-y")
+    assert "No changes: 1 resources" in shell.run("plan", "out.yaml")
+    assert "nothing to do" in shell.run("apply", "out.yaml", "-y")
+    shell.rows("destroy", "-y")
+
+
+def test_a_rolled_back_stack_is_completed_too(shell: Shell):
+    shell.write("web.yaml", NET)
+    shell.run("apply", "web.yaml", "-y")
+    shell.write("bad.yaml", NET.replace("outputs:", BAD))
+    said = shell.run("apply", "bad.yaml", "--name", "web", "-y", "--rollback", status=1)
+    assert "ROLLBACK_COMPLETE" in said
+    assert "UPDATE_COMPLETE" in shell.run("apply", "web.yaml", "-y")
+    shell.rows("destroy", "-y")
+
+
+MISTAKES = """\
+heat_template_version: 2021-04-16
+parameters:
+  cidr: {type: string, default: 10.0.0.0/24}
+resources:
+  net:
+    type: OS::Neutron::Net
+    properties: {name: {get_parm: f}}
+  subnet:
+    type: OS::Neutron::Subnet
+    properties: {network: {get_resource: net}, cidr: {get_param: cidr}, name: [a, b]}
+  rules:
+    type: OS::Neutron::SecurityGroup
+    properties: {rules: [{protocol: tpc}], name: {get_file: none.txt}}
+"""
+
+
+def test_a_plan_reports_mistakes_in_the_words_of_lint(shell: Shell):
+    shell.write("web.yaml", MISTAKES)
+    said = shell.run("lint", "web.yaml", "--format", "json", status=1)
+    found = json.loads(said)["findings"] if said.startswith("{") else json.loads(said)
+    words = [f"{one['file']}:{one['line']}:{one['column']}: {one['message']}" for one in found]
+    assert len(words) == 4
+    (error,) = shell.rows("plan", "web.yaml", status=1)
+    assert error["messages"] == words
+    more = ("--parameter", "cidr=10.0.0.0/99")
+    (error,) = shell.rows("apply", "web.yaml", "-y", *more, status=1)
+    assert set(error["messages"]) <= set(words)
+    assert "in the request" not in str(error)

@@ -29,7 +29,7 @@ PLAN = {
         entry("port", "may update", {"property": "ip", "reason": "known only after server",
                                      "before": "x"}),
         entry("old", "delete", {"reason": "no longer in the template"}),
-        entry("quiet", "update", nested={"hash": "", "resources": [entry("in", "keep")]}),
+        entry("quiet", "keep", nested={"hash": "", "resources": [entry("in", "keep")]}),
         entry("group", "update", nested={"hash": "", "resources": [entry("one", "create")]}),
     ],
 }  # fmt: skip
@@ -56,17 +56,21 @@ def test_each_change_has_a_mark_and_its_reasons():
     ]
 
 
-def test_the_summary_counts_nested_stacks_by_their_resources():
+def test_the_summary_counts_each_line_of_the_plan():
     assert plan_text.summary(PLAN) == (
-        "Plan: 2 to create, 1 to update, 1 that may be updated, 1 to replace, 1 to delete, "
-        "2 unchanged."
+        "Plan: 2 to create, 2 to update, 1 that may be updated, 1 to replace, 1 to delete, "
+        "3 unchanged."
     )
+    marks = [mark for mark, _ in plan_text.MARKS.values() if mark.strip()]
+    shown = [line for line in said() if line.split()[0] in marks]
+    changed = {action: n for action, n in plan_text.counted(PLAN).items() if action != "keep"}
+    assert sum(changed.values()) == len(shown)
     assert plan_text.changes(PLAN)
 
 
 def test_a_plan_without_changes_says_so():
     still = {"hash": "", "resources": [entry("same", "keep"), PLAN["resources"][6]]}
-    assert plan_text.summary(still) == "No changes: 2 resources are as they should be."
+    assert plan_text.summary(still) == "No changes: 3 resources are as they should be."
     assert not plan_text.changes(still)
     assert list(plan_text.lines(still)) == []
 

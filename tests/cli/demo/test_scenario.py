@@ -6,7 +6,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -51,7 +50,7 @@ def test_the_demo_runs_a_script_on_a_server_and_leaves_nothing(tmp_path: Path):
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stderr == ""
     assert re.search(r"said_by_web +release 1\.1 of web runs on shop-web-\S+, in", done.stdout)
-    assert "the guest of db signals" not in done.stdout, "its server does"
+    assert "the server of db signals" not in done.stdout, "its server does"
     assert "$ hearth agent --user-data >shop/agent.sh" in done.stdout
     assert "The cloud is empty" in done.stdout
     assert list(tmp_path.iterdir()) == []
@@ -62,7 +61,6 @@ def test_the_demo_runs_a_script_on_a_server_and_leaves_nothing(tmp_path: Path):
 def test_the_demo_says_why_its_servers_do_not_run_and_ends_with_an_empty_cloud(tmp_path: Path):
     need_namespaces()
     environment = {**os.environ, "TMPDIR": str(tmp_path)}
-    began = time.monotonic()
     done = subprocess.run(
         ["unshare", "-r", "sh", "-c", REFUSED, "sh", *COMMAND, "--transcript"],
         env=environment, capture_output=True, text=True, timeout=90, check=False,
@@ -85,7 +83,6 @@ def test_the_demo_says_why_its_servers_do_not_run_and_ends_with_an_empty_cloud(t
     assert not any(str(tmp_path) in words for words in commands), "what goes with the demo"
     assert done.stderr == ""
     assert list(tmp_path.iterdir()) == []
-    assert time.monotonic() - began < 30
 
 
 @pytest.mark.parametrize("word", ["network", "web.deployment"])

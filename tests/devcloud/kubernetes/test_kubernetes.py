@@ -3,6 +3,7 @@
 import datetime as dt
 import ipaddress
 import json
+import re
 import shutil
 import socket
 import ssl
@@ -261,7 +262,8 @@ def test_kubectl_lists_the_nodes(api: Running, nodes: None, kubectl: Callable[..
     assert node.split()[:3] == ["n-1", "Ready", "<none>"]
     assert node.split()[-1] == "v1.31.4"
     assert json.loads(kubectl("get", "node", "n-1", "-o", "json"))["metadata"]["name"] == "n-1"
-    assert "default" in kubectl("get", "namespaces")
+    assert re.search(r"^default +Active +\d+s$", kubectl("get", "namespaces"), re.MULTILINE)
+    assert "pods" in kubectl("api-resources")
     kubectl("label", "node", "n-1", "node-role.kubernetes.io/worker=")
     assert " worker " in kubectl("get", "nodes")
     kubectl("taint", "node", "n-1", "k=v:NoExecute")

@@ -7,10 +7,10 @@ import pytest
 
 from hearth.devcloud.kubernetes import objects
 from hearth.devcloud.kubernetes.node import Facts, node
-from hearth.devcloud.kubernetes.objects import Cluster, Refused
+from hearth.devcloud.kubernetes.objects import Cluster, Refused, seconds
 from hearth.devcloud.kubernetes.patches import JSON, MERGE, STRATEGIC, BadPatch, change_of
 from hearth.devcloud.kubernetes.storage import OBJECTS_MAX, Full, Memory
-from hearth.devcloud.kubernetes.view import by_fields, by_labels
+from hearth.devcloud.kubernetes.view import by_fields, by_labels, discovery
 
 
 def cluster(*names: str) -> Cluster:
@@ -195,3 +195,12 @@ def test_objects_that_nobody_could_read_are_refused(body: dict[str, Any]):
     with pytest.raises(Refused) as refused:
         cluster().create("nodes", None, body)
     assert refused.value.status == 422
+
+
+def test_no_group_is_empty_and_namespaces_are_as_old_as_the_process():
+    for group in ("api/v1", "apis/apps/v1", "apis/policy/v1"):
+        found = discovery(f"/{group}", "v1.31.0")
+        assert found is not None
+        assert found["resources"], group
+    meta = Cluster(Memory({})).get("namespaces", None, "default")["metadata"]
+    assert time.time() - seconds(meta["creationTimestamp"]) < 3600

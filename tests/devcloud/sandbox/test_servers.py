@@ -208,6 +208,44 @@ def test_a_script_runs_at_the_first_boot_only(machines: Machines):
     machines.delete(server)
 
 
+TICKS = """#!/bin/sh
+(n=0; while true; do n=$((n+1)); echo tick $n; sleep 0.1; done) &
+"""
+
+
+@pytest.mark.parametrize(("verb", "back"), [("suspend", "resume"), ("pause", "unpause")])
+def test_what_user_data_started_goes_on_after_a_pause(machines: Machines, verb: str, back: str):
+    server = machines.boot(TICKS)
+    machines.reaches(server, "ACTIVE")
+    machines.said(server, "tick 3")
+    machines.act(server, verb)
+    machines.reaches(server, "SUSPENDED" if verb == "suspend" else "PAUSED")
+    before = machines.console(server)
+    time.sleep(0.5)
+    assert machines.console(server) == before
+    last = int(before.rpartition("tick ")[2].split()[0])
+    machines.act(server, back)
+    machines.reaches(server, "ACTIVE")
+    text = machines.said(server, f"tick {last + 3}")
+    assert text.count("tick 1\n") == 1
+    assert text.count("boot finished") == 1
+    machines.act(server, verb)
+    machines.reaches(server, "SUSPENDED" if verb == "suspend" else "PAUSED")
+    machines.delete(server)
+
+
+def test_a_suspended_server_reboots_anew(machines: Machines):
+    server = machines.boot(TICKS)
+    machines.reaches(server, "ACTIVE")
+    machines.said(server)
+    machines.act(server, "suspend")
+    machines.reaches(server, "SUSPENDED")
+    machines.act(server, "reboot", {"type": "HARD"})
+    machines.reaches(server, "ACTIVE")
+    machines.said(server, times=2)
+    machines.delete(server)
+
+
 def test_a_server_that_ends_by_itself_is_off(machines: Machines):
     server = machines.boot("#!/bin/sh\nsleep 1\nkill -TERM 1\n")
     machines.reaches(server, "ACTIVE")

@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from hearth.engine.core.walk import asleep
+from hearth.engine.core.walk import asleep, kept_unhealthy, unhealthy
 from hearth.engine.programs.programs import Programs
 from hearth.engine.worker.failure import ResourceFailure
 from hearth.engine.worker.known.desired import unchanged
@@ -19,6 +19,7 @@ from hearth.sim.loop import VirtualLoop, run
 from hearth.sim.types import Thing, Token, Value
 from hearth.sim.world import World
 from hearth.store.accept import OperationRequest
+from hearth.store.health import marked
 from hearth.store.rows import Revision
 from tests.engine.worker import owned
 
@@ -85,6 +86,51 @@ def test_an_update_finds_what_a_resume_woke_and_keeps_it(world):
     assert world.stack(stack_id).state == "UPDATE_COMPLETE"
     assert [(thing.name, thing.asleep) for thing in world.mine()] == [("a", False)]
     assert len(world.records(stack_id)) == len(RESOURCES)
+
+
+LATER = pytest.mark.parametrize(
+    "later", [[], [Action.SUSPEND, Action.RESUME], [Action.SNAPSHOT]], ids=["", "again", "snapshot"]
+)
+
+
+@LATER
+def test_a_mark_on_a_suspended_one_survives_what_hides_it(world, later):
+    stack_id = played(world, False, then=[Action.RESUME, *later])
+    assert states(world, stack_id) == {"a": "RESUME_COMPLETE", "v": "RESUME_COMPLETE"}
+    assert all(unhealthy(record) for record in world.records(stack_id))
+    assert all("still unhealthy" in record.reason for record in world.records(stack_id))
+
+
+@LATER
+def test_the_next_update_replaces_a_marked_one_that_was_resumed(world, later):
+    stack_id = played(world, False, then=[Action.RESUME, *later, Action.UPDATE])
+    assert world.stack(stack_id).state == "UPDATE_COMPLETE"
+    assert states(world, stack_id) == {"a": "CREATE_COMPLETE", "v": "CREATE_COMPLETE"}
+    assert not any(unhealthy(record) for record in world.records(stack_id))
+
+
+def test_a_check_of_a_resumed_one_takes_the_mark_away(world):
+    stack_id = played(world, False, then=[Action.RESUME, Action.CHECK])
+    assert not any(unhealthy(record) for record in world.records(stack_id))
+
+
+def test_a_mark_as_healthy_takes_the_hidden_mark_away():
+    broken = owned.record("a", action=Action.CHECK, status=Status.FAILED)
+    hidden = kept_unhealthy(broken).having(action=Action.RESUME, status=Status.COMPLETE)
+    mended = marked(hidden, healthy=True, reason="it answers", now=1.0)
+    assert not unhealthy(mended)
+
+
+@pytest.mark.parametrize("noted", [False, True])
+def test_an_update_that_fails_before_it_begins_keeps_the_mark(noted):
+    broken = owned.record("a", action=Action.CHECK, status=Status.FAILED)
+    if noted:
+        broken = kept_unhealthy(broken).having(action=Action.RESUME, status=Status.COMPLETE)
+    stack = owned.Owned(owned.stack_row(), broken)
+    immediate.fail(stack.owned, broken, ResourceFailure("Error", "a value is unknown"))
+    failed = stack.memory.records[broken.id]
+    assert failed.state == "UPDATE_FAILED"
+    assert unhealthy(failed)
 
 
 def test_an_update_that_cannot_wake_it_and_fails_does_not_forget_it():

@@ -82,9 +82,12 @@ class Site:
         row = await self.town.rest(self.ident)
         return state(row) if row.status == "COMPLETE" else f"{state(row)}: {row.reason}"
 
+    def records(self) -> list[Any]:
+        found = self.town.store.transact(lambda tx: reads.records(tx, self.ident), write=False)
+        return list(found)
+
     def record(self, name: str = "server") -> Any:
-        rows = self.town.store.transact(lambda tx: reads.records(tx, self.ident), write=False)
-        return reads.in_charge(rows)[name]
+        return reads.in_charge(self.records())[name]
 
     def id_of(self, name: str = "server") -> str:
         return str(self.record(name).physical_id)
@@ -424,5 +427,28 @@ def test_what_is_tied_to_a_deleted_server_is_tied_to_the_new_one() -> None:
         shown = await site.cloud.request("network", "GET", fip)
         assert shown.body["floatingip"]["port_id"] == before[1]
         await replaced(site, before)
+
+    at_site(story)
+
+
+def queue(name: str) -> Revision:
+    thing = {"type": "OS::Zaqar::Queue", "properties": {"name": name}}
+    return Revision(
+        json.dumps({"heat_template_version": "2021-04-16", "resources": {"thing": thing}})
+    )
+
+
+def test_a_name_is_free_again_once_the_delete_under_way_has_ended() -> None:
+    async def story(site: Site) -> None:
+        await site.create(queue("a"))
+        slow = {"service": "messaging", "method": "DELETE", "times": 1}
+        site.town.knob(slow, {"latency_s": 4.0})
+        first = asyncio.create_task(site.update(queue("b")))
+        while not any(one.action is Action.DELETE for one in site.records()):
+            await asyncio.sleep(0.05)
+        assert await site.update(queue("a")) == "UPDATE_COMPLETE"
+        await first
+        queues = site.town.running.cloud.store.all("messaging.queues")
+        assert [one.id.split("/")[-1] for one in queues] == ["a"]
 
     at_site(story)

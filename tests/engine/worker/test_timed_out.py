@@ -22,8 +22,8 @@ NET = {"type": "OS::Neutron::Net"}
 ANSWERS = {"service": "volume", "method": "GET", "path_regex": "/volumes/[0-9a-f-]{36}$"}
 
 
-async def ended(town: Town, thing: Any) -> tuple[str, str, str]:
-    """Create a stack with one resource and a timeout of a minute: its state, and both reasons."""
+async def created(town: Town, thing: Any) -> str:
+    """Create a stack with one resource and a timeout of a minute, and wait for its end: its id."""
     template = {"heat_template_version": "2021-04-16", "resources": {"thing": thing}}
     new = accept.NewStack(
         id=new_id(),
@@ -34,9 +34,16 @@ async def ended(town: Town, thing: Any) -> tuple[str, str, str]:
         timeout_mins=1,
     )
     await town.store.run(lambda tx: accept.create(tx, new, time.time(), new_id))
-    row = await town.rest(new.id)
-    await town.settle(new.id)
-    records = town.store.transact(lambda tx: reads.records(tx, new.id), write=False)
+    await town.rest(new.id)
+    return new.id
+
+
+async def ended(town: Town, thing: Any) -> tuple[str, str, str]:
+    """Create such a stack: its state, and both reasons."""
+    ident = await created(town, thing)
+    row = await town.rest(ident)
+    await town.settle(ident)
+    records = town.store.transact(lambda tx: reads.records(tx, ident), write=False)
     reasons = (row.reason, reads.in_charge(records)["thing"].reason)
     return state(row), *(re.sub("/[0-9a-f-]{36}", "/ID", reason) for reason in reasons)
 
@@ -99,6 +106,20 @@ def test_a_status_that_nobody_knows_fails_at_once() -> None:
         _, stack, _ = await ended(town, VOLUME)
         words = "ResourceUnknownStatus: resources.thing: thing - Unknown status meditating due to"
         assert stack == f'Resource CREATE failed: {words} "Unknown"'
+
+    told(story)
+
+
+def test_a_delete_after_one_that_timed_out_waits_for_its_call_and_deletes() -> None:
+    async def story(town: Town) -> None:
+        ident = await created(town, NET)
+        match = {"service": "network", "method": "DELETE", "path_regex": "/networks/"}
+        town.knob({**match, "times": 1}, {"status": 409, "latency_s": 63.0})
+        row = await town.unmake(ident)
+        assert (state(row), row.reason) == ("DELETE_FAILED", "Timed out")
+        row = await town.unmake(ident)
+        assert state(row) == "DELETE_COMPLETE"
+        assert town.alive() == []
 
     told(story)
 

@@ -7,6 +7,7 @@ from fnmatch import fnmatchcase
 import pytest
 
 from hearth.engine.core.naming import physical_name
+from hearth.model.span import dotted
 from hearth.resources.cloudwatch.metrics import METRICS, STATISTICS
 from hearth.resources.described import beside
 from hearth.resources.registry import builtin_types
@@ -152,7 +153,7 @@ def test_actions_that_are_no_urls_are_left_out():
 def test_what_it_cannot_express_is_refused(wrong, place, words):
     (found,) = builtin_types()[TYPE].conflicts({**BUSY, **wrong})
     assert isinstance(found, Violation)
-    assert found.path == place
+    assert dotted(found.path) == place
     assert words in found.words
 
 

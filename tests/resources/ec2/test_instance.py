@@ -136,7 +136,7 @@ def test_disks_are_made_from_snapshots():
 @pytest.mark.parametrize(
     ("more", "words"),
     [
-        ({"BlockDeviceMappings": [{"DeviceName": "vdb"}]}, "Ebs with a SnapshotId"),
+        ({"BlockDeviceMappings": [{"DeviceName": "vdb"}]}, "Ebs is needed"),
         ({"NetworkInterfaces": [{"DeviceIndex": "0"}]}, "NetworkInterfaceId"),
         ({"NetworkInterfaces": [{"NetworkInterfaceId": "p", "DeviceIndex": "x"}]}, "DeviceIndex"),
         ({"NetworkInterfaces": ["p"], "SecurityGroups": ["g"]}, "exclude"),

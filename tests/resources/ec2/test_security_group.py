@@ -53,4 +53,4 @@ def test_a_port_is_a_number(port):
     rule = {"IpProtocol": "tcp", "FromPort": port}
     given = {"GroupDescription": "web", "SecurityGroupIngress": [rule]}
     (wrong,) = builtin_types()[GROUP].conflicts(given)
-    assert wrong.path == "SecurityGroupIngress[0].FromPort"
+    assert wrong.path == ("SecurityGroupIngress", 0, "FromPort")

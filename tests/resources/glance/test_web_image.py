@@ -75,10 +75,22 @@ def test_a_shared_image_has_exactly_the_members_named():
     assert drive(story) == (["three", "two"], {})
 
 
+def test_an_image_that_is_no_longer_shared_is_shared_again():
+    async def story(driver):
+        given = {**GIVEN, "visibility": "shared"}
+        image = await driver.create(IMAGE, {**given, "members": ["one"]})
+        await driver.update(image, {**given, "visibility": "community"})
+        await driver.update(image, {**given, "members": ["two"]})
+        rows = (await image.request("GET", "members")).body["members"]
+        assert [row["member_id"] for row in rows] == ["two"]
+
+    drive(story)
+
+
 def test_formats_fit_each_other_and_members_need_sharing():
     check = builtin_types()[IMAGE].conflicts
-    (words,) = check({"container_format": "ami", "disk_format": "raw"})
-    assert words.startswith("container_format and disk_format must be the same")
-    (words,) = check({"members": ["p"], "visibility": "private"})
-    assert words == "members is allowed only if visibility is shared"
+    (found,) = check({"container_format": "ami", "disk_format": "raw"})
+    assert found.words.startswith("container_format and disk_format must be the same")
+    (found,) = check({"members": ["p"], "visibility": "private"})
+    assert found.words == "members is allowed only if visibility is shared"
     assert not list(check({"container_format": "ami", "disk_format": "ami"}))

@@ -31,3 +31,12 @@ def test_a_policy_that_names_what_is_not_there_is_refused():
     with pytest.raises(Rejected) as refused:
         specialised("secre")
     assert [(p.name, p.nearest) for p in refused.value.problems] == [("secre", "secret")]
+
+
+@pytest.mark.parametrize("value", ["text", "{a: map}", "null"])
+def test_a_value_that_is_no_list_names_no_resources(value):
+    text = TEMPLATE.replace("[secret, %s]", value)
+    module = compile_template(
+        text, files={}, environment=Environment.parse({}), catalog=default_catalog()
+    )
+    assert module.specialise({}, stack_name="s", project_id="p").requires["policy"] == frozenset()

@@ -30,6 +30,17 @@ def test_members_are_numbered_and_their_texts_filled_in():
     assert members["1"]["properties"] == {"name": "web-1", "n": [1, "1"]}
 
 
+def test_keys_of_a_scaled_member_that_have_no_effect_are_ignored():
+    kept = {"type": "OS::Heat::Value", "deletion_policy": "Retain", "metadata": {"a": 1}}
+    ignored = {"propertes": {}, "condition": "no", "external_id": "x", "depends_on": "y"}
+    sizes = {"min_size": 1, "max_size": 2}
+    ctx = context_of(
+        "OS::Heat::AutoScalingGroup", {"resource": {**kept, **ignored}, **sizes}, new_id=lambda: "m"
+    )
+    assert [*ctx.kind.child(ctx).template["resources"].values()] == [kept]
+    assert ctx.kind.nested_definition(ctx.properties)["resources"] == {"0": kept}
+
+
 def test_removed_names_are_skipped_and_replaced_by_the_next_free_ones():
     assert member_names(3, ["1"]) == ["0", "2", "3"]
 
@@ -89,6 +100,15 @@ def test_steps_into_an_attribute_of_members_are_taken_in_each():
     assert kind.within("refs_map", {"0": "r"}, ["0"]) == "r"
     assert kind.within("refs", ["r", "q"], [1]) == "q"
     assert kind.within("disk", None, ["size"]) is None
+
+
+def test_what_a_group_without_members_collects_is_empty():
+    kind = group({}).kind
+    assert kind.within("attributes", {}, ["other"]) == {}
+    assert kind.within("attributes", {}, ["other", "size"]) == {}
+    assert kind.within("outputs", {}, ["other"]) == {}
+    assert kind.within("outputs_list", {}, ["other", 0]) == []
+    assert kind.within("attributes", None, ["other"]) is None
 
 
 def test_one_member_stands_for_all_in_validation_and_none_for_none():

@@ -7,6 +7,7 @@ import pytest
 from msgspec.structs import replace
 
 from hearth.model.state import Action
+from hearth.model.unknown import UNKNOWN
 from hearth.resources.base import Change, Failed, Later, Ready
 from hearth.resources.heat.random_string import sets_of
 from tests.resources.fake import context_of
@@ -32,8 +33,8 @@ def test_a_value_must_fit_its_type_and_is_given_back_as_it_is(wanted, value, fit
     ctx = context_of("OS::Heat::Value", properties)
     assert ctx.kind.recordable(ctx) == {"value": value}
     wrong = [*ctx.kind.conflicts(properties)]
-    assert [one.path for one in wrong] == ([] if fits else ["value"])
-    assert [*ctx.kind.conflicts(properties, {"value"})] == []
+    assert [one.path for one in wrong] == ([] if fits else [("value",)])
+    assert [*ctx.kind.conflicts({**properties, "value": UNKNOWN})] == []
 
 
 def test_none_takes_anything_and_gives_null():
@@ -77,7 +78,7 @@ def test_minimums_above_the_length_are_refused():
     [
         ({"character_classes": []}, "must have an entry"),
         ({"character_classes": [], "character_sequences": []}, "must have an entry"),
-        ({"character_sequences": [{"sequence": ""}]}, "must not be empty"),
+        ({"character_sequences": [{"sequence": ""}]}, "character_sequences[0]: sequence is needed"),
     ],
 )
 def test_a_random_string_needs_characters_to_choose_from(properties, words):
@@ -103,11 +104,23 @@ def test_the_test_resource_waits_then_fails_when_asked():
     assert isinstance(asyncio.run(step.poll(quick)), Ready)
 
 
-def test_the_test_resource_is_replaced_when_it_is_told_to_be():
+@pytest.mark.parametrize(
+    ("changed", "update_replace", "replaced"),
+    [
+        ({"value"}, True, True),
+        ({"value", "update_replace"}, True, True),
+        ({"value", "update_replace"}, False, False),
+        ({"value"}, False, False),
+        ({"update_replace"}, True, False),
+        ({"wait_secs"}, True, False),
+    ],
+)
+def test_update_replace_replaces_the_test_resource_when_its_value_changes(
+    changed, update_replace, replaced
+):
     kind = context_of("OS::Heat::TestResource", {}).kind
-    after = {"update_replace": True}
-    assert kind.must_replace(Change({}, after, frozenset({"update_replace"})))
-    assert not kind.must_replace(Change({}, after, frozenset({"value"})))
+    change = Change({}, {"update_replace": update_replace}, frozenset(changed))
+    assert bool(kind.must_replace(change)) is replaced
 
 
 def test_a_delay_waits_for_the_actions_chosen_and_as_long_each_time():

@@ -7,6 +7,7 @@ import pytest
 from msgspec.structs import replace
 
 from hearth.cloud import CloudFault
+from hearth.cloud.contract import Response
 from hearth.cloud.fault import NotFound
 from hearth.model.state import Action
 from hearth.resources.base import Change, Failed, Later, Ready
@@ -132,6 +133,22 @@ def test_a_run_that_is_repeated_after_a_crash_has_the_same_id():
     assert [one.config_id for one in ctx.deployments.runs] == ["run-1", "run-1"]
 
 
+def test_a_preparation_that_is_repeated_after_a_refused_key_pair_tells_its_user_again():
+    class Refusing(Desk):
+        async def key_pair(self, user_id, *, key):
+            self.key_pair = super().key_pair
+            raise CloudFault("identity", 503, "Unavailable", "no")
+
+    ctx = deployment(signal_transport="CFN_SIGNAL")
+    ctx.users = Refusing()
+    prepare, _ = ctx.kind.steps(Action.CREATE, ctx)
+    with pytest.raises(CloudFault):
+        asyncio.run(prepare.do(ctx))
+    made = asyncio.run(prepare.do(ctx)).data
+    assert made["user_id"] in ctx.users.users
+    assert made["access_key"] == "ACCESS"
+
+
 @pytest.mark.parametrize("action", [Action.CREATE, Action.UPDATE, Action.SUSPEND, Action.DELETE])
 def test_an_action_that_is_not_listed_does_nothing(action):
     ctx = deployment(actions=["RESUME"])
@@ -179,6 +196,40 @@ def test_a_delete_waits_only_for_a_server_that_is_there(server_type, waits):
     ctx.data = dict(asyncio.run(prepare.do(ctx)).data)
     asyncio.run(run.do(ctx))
     assert isinstance(asyncio.run(run.poll(ctx)), Later if waits else Ready)
+
+
+class With(Away):
+    """A cloud with one server, in this status."""
+
+    def __init__(self, status):
+        self.status = status
+
+    async def request(self, service, method, path, **more):
+        return Response(200, {}, {"server": {"id": "server", "status": self.status}})
+
+
+@pytest.mark.parametrize(
+    ("status", "after_delete", "after_update"),
+    [
+        ("ACTIVE", Later, Later),
+        ("REBOOT", Later, Later),
+        ("SHUTOFF", Ready, Later),
+        ("SUSPENDED", Ready, Later),
+        ("SHELVED_OFFLOADED", Ready, Later),
+        ("ERROR", Ready, Failed),
+        (None, Ready, Failed),
+    ],
+)
+def test_nobody_waits_for_a_guest_that_cannot_run(status, after_delete, after_update):
+    for action, end in ((Action.DELETE, after_delete), (Action.UPDATE, after_update)):
+        shelf = Shelf(server_type="OS::Nova::Server")
+        ctx = deployment(shelf=shelf, actions=["DELETE", "UPDATE"])
+        ctx.cloud = Away() if status is None else With(status)
+        ctx.action, ctx.physical_id = action, "deployment"
+        prepare, run, *_ = ctx.kind.steps(action, ctx)
+        ctx.data = {**ctx.data, **asyncio.run(prepare.do(ctx)).data}
+        asyncio.run(run.do(ctx))
+        assert isinstance(asyncio.run(run.poll(ctx)), end)
 
 
 def test_a_delete_removes_the_deployment_its_run_and_its_user():

@@ -23,8 +23,8 @@ def test_what_is_given_stays_and_a_type_is_added():
     assert wrong == []
     assert kept == [
         {"name": "a", "type": "String"},
-        {"name": "5", "type": "Number", "description": "why", "default": "7", "value": None},
-        {"name": "b", "type": "String", "replace_on_change": True},
+        {"name": "5", "type": "Number", "description": "why", "default": 7, "value": None},
+        {"name": "b", "type": "String", "default": "", "replace_on_change": True},
         {"name": "c", "type": "Json", "default": {"x": [1]}, "value": {"y": 2}},
     ]
 
@@ -64,6 +64,27 @@ def test_what_is_wrong_with_an_item_is_told_with_its_place(item, at, words):
     assert len(wrong) == 1
     assert f"{at}: " in wrong[0]
     assert words in wrong[0]
+
+
+@pytest.mark.parametrize(
+    ("kind", "given", "shown"),
+    [
+        ("CommaDelimitedList", "x,y", ["x", "y"]),
+        ("CommaDelimitedList", [1, "y"], [1, "y"]),
+        ("CommaDelimitedList", None, []),
+        ("Number", "1.5", 1.5),
+        ("Number", None, 0),
+        ("Boolean", "true", True),
+        ("Boolean", None, False),
+        ("String", 1, "1"),
+        ("String", None, ""),
+        ("Json", '{"a": 1}', '{"a": 1}'),
+        ("Json", None, {}),
+    ],
+)
+def test_a_default_has_the_type_of_its_input(kind, given, shown):
+    kept, wrong = inputs({"name": "a", "type": kind, "default": given})
+    assert (kept[0]["default"], wrong) == (shown, [])
 
 
 @pytest.mark.parametrize("kind", ["String", "Number", "CommaDelimitedList", "Json", "Boolean"])

@@ -89,6 +89,48 @@ def test_a_stack_is_made_changed_suspended_and_removed():
     assert left is None
 
 
+class Renamed(ListingCloud):
+    """One stack, with the name that another record generated; `gone`: it is deleted."""
+
+    def __init__(self):
+        super().__init__()
+        self.calls, self.gone = [], False
+
+    async def request(self, service, method, path, **_kw):
+        shown = {"id": "s1", "stack_name": "former-name", "stack_status": "UPDATE_COMPLETE"}
+        if path == "/stacks?id=s1":
+            return Response(200, {}, {"stacks": [] if self.gone else [shown]})
+        if self.gone or not path.startswith("/stacks/former-name/s1"):
+            raise NotFound(service, "gone", "EntityNotFound")
+        self.calls.append(f"{method} {path}")
+        self.gone = method == "DELETE"
+        return Response(200, {}, {"stack": shown})
+
+
+def test_an_adopted_stack_is_found_by_its_id():
+    async def story():
+        cloud = Renamed()
+        ctx = stack_on(cloud, {})
+        ctx.physical_id = "s1"
+        assert await ctx.kind.attribute(ctx, "stack_name") == "former-name"
+        ctx.action = Action.UPDATE
+        for call in (ctx.kind.update, ctx.kind.act, ctx.kind.wait):
+            await call(ctx)
+        await Driver(None, cloud).run(ctx, Action.DELETE)
+        return cloud.calls
+
+    whole = "/stacks/former-name/s1"
+    assert asyncio.run(story()) == [
+        f"GET {whole}", f"PUT {whole}", f"POST {whole}/actions", f"GET {whole}",
+        f"DELETE {whole}",
+    ]  # fmt: skip
+
+
+def test_nothing_is_recorded_of_a_stack_that_was_not_read():
+    ctx = stack_on(Renamed(), {})
+    assert ctx.kind.recordable(ctx) == {}
+
+
 def test_a_failed_stack_gives_its_reason():
     cloud = Elsewhere("FAILED")
     ctx = stack_on(cloud, {})

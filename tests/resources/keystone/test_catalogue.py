@@ -90,7 +90,7 @@ def test_roles_given_apart_leave_the_others_alone():
 def test_each_role_is_for_one_project_or_for_one_domain():
     kind = builtin_types()["OS::Keystone::UserRoleAssignment"]
     both = {"role": "r", "project": "p", "domain": "d"}
-    (words,) = kind.conflicts({"roles": [{"role": "r", "project": "p"}, both]})
-    assert words == "roles[1]: project and domain exclude each other"
-    (words,) = kind.conflicts({"roles": [{"role": "r"}]})
-    assert words == "roles[0]: one of project and domain is needed"
+    (wrong,) = kind.conflicts({"roles": [{"role": "r", "project": "p"}, both]})
+    assert str(wrong) == "roles[1]: project and domain exclude each other"
+    (wrong,) = kind.conflicts({"roles": [{"role": "r"}]})
+    assert str(wrong) == "roles[0]: one of project and domain is needed"

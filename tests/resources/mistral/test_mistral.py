@@ -7,6 +7,7 @@ import yaml
 
 from hearth.cloud import CloudFault
 from hearth.model.problem import Rejected
+from hearth.model.span import dotted
 from hearth.resources.base import Change
 from hearth.resources.mistral.workflow import definition, wanted_by
 from hearth.resources.registry import builtin_types
@@ -155,17 +156,17 @@ def test_a_definition_has_the_words_of_the_language():
     ("properties", "path"),
     [
         ({"type": "reverse", "tasks": [NOOP]}, "params"),
-        ({"type": "direct", "tasks": [{"name": "t"}]}, "tasks.0"),
-        ({"type": "direct", "tasks": [{**NOOP, "workflow": "w"}]}, "tasks.0"),
-        ({"type": "direct", "tasks": [{**NOOP, "requires": ["t"]}]}, "tasks.0.requires"),
-        ({"type": "direct", "tasks": [NOOP, NOOP]}, "tasks.1.name"),
+        ({"type": "direct", "tasks": [{"name": "t"}]}, "tasks[0]"),
+        ({"type": "direct", "tasks": [{**NOOP, "workflow": "w"}]}, "tasks[0]"),
+        ({"type": "direct", "tasks": [{**NOOP, "requires": ["t"]}]}, "tasks[0].requires"),
+        ({"type": "direct", "tasks": [NOOP, NOOP]}, "tasks[1].name"),
         (
             {
                 "type": "reverse",
                 "params": {"task_name": "t"},
                 "tasks": [{**NOOP, "requires": ["u"]}],
             },
-            "tasks.0.requires",
+            "tasks[0].requires",
         ),
         (
             {"type": "direct", "tasks": [NOOP], "task_defaults": {"requires": ["t"]}},
@@ -175,7 +176,7 @@ def test_a_definition_has_the_words_of_the_language():
 )
 def test_tasks_that_do_not_fit_are_refused_with_their_place(properties, path):
     kind = builtin_types()["OS::Mistral::Workflow"]
-    assert [wrong.path for wrong in kind.conflicts(properties)] == [path]
+    assert [dotted(wrong.path) for wrong in kind.conflicts(properties)] == [path]
 
 
 def test_policies_of_old_become_properties():

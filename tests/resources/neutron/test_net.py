@@ -97,3 +97,34 @@ def test_an_object_has_a_url_of_its_own():
         return body["name"], again["tags"]
 
     assert drive(story) == ("inner", ["a"])
+
+
+def test_port_security_that_is_no_longer_given_is_that_of_the_service_or_the_network():
+    async def story(driver):
+        found = {}
+        for secure in (True, False):
+            net = await driver.create(NET, {"port_security_enabled": secure}, f"net-{secure}")
+            given = {"network": net.physical_id}
+            wanted = {**given, "port_security_enabled": not secure}
+            port = await driver.create("OS::Neutron::Port", wanted, f"port-{secure}")
+            before = (await port.kind.show(port))["port_security_enabled"]
+            await driver.update(port, given)
+            after = (await port.kind.show(port))["port_security_enabled"]
+            await driver.update(net, {})
+            found[secure] = before, after, (await net.kind.show(net))["port_security_enabled"]
+        return found
+
+    assert drive(story) == {True: (False, True, True), False: (True, False, True)}
+
+
+def test_no_boolean_becomes_null():
+    async def story(driver):
+        net = await driver.create(NET, {})
+        given = {"network": net.physical_id}
+        port = await driver.create("OS::Neutron::Port", {**given, "propagate_uplink_status": False})
+        await driver.update(port, given)
+        group = await driver.create("OS::Neutron::SecurityGroup", {"stateful": False})
+        await driver.update(group, {})
+        return (await group.kind.show(group))["stateful"]
+
+    assert drive(story) is True

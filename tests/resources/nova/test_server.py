@@ -372,3 +372,17 @@ def test_a_port_goes_where_another_is_asked_for():
 def test_the_first_disk_that_can_boot_does_unless_another_is_told_to(disks, image, boot):
     ctx = SimpleNamespace(given={"block_device_mapping_v2": disks, "image": image}.get)
     assert [disk.get("boot_index") for disk in block_devices(ctx)] == boot
+
+
+def test_more_metadata_than_the_service_allows_is_refused_before_anything_is_made():
+    kind = builtin_types()["OS::Nova::Server"]
+
+    async def story(driver):
+        return [
+            await kind.refused({"metadata": {str(n): "x" for n in range(entries)}}, driver.cloud)
+            for entries in (0, 128, 129)
+        ]
+
+    none, most, more = drive(story)
+    assert (none, most) == ((), ())
+    assert more == ("metadata: 129 entries are more than the service allows, 128",)

@@ -14,7 +14,7 @@ def body(status, task=None):
 
 @pytest.mark.parametrize("status", sorted(states.AT_WORK))
 def test_a_server_at_work_is_waited_for(status):
-    for goals in (states.ACTIVE, states.SUSPENDED, states.RUNS_OR_NOT):
+    for goals in (states.ACTIVE, states.HALTED, states.RUNS_OR_NOT):
         progress = states.reached("web", body(status, TASKS.get(status)), goals)
         assert isinstance(progress, Later)
         assert progress.seen.startswith(f"status {status}")

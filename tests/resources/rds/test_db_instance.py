@@ -94,7 +94,7 @@ def test_its_password_is_hidden_though_the_template_does_not_hide_it():
 @pytest.mark.parametrize("port", ["0", "65536", "mysql", "-1"])
 def test_a_port_is_a_number(port: str):
     (found,) = builtin_types()[TYPE].conflicts({**GIVEN, "Port": port})
-    assert found.path == "Port"
+    assert found.path == ("Port",)
 
 
 @pytest.mark.parametrize("port", [None, "1", "65535"])

@@ -201,8 +201,8 @@ def test_an_instance_that_fails_fails_the_resource(type_name, given):
     ("properties", "message"),
     [
         ({"datastore_version": "8.0"}, "datastore_version needs datastore_type"),
-        ({"networks": [{}]}, "either a network or a port"),
-        ({"networks": [{"network": "n", "port": "p"}]}, "either a network or a port"),
+        ({"networks": [{}]}, "network and port"),
+        ({"networks": [{"network": "n", "port": "p"}]}, "network and port"),
         (
             {"users": [{"name": "ann", "password": "x", "databases": ["one"]}]},
             "one is not one of the databases",

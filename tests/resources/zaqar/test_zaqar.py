@@ -7,8 +7,8 @@ from urllib.parse import parse_qs
 import pytest
 
 from hearth.cloud import CloudFault
-from hearth.resources.lookup import CLIENT
 from hearth.resources.registry import builtin_types
+from hearth.resources.zaqar.base import CLIENT
 from tests.resources.driver import Broken, drive
 
 QUEUES = "/v2/queues"
@@ -74,11 +74,12 @@ def test_a_signed_url_is_shown_in_parts_and_as_a_query():
             "OS::Zaqar::SignedQueueURL", {**wanted, "ttl": 60}, name="url", now=1_900_000_000.0
         )
         shown = ctx.kind.recordable(ctx)
-        assert shown["methods"] == "GET,POST"
-        assert shown["paths"] == f"{QUEUES}/{queue.physical_id}/messages"
+        assert shown["methods"] == ["GET", "POST"]
+        assert shown["paths"] == [f"{QUEUES}/{queue.physical_id}/messages"]
         assert shown["expires"] == "2030-03-17T17:47:40"
         assert shown["project"] == (await driver.cloud.whoami()).project_id
         query = parse_qs(shown["query_str"])
+        assert query["methods"] == ["GET,POST"]
         assert query["queue_name"] == [queue.physical_id]
         assert query["signature"] == [shown["signature"]]
         assert len(shown["signature"]) == 64
@@ -176,5 +177,5 @@ def test_only_what_the_service_can_reach_is_a_subscriber(subscriber):
     kind = builtin_types()["OS::Zaqar::Subscription"]
     properties = {"queue_name": "q", "subscriber": subscriber, "ttl": 60}
     (wrong,) = kind.conflicts(properties)
-    assert wrong.path == "subscriber"
+    assert wrong.path == ("subscriber",)
     assert list(kind.conflicts({**properties, "subscriber": "https://127.0.0.1/"})) == []

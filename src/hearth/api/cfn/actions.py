@@ -16,14 +16,19 @@ from hearth.api.cfn.arn import named, stack_arn
 from hearth.api.cfn.faults import CfnError
 from hearth.api.cfn.query import members
 from hearth.api.v1.parse import boolean, integer
-from hearth.model.problem import EntityNotFound, Rejected
+from hearth.model.problem import (
+    EntityNotFound,
+    InvalidTemplateSection,
+    Rejected,
+    StackValidationFailed,
+)
 from hearth.service.caller import Caller
 from hearth.service.create_stack import create_stack
 from hearth.service.describe_resource import describe_resource
 from hearth.service.find_stack import find_stack, list_stacks
-from hearth.service.gather import template_at
 from hearth.service.outputs import outputs
 from hearth.service.problems import ResourceNotFound
+from hearth.service.remote_templates import template_at
 from hearth.service.services import Services
 from hearth.service.stack_request import StackRequest
 from hearth.service.template_text import as_object
@@ -40,6 +45,8 @@ EVENTS_MAX = 1000
 """The maximum number of events per stack in a response; these are the newest, as there are no
 pages.
 """
+VALIDATED = (StackValidationFailed, InvalidTemplateSection, EntityNotFound)
+"""The problems that ValidateTemplate reports in its result."""
 ROLLBACK_OFF = {"DO_NOTHING": True, "ROLLBACK": False, "DELETE": False}
 """The value of `disable_rollback` for each value of OnFailure. No failed stack is deleted."""
 
@@ -198,13 +205,17 @@ async def template(asked: Request) -> view.Tree:
 
 
 async def check(asked: Request) -> view.Tree | str:
-    """ValidateTemplate: the declarations of a template; its errors are also reported with status
-    200.
+    """ValidateTemplate: the declarations of a template.
+
+    As in Heat, failed validations such as an unknown type are the text of the result, with the
+    status 200. A text that is no template, an unknown version and a wrong reference are refused.
     """
     stack_request = StackRequest(template=await _template(asked))
     try:
         found = await validate(asked.services, asked.caller, stack_request, show_nested=False)
     except Rejected as rejected:
+        if not all(isinstance(problem, VALIDATED) for problem in rejected.problems):
+            raise
         return "\n".join(problem.message for problem in rejected.problems)
     return view.validated(found)
 

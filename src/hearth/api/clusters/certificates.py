@@ -31,9 +31,10 @@ async def sign(request: Request) -> Response:
     wanted = await body(request, CERTIFICATE)
     services, caller = services_of(request), caller_of(request)
     cluster = await cluster_to_sign_for(services, caller, wanted["cluster_uuid"])
-    csr = wanted["csr"]
-    pem = await signed(services, caller, cluster, csr, wanted.get("ca_cert_type"))
-    return JSONResponse(view.certificate(request, cluster, pem, csr), status_code=201)
+    csr, authority = wanted["csr"], wanted.get("ca_cert_type")
+    pem = await signed(services, caller, cluster, csr, authority)
+    shown = view.certificate(request, cluster, pem, csr, authority)
+    return JSONResponse(shown, status_code=201)
 
 
 async def rotate(request: Request) -> Response:

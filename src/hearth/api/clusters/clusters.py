@@ -9,9 +9,11 @@ from hearth.api.answer import JSONResponse
 from hearth.api.clusters import pages, patch, view
 from hearth.api.clusters.bodies import CLUSTER, HEALTH, RESIZE, UPGRADE
 from hearth.api.clusters.context import (
+    ZERO_NODES_SINCE,
     asked,
     body,
     caller_of,
+    demand_nodes,
     document,
     services_of,
     version_of,
@@ -33,7 +35,6 @@ from hearth.service.clusters.resize import resize_cluster
 from hearth.service.clusters.upgrade import upgrade_cluster
 
 UPGRADE_SINCE = (1, 8)
-ZERO_NODES_SINCE = (1, 10)
 HEALTH_FIELDS = ("health_status", "health_status_reason")
 CHANGEABLE = ("node_count", *HEALTH_FIELDS)
 RULES = patch.Rules(
@@ -98,7 +99,7 @@ async def create(request: Request) -> Response:
     """
     services, caller, version = services_of(request), caller_of(request), version_of(request)
     wanted = await body(request, CLUSTER)
-    _demand_nodes(request, wanted.get("node_count"))
+    demand_nodes(request, wanted.get("node_count"))
     await demand(services, caller, "cluster:create")
     if asked(request, "dry_run"):
         found = await preview_cluster(services, caller, wanted, version=version)
@@ -123,7 +124,7 @@ async def update(request: Request) -> Response:
     changed = patch.differing(before, patch.applied(before, operations, RULES))
     named = ("name",) if services.clusters.rename else ()
     patch.only(changed, (*CHANGEABLE, *named), "cluster")
-    _demand_nodes(request, changed.get("node_count"))
+    demand_nodes(request, changed.get("node_count"))
     await _demand_update(request, cluster, changed)
     if changed:
         rollback = asked(request, "rollback", False)
@@ -162,7 +163,7 @@ async def resize(request: Request) -> Response:
     remove can be named.
     """
     wanted = await body(request, RESIZE)
-    _demand_nodes(request, wanted["node_count"])
+    demand_nodes(request, wanted["node_count"])
     cluster = await _found(request, "cluster:resize")
     await resize_cluster(
         services_of(request),
@@ -219,13 +220,5 @@ async def _found(request: Request, rule: str, everywhere: str | None = None) -> 
     return cluster
 
 
-def _demand_nodes(request: Request, count: int | None) -> None:
-    """Raise Rejected if `count` is 0 in a version of the API that has no clusters without nodes."""
-    if count == 0 and version_of(request) < ZERO_NODES_SINCE:
-        raise bad_request(
-            "Clusters without nodes need API version 1.10. Use a node_count of at least 1."
-        )
-
-
 def _accepted(cluster: Cluster) -> Response:
-    return JSONResponse({"uuid": cluster.uuid}, status_code=202)
+    return JSONResponse(view.accepted(cluster), status_code=202)

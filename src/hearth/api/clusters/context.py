@@ -19,6 +19,8 @@ explanation.
 """
 Arguments = Mapping[str, Read]
 
+ZERO_NODES_SINCE = (1, 10)
+"""The first microversion with clusters and node groups that have no nodes."""
 CONTAINERS_MAX = 50_000  # lists and maps of a body
 _decode = msgspec.json.Decoder().decode  # strict: no NaN, no half of a surrogate pair
 
@@ -42,6 +44,12 @@ def base(request: Request) -> str:
     """Return the URL of the API as the client used it, without the version and the final slash."""
     url = request.url
     return f"{url.scheme}://{url.netloc}{request.scope.get('root_path', '')}"
+
+
+def demand_nodes(request: Request, count: int | None) -> None:
+    """Raise Rejected if `count` is 0 in a version of the API in which each group has a node."""
+    if count == 0 and version_of(request) < ZERO_NODES_SINCE:
+        raise bad_request("No nodes at all need API version 1.10. Use a node_count of at least 1.")
 
 
 async def document(request: Request) -> Any:

@@ -6,7 +6,15 @@ from starlette.responses import Response
 from hearth.api.answer import JSONResponse
 from hearth.api.clusters import pages, patch, view
 from hearth.api.clusters.bodies import NODE_GROUP
-from hearth.api.clusters.context import asked, body, caller_of, document, services_of, version_of
+from hearth.api.clusters.context import (
+    asked,
+    body,
+    caller_of,
+    demand_nodes,
+    document,
+    services_of,
+    version_of,
+)
 from hearth.api.clusters.types import known
 from hearth.clusters.objects import Cluster, NodeGroup
 from hearth.service.clusters.access import demand
@@ -49,6 +57,7 @@ async def show(request: Request) -> Response:
 async def create(request: Request) -> Response:
     """Create a node group."""
     wanted = await body(request, NODE_GROUP)
+    demand_nodes(request, wanted.get("node_count"))
     cluster = await _cluster(request, "nodegroup:create")
     made = await create_group(services_of(request), caller_of(request), cluster, wanted)
     return JSONResponse(view.group_accepted(request, made, cluster), status_code=202)

@@ -52,7 +52,7 @@ async def show(request: Request) -> Response:
     services, caller = services_of(request), caller_of(request)
     ident, everywhere = request.path_params["ident"], "clustertemplate:get_one_all_projects"
     template = await find_template(services, caller, ident, everywhere)
-    if template.public and not template.hidden:
+    if template.public:
         await fence.demand_person(services, caller)  # no rule applies
     else:
         await demand(services, caller, "clustertemplate:get", template)

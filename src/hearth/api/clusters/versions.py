@@ -21,7 +21,7 @@ FIRST = "1.1"
 SERVICES = frozenset(
     {"container-infra", "container-infrastructure", "container-infrastructure-management"}
 )
-_NUMBERS = re.compile(r"(\d{1,9})\.(\d{1,9})", re.ASCII)
+_NUMBERS = re.compile(r"(-?\d{1,9})\.(\d{1,9})", re.ASCII)
 _PATHS = re.compile(r"/v1(/|$)")
 
 

@@ -13,6 +13,7 @@ from starlette.requests import Request
 from hearth.api.clusters.bodies import SINCE_TAINTS
 from hearth.api.clusters.context import base, services_of, version_of
 from hearth.clusters.conditions import Condition, conditions
+from hearth.clusters.label_table import label_warnings
 from hearth.clusters.merging import difference
 from hearth.clusters.objects import (
     MASTER,
@@ -101,7 +102,7 @@ def _times(one: Any) -> Body:
 def template(request: Request, one: ClusterTemplate) -> Body:
     """Return the body for a cluster template."""
     its_links = links(request, "clustertemplates", one.uuid)
-    return {**_of(one, _TEMPLATE), "links": its_links, **_times(one)}
+    return {**_of(one, _TEMPLATE), "links": its_links, **_times(one), **_warnings(one)}
 
 
 def cluster_short(request: Request, one: Cluster, size: Size) -> Body:
@@ -140,12 +141,24 @@ def cluster(
         **_differences({} if template is None else template.labels, one.labels),
         **_times(one),
     }
+    found |= _warnings(one)
     found["conditions"] = [_condition(each) for each in conditions(one)]
     if faults and one.status in FAILED:
         found["faults"] = {
             group.name: group.status_reason for group in groups if group.status in FAILED
         }
     return found
+
+
+def accepted(one: Cluster) -> Body:
+    """Return the body for an accepted operation on a cluster."""
+    return {"uuid": one.uuid, **_warnings(one)}
+
+
+def _warnings(one: Cluster | ClusterTemplate | NodeGroup) -> Body:
+    """Return the warnings about the labels of an object; without warnings the key is missing."""
+    found = label_warnings(one.labels)
+    return {"warnings": found} if found else {}
 
 
 def _condition(one: Condition) -> Body:
@@ -246,7 +259,8 @@ def group(
         found |= _of(one, _TAINTS)
     if members is not None:
         found["members"] = members
-    return {**found, **_group_rest(request, one, its_cluster), **_times(one)}
+    rest = _group_rest(request, one, its_cluster)
+    return {**found, **rest, **_times(one), **_warnings(one)}
 
 
 def group_accepted(request: Request, one: NodeGroup, its_cluster: Cluster) -> Body:
@@ -260,7 +274,8 @@ def group_accepted(request: Request, one: NodeGroup, its_cluster: Cluster) -> Bo
     if version_of(request) >= SINCE_TAINTS:
         optional += _TAINTS
     found |= {name: value for name in optional if (value := getattr(one, name))}
-    return {**found, "merge_labels": False, **_group_rest(request, one, its_cluster)}
+    rest = _group_rest(request, one, its_cluster)
+    return {**found, "merge_labels": False, **rest, **_warnings(one)}
 
 
 def _group_rest(request: Request, one: NodeGroup, its_cluster: Cluster) -> Body:
@@ -271,10 +286,17 @@ def _group_rest(request: Request, one: NodeGroup, its_cluster: Cluster) -> Body:
     }
 
 
-def certificate(request: Request, its_cluster: Cluster, pem: str, csr: str | None = None) -> Body:
+def certificate(
+    request: Request,
+    its_cluster: Cluster,
+    pem: str,
+    csr: str | None = None,
+    authority: str | None = None,
+) -> Body:
     """Return the body for certificates of the cluster `its_cluster` in PEM format.
 
     `csr` is the request that was signed; None if the certificates are those of an authority.
+    `authority` is the `ca_cert_type` in the request, if any.
     """
     found: Body = {
         "cluster_uuid": its_cluster.uuid,
@@ -282,6 +304,8 @@ def certificate(request: Request, its_cluster: Cluster, pem: str, csr: str | Non
     }
     if csr is not None:
         found["csr"] = csr
+    if authority is not None:
+        found["ca_cert_type"] = authority
     return {**found, "pem": pem}
 
 

@@ -14,7 +14,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from hearth.api.front.proxies import HEADERS
-from hearth.api.front.scope import peer
+from hearth.api.front.scope import below, peer
 from hearth.api.front.settings import Front, Health
 
 log = logging.getLogger(__name__)
@@ -41,7 +41,7 @@ class Healthcheck:
         health = self._front.settings.health
         if (
             scope["type"] == "http"
-            and scope["path"] == health.path
+            and below(scope) == health.path
             and scope["method"] in ("GET", "HEAD")
             and _may_ask(scope, health)
         ):

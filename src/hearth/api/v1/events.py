@@ -22,7 +22,7 @@ async def of_stack(request: Request) -> Response:
     def look(tx: Tx, row: StackRow) -> tuple[dict[str, StackRow], list[NumberedEvent]]:
         stacks = {row.id: row}
         if depth:
-            stacks |= {one.id: one for one in reads.children(tx, row, depth)}
+            stacks |= {one.id: one for one in reads.children(tx, row, depth, retained=True)}
         wanted = parse.event_filter(request, tuple(stacks))
         return stacks, reads.list_events(tx, wanted)
 
@@ -37,7 +37,7 @@ async def of_resource(request: Request) -> Response:
     name = request.path_params["resource_name"]
 
     def look(tx: Tx, row: StackRow) -> tuple[EventFilter, list[NumberedEvent]]:
-        wanted = parse.event_filter(request, (row.id,), resource_name=(name,))
+        wanted = parse.event_filter(request, (row.id,), resource_name=name)
         return wanted, reads.list_events(tx, wanted)
 
     row, (wanted, found) = await stack_with(request, look, deleted=True)

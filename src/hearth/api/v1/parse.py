@@ -20,6 +20,7 @@ from hearth.model.problem import (
     Rejected,
     RequestLimitExceeded,
 )
+from hearth.model.state import Status
 from hearth.service.gather import gathered
 from hearth.service.stack_request import StackRequest
 from hearth.store.reads import EventFilter, StackFilter
@@ -30,6 +31,7 @@ log = logging.getLogger(__name__)
 _decode = msgspec.json.Decoder().decode  # strict: no NaN, no half of a surrogate pair
 
 TAG_CHARACTERS_MAX = 80
+STATUSES = frozenset(Status)
 INTEGER_MAX = 2**31 - 1
 CONTAINERS_MAX = 150_000  # in a body, including brackets in texts; they take long to create
 BESIDE_NO_REVISION = (
@@ -290,12 +292,14 @@ def given(request: Request, query: Query) -> list[str]:
     """Return the values of a query parameter, without empty ones, which forms send for empty
     fields.
 
-    Raises LookupError if the endpoint does not declare the parameter, which is a mistake in Hearth.
+    If the query repeats a parameter that has one value, the last value counts. Raises LookupError
+    if the endpoint does not declare the parameter, which is a mistake in Hearth.
     """
     endpoint: Endpoint = request.scope["hearth.endpoint"]
     if query not in endpoint.query:
         raise LookupError(f"{endpoint.name} declares no query parameter {query.name}")
-    return [value for value in request.query_params.getlist(query.name) if value]
+    values = request.query_params.getlist(query.name)
+    return [value for value in (values if query.repeated else values[-1:]) if value]
 
 
 def last(request: Request, query: Query) -> str | None:
@@ -325,7 +329,8 @@ def _words(request: Request, query: Query) -> tuple[str, ...]:
 def filters(request: Request) -> dict[str, tuple[Any, ...]]:
     """Return the allowed values of each column, from the endpoint's filters in the query.
 
-    Raises Rejected. Filters that the query does not contain are left out.
+    Raises Rejected. Filters that the query does not contain are left out. Two filters of one
+    column, such as `name` and `stack_name`, allow the values of both.
     """
     endpoint: Endpoint = request.scope["hearth.endpoint"]
     equal: dict[str, tuple[Any, ...]] = {}
@@ -334,11 +339,12 @@ def filters(request: Request) -> dict[str, tuple[Any, ...]]:
         if not values:
             continue
         if query.shape is FLAG_TEXT:
-            equal[query.column] = tuple(boolean(value, query.name) for value in values)
+            found: tuple[Any, ...] = tuple(boolean(value, query.name) for value in values)
         elif query.shape is COUNT:
-            equal[query.column] = tuple(integer(value, query.name) for value in values)
+            found = tuple(integer(value, query.name) for value in values)
         else:
-            equal[query.column] = tuple(values)
+            found = tuple(values)
+        equal[query.column] = (*equal.get(query.column, ()), *found)
     return equal
 
 
@@ -394,24 +400,25 @@ def stack_filter(request: Request, project_id: str | None) -> StackFilter:
 def status_words(values: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return (statuses, actions) from the values of a status filter.
 
-    A value such as `CREATE_COMPLETE` contains both.
+    A value such as `CREATE_COMPLETE` contains both. As in Heat, a status has upper-case letters,
+    and an action may have any; a value that is no status matches nothing.
     """
     statuses, actions = [], []
     for value in values:
-        action, _, status = value.upper().partition("_")
-        if status in ("IN_PROGRESS", "COMPLETE", "FAILED"):
+        action, _, status = value.partition("_")
+        if status in STATUSES:
             actions.append(action)
             statuses.append(status)
-        else:
-            statuses.append(value.upper())
+        elif value in STATUSES:
+            statuses.append(value)
     return tuple(statuses), tuple(actions)
 
 
-def event_filter(request: Request, stack_ids: tuple[str, ...], **more: Any) -> EventFilter:
+def event_filter(request: Request, stack_ids: tuple[str, ...], **exact: str) -> EventFilter:
     """Return the filters, the order and the page in the query of an event list. Raises Rejected.
 
-    `stack_ids` are the stacks whose events are listed. `more` are further filters: the allowed
-    values of each column.
+    `stack_ids` are the stacks whose events are listed. `exact` are further filters: the value of
+    each column, in which the case of letters counts.
     """
     return EventFilter(
         stack_ids=stack_ids,
@@ -419,5 +426,6 @@ def event_filter(request: Request, stack_ids: tuple[str, ...], **more: Any) -> E
         marker=last(request, queries.MARKER),
         sort_keys=_words(request, queries.EVENT_SORT_KEYS),
         descending=_descending(request),
-        equal={**filters(request), **more},
+        equal=filters(request),
+        exact=exact,
     )

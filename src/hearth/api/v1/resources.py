@@ -22,16 +22,22 @@ from hearth.store.drift_checks import Result
 from hearth.store.rows import StackRow
 
 FILTERS: Mapping[str, Callable[[Record, Sequence[str]], bool]] = {
-    "name": lambda record, asked: record.name in asked,
+    "name": lambda record, asked: _among(record.name, asked),
     "type": lambda record, asked: any(part in record.type for part in asked),
     "status": lambda record, asked: record.status.value in asked,
-    "action": lambda record, asked: record.action.value in asked,
-    "physical_resource_id": lambda record, asked: (record.physical_id or "") in asked,
-    "id": lambda record, asked: record.id in asked,
+    "action": lambda record, asked: _among(record.action.value, asked),
+    "physical_resource_id": lambda record, asked: _among(record.physical_id or "", asked),
+    "id": lambda record, asked: _among(record.id, asked),
 }
-"""For each filter, a function that returns whether a record matches the given values."""
+"""For each filter, a function that returns whether a record matches the given values. As in Heat,
+the case of letters counts only in types and statuses."""
 KEYS = {query.name for query in queries.RESOURCES}
 NOT_YET = "no background check of this stack has ended yet"
+
+
+def _among(value: str, asked: Sequence[str]) -> bool:
+    """Return whether a value is one of those asked for, whatever the case of letters."""
+    return value.lower() in (one.lower() for one in asked)
 
 
 async def index(request: Request) -> Response:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os.path
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
@@ -88,7 +89,7 @@ def paths(files: Files, beside: Path, typed: str, *, templates: bool = False) ->
         name = folder_part + found.name
         if found == beside:
             continue
-        if found.is_dir():
+        if os.path.isdir(found):
             yield Word(name + "/", Sort.FOLDER, rank=7)
         elif not templates or is_template_name(found.name):
             yield Word(name, Sort.FILE, rank=6)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os.path
 from pathlib import Path
 
 from msgspec import Struct
@@ -52,4 +53,4 @@ def definition(context: CursorContext, schemas: Schemas) -> Target | None:
 
 
 def _file(path: Path | None) -> Target | None:
-    return Target(path) if path is not None and path.is_file() else None
+    return Target(path) if path is not None and os.path.isfile(path) else None

@@ -195,10 +195,13 @@ def _document(path: Path, size: int) -> Document | None:
 def local(name: str, beside: Path) -> Path | None:
     """Return the path of a file to which the file `beside` refers by `name`. It may not exist.
 
-    Return None if `name` is empty or a URL of the web.
+    Return None if `name` is empty, a URL of the web or an invalid URL.
     """
     if name.startswith("file://"):
-        found = to_fs_path(name)
+        try:
+            found = to_fs_path(name)
+        except ValueError:
+            return None
         return Path(os.path.normpath(found)) if found else None
     if not name or "://" in name or "\0" in name:
         return None

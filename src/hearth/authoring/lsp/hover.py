@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os.path
 from collections.abc import Callable, Mapping
 
 from hearth.authoring.lsp import words
@@ -66,7 +67,7 @@ def _scalar(context: CursorContext, schemas: Schemas) -> str | None:
             path = local(name, document.path)
             if path is None:
                 return None
-            return f"`{path}`" if path.exists() else f"There is no file `{path}`."
+            return f"`{path}`" if os.path.exists(path) else f"There is no file `{path}`."
         case What.ATTRIBUTE:
             kin = schemas.of_resource(document, location.name)
             attribute = kin.attributes.get(name) if kin else None

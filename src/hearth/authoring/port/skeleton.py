@@ -40,7 +40,7 @@ METHODS = {
     "_resolve_attribute": "attribute(ctx, name)",
     "get_attribute": "attribute(ctx, name)",
     "get_reference_id": "reference(ctx)",
-    "validate": "relations, or check_properties(properties)",
+    "validate": "relations",
     "translation_rules": "translation",
     "physical_resource_name": "ctx.physical_name and physical_name_limit",
     "add_dependencies": "comes_after",

@@ -66,7 +66,10 @@ def _wanted(target: Path | None, given: Given, policies: tuple[Path, ...]) -> "W
         gone = bool(saved.body.get("delete"))
         return Wanted(saved.name, saved=saved, delete=gone, policies=policies)
     body = {**bundle(template, environments, values_of(parameters, files)), **more}
-    return Wanted(template.stem, body=body, template=template, policies=policies)
+    return Wanted(
+        template.stem, body=body, template=template, environments=tuple(environments),
+        policies=policies,
+    )  # fmt: skip
 
 
 def values_of(parameters: Sequence[str], files: Sequence[str]) -> dict[str, str]:
@@ -95,8 +98,8 @@ def values_of(parameters: Sequence[str], files: Sequence[str]) -> dict[str, str]
 
 @click.command()
 @click.argument("target", metavar="[TEMPLATE]", required=False, type=click.Path(path_type=Path))
-@template_options
 @where_options
+@template_options
 @serve_options
 @click.option("-o", "--out", type=click.Path(path_type=Path), help="Save the plan in this file.")
 @click.option("--destroy", is_flag=True, help="Plan the deletion of the stack NAME.")
@@ -111,7 +114,7 @@ def plan(
 ) -> None:
     """Show what apply would do to each resource, and why.
 
-    Exit status: 0 without changes, 2 with changes, 1 after an error.
+    Exit status: 0 without changes, 2 with changes, 1 after an error or if the apply would fail.
     """
     from hearth.cli.apply import runs
 
@@ -127,8 +130,8 @@ def plan(
 
 @click.command()
 @click.argument("target", metavar="[TEMPLATE]", required=False, type=click.Path(path_type=Path))
-@template_options
 @where_options
+@template_options
 @serve_options
 @click.option("-y", "--yes", is_flag=True, help="Do not ask for confirmation.")
 @click.option("--rollback", is_flag=True, help="Roll back if a resource fails.")
@@ -166,6 +169,8 @@ def apply(
 def destroy(name_given: str | None, policies: tuple[Path, ...], *, yes: bool, **given: Any) -> None:
     """Delete the stack NAME and its resources: show the plan, ask for confirmation, and carry it
     out.
+
+    Exit status: 0 if nothing is left, 1 if not, 130 after Ctrl-C.
     """
     from hearth.cli.apply import runs
 
@@ -180,7 +185,10 @@ def destroy(name_given: str | None, policies: tuple[Path, ...], *, yes: bool, **
 @name_argument
 @where_options
 def watch(name_given: str | None, **given: Any) -> None:
-    """Follow the operation of the stack NAME that is in progress."""
+    """Follow the operation of the stack NAME that is in progress.
+
+    Exit status: 0 if the stack is complete, 1 if not, 130 after Ctrl-C.
+    """
     from hearth.cli.apply import runs
 
     run_command(given, lambda where: runs.watch(where, name_given))
@@ -192,7 +200,8 @@ def watch(name_given: str | None, **given: Any) -> None:
 def refresh(name_given: str | None, **given: Any) -> None:
     """Check that the objects of the stack NAME are there and healthy, and record the result.
 
-    The next apply replaces objects that are missing or unhealthy.
+    The next apply replaces objects that are missing or unhealthy. Exit status: 0 if all are there
+    and healthy, 1 if not, 130 after Ctrl-C.
     """
     from hearth.cli.apply import runs
 

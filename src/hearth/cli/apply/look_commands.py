@@ -14,7 +14,10 @@ from hearth.cli.apply.options import Where, where_options
 @click.argument("key", metavar="[OUTPUT]", required=False)
 @where_options
 def output(name_given: str | None, key: str | None, **given: Any) -> None:
-    """Print the outputs of the stack NAME, or the value of one OUTPUT."""
+    """Print the outputs of the stack NAME, or the value of one OUTPUT.
+
+    Exit status: 0, or 1 after an error.
+    """
     from hearth.cli.apply import looks
 
     run_command(given, lambda where: looks.output(where, name_given, key))
@@ -24,7 +27,10 @@ def output(name_given: str | None, key: str | None, **given: Any) -> None:
 @name_argument
 @where_options
 def show(name_given: str | None, **given: Any) -> None:
-    """Show the stack NAME: its state, its resources and its outputs."""
+    """Show the stack NAME: its state, its resources and its outputs.
+
+    Exit status: 0, or 1 after an error.
+    """
     from hearth.cli.apply import looks
 
     run_command(given, lambda where: looks.show(where, name_given))
@@ -34,7 +40,10 @@ def show(name_given: str | None, **given: Any) -> None:
 @name_argument
 @where_options
 def events(name_given: str | None, **given: Any) -> None:
-    """List the events of the stack NAME, the oldest first."""
+    """List the events of the stack NAME, the oldest first.
+
+    Exit status: 0, or 1 after an error.
+    """
     from hearth.cli.apply import looks
 
     run_command(given, lambda where: looks.events(where, name_given))
@@ -48,7 +57,10 @@ def events(name_given: str | None, **given: Any) -> None:
     show_default=True, help="text: for people; dot: for Graphviz; svg: a picture.",
 )  # fmt: skip
 def graph(name_given: str | None, form: str, **given: Any) -> None:
-    """Show what the resources of the stack NAME need, what they wait for, and the critical path."""
+    """Show what the resources of the stack NAME need, what they wait for, and the critical path.
+
+    Exit status: 0, or 1 after an error.
+    """
     from hearth.cli.apply import looks
 
     run_command(given, lambda where: looks.graph(where, name_given, form))
@@ -58,7 +70,10 @@ def graph(name_given: str | None, form: str, **given: Any) -> None:
 @name_argument
 @where_options
 def revisions(name_given: str | None, **given: Any) -> None:
-    """List the revisions of the stack NAME, the newest first."""
+    """List the revisions of the stack NAME, the newest first.
+
+    Exit status: 0, or 1 after an error.
+    """
     from hearth.cli.apply import looks
 
     run_command(given, lambda where: looks.revisions(where, name_given))
@@ -71,7 +86,7 @@ def revisions(name_given: str | None, **given: Any) -> None:
 def diff(before: int, after: int | None, **given: Any) -> None:
     """Show the difference between two revisions of a stack.
 
-    The second one is the current revision by default.
+    The second one is the current revision by default. Exit status: 0, or 1 after an error.
     """
     from hearth.cli.apply import looks
 

@@ -124,12 +124,12 @@ def template_options(command: F) -> F:
     for option in reversed(
         (
             click.option(
-                "-t", "--template", type=click.Path(path_type=Path, dir_okay=False),
+                "-t", "--template", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
                 help="Template; may be given instead of the argument TEMPLATE.",
             ),
             click.option(
                 "-e", "--environment", "environments", multiple=True,
-                type=click.Path(path_type=Path, dir_okay=False),
+                type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
                 help="Environment file; may be repeated, later ones take precedence.",
             ),
             click.option(

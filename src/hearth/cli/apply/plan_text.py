@@ -30,17 +30,20 @@ def counted(plan: Plan) -> Counter[str]:
     """Return the number of resources for each action, with those of nested stacks."""
     found: Counter[str] = Counter()
     for one in plan["resources"]:
-        nested = one.get("nested")
-        for inner in filter(None, (nested, one.get("removed"))):
+        found[one["action"]] += 1
+        for inner in filter(None, (one.get("nested"), one.get("removed"))):
             found += counted(inner)
-        if nested is None or one["action"] not in ("update", "may update"):
-            found[one["action"]] += 1
     return found
 
 
 def changes(plan: Plan) -> bool:
     """Return whether a plan changes anything."""
     return any(action != "keep" for action in counted(plan))
+
+
+def fails(plan: Plan) -> bool:
+    """Return whether a plan contains an update that would fail."""
+    return counted(plan)["fail"] > 0
 
 
 def summary(plan: Plan) -> str:
@@ -56,7 +59,7 @@ def summary(plan: Plan) -> str:
 
 def lines(plan: Plan, depth: int = 0) -> Iterator[str]:
     """Yield the lines of a plan, without the summary. Resources without a change are left out."""
-    shown = [one for one in plan["resources"] if _matters(one)]
+    shown = [one for one in plan["resources"] if one["action"] != "keep"]
     width = max((len(one["resource"]) for one in shown), default=0)
     for one in shown:
         mark, colour = MARKS[one["action"]]
@@ -72,14 +75,8 @@ def lines(plan: Plan, depth: int = 0) -> Iterator[str]:
 
 def _action(one: Mapping[str, Any]) -> str:
     lost = click.style(", deletes its data", fg="red") if one.get("deletes_data") else ""
-    return f"{one['action']}{lost}"
-
-
-def _matters(one: Mapping[str, Any]) -> bool:
-    nested = one.get("nested")
-    if nested is not None and one["action"] == "update":
-        return changes(nested) or bool(one["reasons"])
-    return bool(one["action"] != "keep")
+    kept = ": the object stays in the cloud" if one["action"] == "retain" else ""
+    return f"{one['action']}{lost}{kept}"
 
 
 def _reasons(one: Mapping[str, Any]) -> Iterator[str]:

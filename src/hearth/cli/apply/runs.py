@@ -8,7 +8,7 @@ import os
 import re
 import signal
 import sys
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,7 @@ from hearth.cli.apply.saved_plan import SavedPlan
 from hearth.cli.apply.stack import Body, Stack
 
 PLACE = re.compile(r" \[([^\[\]]+?):([0-9]+:[0-9]+)\]$")
+BAD_REQUEST = 400
 CHANGES = 2  # the exit status of a plan with changes
 INTERRUPTED = 130
 
@@ -31,8 +32,8 @@ INTERRUPTED = 130
 class Wanted(Struct, frozen=True):
     """The request of a plan or an apply: a body, or a saved plan; `name` is the default name.
 
-    `template` is the path of the template, for the places in error messages. `policies` are the
-    files with policies on the plan.
+    `template` is the path of the template and `environments` are those of its environments, for
+    error messages. `policies` are the files with policies on the plan.
     """
 
     name: str | None
@@ -40,6 +41,7 @@ class Wanted(Struct, frozen=True):
     saved: SavedPlan | None = None
     delete: bool = False
     template: Path | None = None
+    environments: tuple[Path, ...] = ()
     policies: tuple[Path, ...] = ()
 
 
@@ -73,7 +75,10 @@ def run(main: Callable[[], Coroutine[Any, Any, int]], *, as_json: bool) -> int:
 
 
 async def plan(where: Where, wanted: Wanted, out: Path | None) -> int:
-    """Print a plan, and save it to `out`; return 2 if it has changes, else 0."""
+    """Print a plan; return 1 if it would fail, 2 if it has changes, else 0.
+
+    The plan is saved to `out`, unless it would fail. A stack that has failed counts as a change.
+    """
     opened = where.opened(wanted.name, sign_in=True, plan=not wanted.delete)
     async with opened as (api, name):
         stack = await Stack(api, name).find()
@@ -81,8 +86,13 @@ async def plan(where: Where, wanted: Wanted, out: Path | None) -> int:
         found = await _planned(stack, wanted)
         _show_plan(where, found)
         _judged(where, wanted, found)
+        if plan_text.fails(found):
+            saved = "" if out is None else f"; {out} was not written"
+            raise Refused([f"the plan would fail{saved}"])
         if out is not None:
             SavedPlan.of(stack, body, found).write(out)
+        if _unsettled(where, stack, found):
+            return CHANGES
     return CHANGES if plan_text.changes(found) else 0
 
 
@@ -105,7 +115,8 @@ async def apply(
             wanted.saved.demand_same(found)
         _show_plan(where, found)
         _judged(where, wanted, found)
-        if not plan_text.changes(found) and not wanted.delete:
+        unsettled = not wanted.delete and _unsettled(where, stack, found)
+        if not plan_text.changes(found) and not wanted.delete and not unsettled:
             return await _ended(where, stack, "nothing to do")
         if not _agreed(where, sure=sure, delete=wanted.delete):
             return 1
@@ -134,6 +145,15 @@ async def refresh(where: Where, name: str | None) -> int:
         return await _followed(where, stack, marker)
 
 
+def _unsettled(where: Where, stack: Stack, found: Body) -> bool:
+    """Return whether an update has to end a failed operation although it changes no resource."""
+    if plan_text.changes(found) or stack.shown is None or stack.good:
+        return False
+    if not where.as_json:
+        click.echo(f"The stack is {stack.status}; an update without changes completes it.")
+    return True
+
+
 def _body(wanted: Wanted) -> Body:
     if wanted.delete:
         return {"delete": True}
@@ -153,7 +173,34 @@ async def _planned(stack: Stack, wanted: Wanted) -> Body:
         if wanted.template is None:
             raise
         lines = [placed(line, wanted.template) for line in refused.lines]
+        if refused.status == BAD_REQUEST:
+            lines = _in_words_of_lint(lines, wanted)
         raise Refused(lines, refused.status) from None
+
+
+def _in_words_of_lint(lines: Sequence[str], wanted: Wanted) -> list[str]:
+    """Return the errors of a refused request in the words of lint, which knows the files.
+
+    `lines` are the errors in the words of the API, with their places at the front; those at places
+    where lint finds nothing stay. Lint does not know values in the request. If there are some, its
+    other errors are left out, because such a value may replace a wrong default.
+    """
+    from hearth.authoring.finding import Severity
+    from hearth.authoring.lint import lint
+
+    assert wanted.template is not None
+    errors: dict[str, list[str]] = {}
+    for one in lint(wanted.template, wanted.environments):
+        if one.severity is Severity.ERROR and one.code != "missing-parameter":
+            place = f"{os.path.normpath(one.file)}:{one.line}:"
+            errors.setdefault(place, []).append(f"{place}{one.column}: {one.message}")
+    seen = {place for line in lines for place in errors if line.startswith(place)}
+    rest = [line for line in lines if not any(line.startswith(place) for place in seen)]
+    values = bool(wanted.body and wanted.body.get("parameters"))
+    known = [
+        text for place, texts in errors.items() if place in seen or not values for text in texts
+    ]
+    return [*known, *rest]
 
 
 def placed(line: str, template: Path) -> str:
@@ -251,7 +298,7 @@ def interrupted(view: View, where: Where) -> Iterator[asyncio.Event]:
 async def _ended(where: Where, stack: Stack, words: str) -> int:
     """Print how the operation has ended, and the outputs; return the exit status."""
     assert stack.shown is not None
-    good = stack.status.endswith("_COMPLETE") and not stack.status.startswith("ROLLBACK")
+    good = stack.good
     gone = stack.status == "DELETE_COMPLETE"
     reason = str(stack.shown.get("stack_status_reason") or "")
     outputs = {} if gone else outputs_of(stack.shown)

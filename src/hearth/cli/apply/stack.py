@@ -42,6 +42,11 @@ class Stack(Struct):
         """Whether an operation of the stack is in progress."""
         return self.status.endswith("_IN_PROGRESS")
 
+    @property
+    def good(self) -> bool:
+        """Whether the last operation succeeded; a rollback is a failed operation."""
+        return self.status.endswith("_COMPLETE") and not self.status.startswith("ROLLBACK")
+
     async def find(self) -> "Stack":
         """Look the stack up by its name, and return self. Raises Refused."""
         listed = await self.api.call("GET", "/stacks", query={"name": self.name})

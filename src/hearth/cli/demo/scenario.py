@@ -190,7 +190,7 @@ class Scenario:
         signal = signal_in(read_script(self._admin, line.physical_id))
         signal.send()
         self._signalled = True
-        self._screen.say(f"          the guest of db signals {signal.data}")
+        self._screen.say(f"          the server of db signals {signal.data}")
 
     def _servers(self) -> dict[str, dict[str, Any]]:
         """Return the stack's three servers as the compute service lists them, by tier."""

@@ -22,7 +22,8 @@ PORTS = tuple(
     )
 )
 PROXIES = (
-    Option("oslo_middleware", "enable_proxy_headers_parsing", bool, False, "true: Hearth trusts Forwarded and X-Forwarded-Proto, -Host, -Port, -Prefix and -For.", live=True),
+    Option("oslo_middleware", "enable_proxy_headers_parsing", bool, False, "true: Hearth trusts Forwarded and X-Forwarded-Proto, -Host, -Port, -Prefix and -For.", live=True,
+           differs="the default is that of Heat, but Heat also trusts X-Forwarded-Proto without it (`secure_proxy_ssl_header`)"),
     Option("oslo_middleware", "max_request_body_size", int, None, "Maximum size of every request body in bytes, in addition to max_json_body_size.", least=1, live=True,
            differs="the default pipeline of Heat has no such limit"),
 )
@@ -53,13 +54,16 @@ MONITORS = (
 OWN = (
     _own("requests_per_second", float, 0, "Average number of requests of a project per second; 0: no limit.", least=0),
     _own("requests_burst", int, 50, "Number of requests that a project can send at once before requests_per_second applies.", least=1),
-    _own("requests_at_once", int, 1000, "Number of requests that a process handles at the same time; further requests get the status 503 with Retry-After. 0: no limit.", least=0),
+    _own("requests_at_once", int, 1000, "Number of requests that a process handles at the same time; further requests get the status 503 with Retry-After. 0: no limit.", least=0,
+         differs="Heat has no such limit"),
     _own("operations_per_project", int, 0, "Number of stacks of a project that can be in progress at the same time. Further creates, updates and other operations get the status 429 with Retry-After; deletes are always accepted. 0: no limit.", least=0),
-    _own("guest_requests_per_second", float, 20, "Average number of requests of one user of a stack (a server that signals) per second; 0: no limit.", least=0),
+    _own("guest_requests_per_second", float, 20, "Average number of requests of one user of a stack (a server that signals) per second; 0: no limit.", least=0,
+         differs="Heat has no such limit"),
     _own("guest_requests_burst", int, 1000, "Number of requests that one user of a stack can send at once before guest_requests_per_second applies.", least=1),
     _fixed("drift_check_interval", float, 0, "Time between two background drift checks of a root stack, in seconds; 0: no checks.", least=0),
     _fixed("revive_retired_types", bool, False, "true: retired types with a successor work through it, for example OS::Neutron::LBaaS::Pool through Octavia. false: they are placeholders that create nothing, as in Heat."),
-    _own("template_fetch_enabled", bool, False, "true: users can give the address of a template instead of its text."),
+    _own("template_fetch_enabled", bool, False, "true: users can give the address of a template instead of its text, also as a resource type.",
+         differs="Heat fetches every template that a request names by URL: `template_url`, `TemplateUrl`, types and registry entries"),
     _own("foreign_cloud_networks", list, [], "Non-public networks in which an OS::Heat::Stack with a credential can use another cloud.", live=False),
     _own("template_fetch_networks", list, [], "Non-public networks from which templates may be downloaded."),
 )

@@ -16,10 +16,10 @@ class Option(Struct, frozen=True):
     Hearth.
 
     The value of a `secret` option is never shown. `choices` are the allowed values, if any; `least`
-    and `most` limit a number. `differs` explains why a default is not the same as in Heat. A `live`
-    option can change while a process runs. An `own` option does not exist in Heat. A `library`
-    option is registered by the library that reads it, such as oslo.policy. `formerly` lists older
-    (section, name) pairs that are still accepted.
+    and `most` limit a number. `differs` explains why Hearth with the default does something else
+    than Heat. A `live` option can change while a process runs. An `own` option does not exist in
+    Heat. A `library` option is registered by the library that reads it, such as oslo.policy.
+    `formerly` lists older (section, name) pairs that are still accepted.
     """
 
     group: str

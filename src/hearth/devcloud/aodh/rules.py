@@ -87,11 +87,14 @@ def _query(value: Any) -> Any:
 
 
 def checked(collection: Collection, given: Any) -> Body:
-    """Return the checked fields of an object, with defaults. Raises ValueError."""
+    """Return the checked fields of an object, with defaults; null is as if it were not given.
+
+    Raises ValueError.
+    """
     if not isinstance(given, dict):
         raise ValueError(f"{given!r} is not an object")
     try:
-        return collection.for_create(given)
+        return collection.for_create({n: v for n, v in given.items() if v is not None})
     except Invalid as error:
         raise ValueError(error.message) from None
 

@@ -41,6 +41,9 @@ def extensions(call: Call) -> Reply:
     """Handle GET /extensions: list the API extensions."""
     names = (
         "OS-SCH-HNT",
+        "os-types-manage",
+        "os-types-extra-specs",
+        "os-volume-type-access",
         "os-volume-encryption-metadata",
         "encryption",
         "qos-specs",

@@ -268,6 +268,9 @@ def stamp(at: float | None = None) -> str:
     return dt.datetime.fromtimestamp(now, dt.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
+_BEGAN = stamp()  # the age of the namespaces is that of the process
+
+
 def seconds(text: str) -> float:
     """Convert a time in the format of Kubernetes to seconds since 1970. Raises ValueError."""
     return dt.datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp()
@@ -303,7 +306,7 @@ def _missing(resource: str, name: str) -> Refused:
 
 def _namespace(name: str) -> Object:
     meta = {"name": name, "uid": str(uuid.uuid5(uuid.NAMESPACE_DNS, name)),
-            "creationTimestamp": "2020-01-01T00:00:00Z", "resourceVersion": "1"}  # fmt: skip
+            "creationTimestamp": _BEGAN, "resourceVersion": "1"}  # fmt: skip
     return {"kind": "Namespace", "apiVersion": "v1", "metadata": meta,
             "status": {"phase": "Active"}}  # fmt: skip
 

@@ -154,6 +154,10 @@ def _resources(group: str) -> list[Object]:
          "shortNames": [SHORT[name]]}
         for name, (kind, version) in RESOURCES.items() if version == group
     ]  # fmt: skip
+    if group == "policy/v1":  # kubectl drain needs the group, and takes an empty one as an error
+        found.append({"name": "poddisruptionbudgets", "singularName": "poddisruptionbudget",
+                      "namespaced": True, "kind": "PodDisruptionBudget",
+                      "verbs": []})  # fmt: skip
     if group == "v1":
         found.append({"name": "pods/eviction", "singularName": "", "namespaced": True,
                       "group": "policy", "version": "v1", "kind": "Eviction",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hearth.devcloud.collection import Collection, Field, boolean, integer, nullable, text
+from hearth.devcloud.collection import Collection, Field, anything, boolean, integer, nullable, text
 from hearth.devcloud.http import Body, Call, Cloud, Refusal, Reply, Route
 from hearth.devcloud.listing import ordered
 from hearth.devcloud.manila import metadata, networks, quotas
@@ -62,6 +62,7 @@ _CREATED = Collection(
         "metadata": Field(metadata.pairs, default=dict),
         "share_network_id": _TEXT,
         "availability_zone": _TEXT,
+        "scheduler_hints": Field(anything, default=dict),
     },
 )
 _UPDATED = Collection(
@@ -95,6 +96,7 @@ def create(call: Call) -> Reply:
         call.caller.project_id or "",
         {"shares": 1, "gigabytes": size, "per_share_gigabytes": size},
     )
+    values.pop("scheduler_hints")
     body: Body = {
         **stamped(call),
         **values,

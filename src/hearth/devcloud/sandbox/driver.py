@@ -39,6 +39,7 @@ _HEALTH_S = 1.0  # between two queries of the statistics of load balancers
 _ANSWER_S = 2.0  # maximum time of such a query
 _AGAIN = {"rebooting", "rebooting_hard"}
 _ANEW = {"rebuilding"}
+_FROZEN = {"paused", "suspended"}  # the states in which a server keeps its memory
 _MB_PER_GB = 1024
 
 
@@ -187,7 +188,12 @@ class Sandbox:
         elif task in _AGAIN:
             await self._stop(server, gently=task == "rebooting")
             await self._start(server, fresh=False)
-        if target in ("active", "rescued", "resized"):
+        if target in _FROZEN:
+            if server.id in self._running:
+                await self._ask("freeze", id=server.id)
+        elif target in ("active", "rescued", "resized"):
+            if server.id in self._running:
+                await self._ask("thaw", id=server.id)
             await self._start(server, fresh=False)
         elif target != "error":
             await self._stop(server, gently=True)
@@ -272,6 +278,7 @@ class Sandbox:
         ended = self._running.get(server.id)
         if ended is None:
             return
+        await self._ask("thaw", id=server.id)  # only then it can shut down
         with contextlib.suppress(TimeoutError):
             await self._ask("stop", id=server.id, gently=gently)
             async with asyncio.timeout(STOP_S):

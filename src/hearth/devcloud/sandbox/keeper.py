@@ -76,6 +76,8 @@ class Keeper:
             "stop": self.stop,
             "remove": self.remove,
             "go": self.go,
+            "freeze": self.freeze,
+            "thaw": self.thaw,
             "fabric": self.apply,
             "socket": self.socket,
             "statistics": self.statistics,
@@ -131,6 +133,20 @@ class Keeper:
         server = self._servers[request["id"]]
         if server.machine is not None:
             server.machine.go()
+        return {}, []
+
+    def freeze(self, request: Message, files: list[int]) -> Answer:
+        """Stop all processes of a running server."""
+        server = self._servers[request["id"]]
+        if server.machine is not None:
+            server.machine.freeze()
+        return {}, []
+
+    def thaw(self, request: Message, files: list[int]) -> Answer:
+        """Let the processes of a server continue that `freeze` has stopped."""
+        server = self._servers[request["id"]]
+        if server.machine is not None:
+            server.machine.thaw()
         return {}, []
 
     def apply(self, request: Message, files: list[int]) -> Answer:

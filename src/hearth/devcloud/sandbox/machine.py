@@ -8,6 +8,7 @@ import os
 import signal
 import socket
 import traceback
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from hearth.devcloud.sandbox import init, kernel, root
@@ -40,6 +41,35 @@ class Machine:
         """Send a signal to the first process. The server ends when this process ends."""
         with contextlib.suppress(ProcessLookupError):
             os.kill(self.pid, number)
+
+    def freeze(self) -> None:
+        """Stop all processes of the server; they keep their memory.
+
+        The first process is stopped first, so that parents do not see that their children stop.
+        """
+        frozen: set[int] = set()
+        while new := [pid for pid in self._processes() if pid not in frozen]:
+            self._signal(new, signal.SIGSTOP)
+            frozen.update(new)
+
+    def thaw(self) -> None:
+        """Let all processes of the server continue."""
+        self._signal(reversed(self._processes()), signal.SIGCONT)
+
+    def _processes(self) -> list[int]:
+        """Return the ids of the server's processes, parents before their children."""
+        mine = os.readlink(f"/proc/{self.pid}/ns/pid")
+        found = []
+        for pid in sorted(int(name) for name in os.listdir("/proc") if name.isdecimal()):
+            with contextlib.suppress(OSError):  # it has ended
+                if os.readlink(f"/proc/{pid}/ns/pid") == mine:
+                    found.append(pid)
+        return found
+
+    def _signal(self, processes: Iterable[int], number: int) -> None:
+        for pid in processes:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, number)
 
 
 def start(tree: root.Tree, hostname: str, console: int, plan: int, ids: int) -> Machine:

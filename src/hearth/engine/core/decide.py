@@ -12,6 +12,7 @@ from typing import Any
 from msgspec import Struct
 
 from hearth.engine.core.record import Held, Record
+from hearth.engine.core.walk import unhealthy
 from hearth.model.state import Action, Status
 from hearth.schema.prop import Prop
 
@@ -111,7 +112,7 @@ def decide(
         return Decision(Verdict.CREATE if held.reference is None else Verdict.KEEP)
     if record.action is Action.DELETE:
         return Decision(Verdict.REPLACE, "its delete has already begun")
-    if record.failed and record.action is Action.CHECK and check_failed:
+    if unhealthy(record) and check_failed:
         return Decision(Verdict.REPLACE, "its last check failed")
     if record.failed and lost:
         return Decision(Verdict.REPLACE, why_lost(record))
@@ -240,4 +241,5 @@ def provably_kept(record: Record, definition: str) -> bool:
         and record.held.definition == definition
         and record.held.attempted is None
         and not record.held.asleep
+        and not record.held.unhealthy
     )

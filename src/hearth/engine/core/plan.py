@@ -81,13 +81,23 @@ class Entry(Struct, frozen=True):
     unexpanded: str = ""
     removed: PlanOfStack | None = None
 
+    @property
+    def keeps(self) -> bool:
+        """Return whether nothing changes: the engine also visits nested stacks that stay as they
+        are.
+        """
+        if self.planned is PlannedAction.UPDATE and not self.reasons and self.inner is not None:
+            return self.inner.keeps
+        return self.planned is PlannedAction.KEEP
+
     def as_json(self) -> dict[str, Any]:
         """Return the entry in the API's format; keys that do not apply are left out."""
+        shown = PlannedAction.KEEP if self.keeps else self.planned
         body: dict[str, Any] = {
             "resource": self.name,
             "type": self.type,
-            "action": self.planned.value,
-            "certain": self.planned.certain,
+            "action": shown.value,
+            "certain": shown.certain,
             "reasons": [reason.as_json() for reason in self.reasons],
         }
         if self.awaits:
@@ -134,6 +144,11 @@ class Plan(Struct, frozen=True):
             or (entry.inner is not None and entry.inner.still and entry.planned not in REMOVING)
             for entry in self.entries
         )
+
+    @property
+    def keeps(self) -> bool:
+        """Return whether no entry has an effect."""
+        return all(entry.keeps for entry in self.entries)
 
     def graph(self) -> graphs.Graph:
         """Return the graph of the operation."""

@@ -24,7 +24,7 @@ from hearth.engine.core.decide import (
 from hearth.engine.core.record import Record
 from hearth.engine.core.walk import asleep, unhealthy
 from hearth.model.state import Action
-from hearth.model.unknown import Unknown, nulled, unknown_in
+from hearth.model.unknown import Unknown, nulled, unknown_in, unknown_reference
 from hearth.schema import Add, Prop, Replace, Rule
 from hearth.template import Evaluated, Facade, ResourceDefinition, asked, walk
 
@@ -160,6 +160,9 @@ class PlanOfStack(Protocol):
     @property
     def still(self) -> bool: ...
 
+    @property
+    def keeps(self) -> bool: ...
+
     def as_json(self) -> dict[str, Any]: ...
 
 
@@ -233,7 +236,7 @@ class PredictedWorld(Struct):
 
         An update in place does not change a reference id that contains the physical id.
         """
-        unknown = Unknown(frozenset({name}))
+        unknown = unknown_reference(name)
         record, planned, inner = self._known.get(name, (None, PlannedAction.CREATE, None))
         if record is None or record.held.reference is None:
             return unknown

@@ -24,7 +24,8 @@ class Held(Struct, frozen=True, omit_defaults=True):
     success. `attempted` are the properties of a failed update: the object may have some of them
     already. It is None if the cloud refused the update, so that it changed nothing. `asleep` is
     true if the object is suspended but a later state has replaced the SUSPEND action in the record,
-    for example because a user marked the resource as unhealthy.
+    for example because a user marked the resource as unhealthy. `unhealthy` is true if the last
+    check failed, or a user marked the resource, but a later state has replaced the failed CHECK.
     """
 
     definition: str = ""
@@ -38,6 +39,7 @@ class Held(Struct, frozen=True, omit_defaults=True):
     deletion_policy: str = "Delete"
     attempted: Mapping[str, Any] | None = None
     asleep: bool = False
+    unhealthy: bool = False
 
     def having(self, **changes: Any) -> "Held":
         return replace(self, **changes)
@@ -80,8 +82,13 @@ class Record(Struct, frozen=True):
 
     @property
     def new(self) -> bool:
-        """Return whether no call has been sent for the record yet."""
-        return self.action is Action.INIT
+        """Return whether no call has been sent for the record yet.
+
+        That is also true of an object that is not adopted yet, even if a check, a user or a failure
+        has changed the action of its record.
+        """
+        begun = self.leaving or self.held.reference is not None or bool(self.held.parts)
+        return self.action is Action.INIT or not (begun or self.physical_id is None)
 
     @property
     def leaving(self) -> bool:

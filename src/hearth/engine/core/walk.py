@@ -14,6 +14,7 @@ from hearth.engine.core.record import Record
 from hearth.model.state import Action, Status
 
 WALKS = frozenset({Action.CHECK, Action.SUSPEND, Action.RESUME, Action.SNAPSHOT})
+STILL_UNHEALTHY = "the resource is still unhealthy"
 _ASLEEP_OR_AWOKEN = (Action.SUSPEND, Action.RESUME)
 
 
@@ -96,7 +97,39 @@ def said_by_state(record: Record) -> Record:
 
 def unhealthy(record: Record) -> bool:
     """Return whether the last check of the resource failed, or a user marked it unhealthy."""
-    return record.failed and record.action is Action.CHECK
+    return record.held.unhealthy or (record.failed and record.action is Action.CHECK)
+
+
+def kept_unhealthy(record: Record) -> Record:
+    """Return the record with `held.unhealthy` set if it is unhealthy.
+
+    Call this before the record gets a state that does not show the failed check, so that the next
+    update still replaces the resource.
+    """
+    if not unhealthy(record) or record.held.unhealthy:
+        return record
+    return record.having(held=record.held.having(unhealthy=True))
+
+
+def found_healthy(record: Record) -> Record:
+    """Return the record without `held.unhealthy`."""
+    if not record.held.unhealthy:
+        return record
+    return record.having(held=record.held.having(unhealthy=False))
+
+
+def completed(record: Record, action: Action, reason: str) -> Record:
+    """Return the record after a lifecycle action has succeeded.
+
+    A check finds a resource healthy. A suspended or resumed resource that was unhealthy is still
+    so, and the reason mentions it.
+    """
+    record = said_by_state(record)
+    if action is Action.CHECK:
+        record = found_healthy(record)
+    elif unhealthy(record):
+        record, reason = kept_unhealthy(record), f"{reason}; {STILL_UNHEALTHY}"
+    return record.having(action=action, status=Status.COMPLETE, reason=reason)
 
 
 def call(record: Record, action: Action, *, handled: bool) -> Call:
@@ -106,7 +139,8 @@ def call(record: Record, action: Action, *, handled: bool) -> Call:
         return Call.FAIL if action is Action.CHECK and handled else Call.LEAVE
     if action in (Action.CHECK, Action.SNAPSHOT) and asleep(record):
         return Call.LEAVE  # the state shows that it must be resumed
-    if action is Action.SNAPSHOT and record.failed and record.action is not Action.SNAPSHOT:
+    broken = record.failed and record.action is not Action.SNAPSHOT
+    if action is Action.SNAPSHOT and (broken or unhealthy(record)):
         return Call.LEAVE  # too unhealthy to be kept, but repairable
     if action in (Action.SUSPEND, Action.RESUME):
         settled = record.status is Status.COMPLETE

@@ -317,8 +317,20 @@ class StackWorker:
 
     # -- reading ---------------------------------------------------------------------------
 
-    async def _load(self) -> bool:
+    async def _own_rows(self) -> Loaded | None:
+        """Return the rows of the stack; None if it is gone, or if another engine has claimed it
+        while this one waited for the database.
+        """
         loaded = await self._engine.loader.load(self.stack_id)
+        own = self._engine.id, self.epoch
+        if loaded is None or (loaded.stack.owner, loaded.stack.epoch) == own:
+            return loaded
+        log.warning("stack %s belongs to another engine; work on it stops", self.stack_id)
+        self._engine.tools.observer.ownership_lost()
+        return None
+
+    async def _load(self) -> bool:
+        loaded = await self._own_rows()
         if loaded is None:
             return False
         memory = self._memory
@@ -363,8 +375,10 @@ class StackWorker:
         running.
         """
         self._replan = False
-        loaded = await self._engine.loader.load(self.stack_id)
-        assert loaded is not None
+        loaded = await self._own_rows()
+        if loaded is None:
+            self.kill()
+            return
         memory = self._memory
         memory.reload(loaded, owner=self._engine.id, epoch=self.epoch)
         self._commits.supersede()

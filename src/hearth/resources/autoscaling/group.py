@@ -4,7 +4,7 @@ Source: spec/groups-and-nesting.md, section 6.1.
 """
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hearth.resources.autoscaling.launch_configuration import like
@@ -17,10 +17,26 @@ from hearth.resources.heat.instance_group import (
     ZONES,
     Instances,
 )
-from hearth.resources.heat.scaling_group import MEMBER, Scalable
-from hearth.schema import INTEGER, LIST, MAP, STRING, AllowedValues, Prop, Support
+from hearth.resources.heat.scaling_group import MEMBER, Scalable, sizes_in_order
+from hearth.schema import (
+    INTEGER,
+    LIST,
+    MAP,
+    STRING,
+    AllowedValues,
+    AtLeastOne,
+    AtMostOne,
+    Fits,
+    Plain,
+    Prop,
+    Support,
+)
 
 LAUNCH = "LaunchConfigurationName"
+
+
+def _is_single(subnets: Sequence[str]) -> bool:
+    return len(subnets) <= 1
 
 
 class AutoScalingGroup(Scalable, Instances):
@@ -65,6 +81,13 @@ class AutoScalingGroup(Scalable, Instances):
     attributes = {"InstanceList": INSTANCE_LIST}
     update_policy = {"AutoScalingRollingUpdate": Prop(MAP, "Update in batches.", schema=ROLLING)}
 
+    relations = (
+        *sizes_in_order("MinSize", "DesiredCapacity", "MaxSize"),
+        Plain(AtLeastOne(LAUNCH, "InstanceId")),
+        Plain(AtMostOne(LAUNCH, "InstanceId")),
+        Fits("VPCZoneIdentifier", _is_single, "more than one subnet is not supported"),
+    )
+
     async def prepare(self, ctx: ResourceContext) -> None:
         await super().prepare(ctx)
         if ctx.given("InstanceId") and MEMBER not in ctx.data:
@@ -84,10 +107,3 @@ class AutoScalingGroup(Scalable, Instances):
             before: Mapping[str, Any] = json.loads(ctx.data[MEMBER])
             return before
         return self.instance(ctx, ctx.found.get("properties", {}))
-
-    def check_properties(self, properties: Mapping[str, Any]) -> Iterable[str]:
-        yield from super().check_properties(properties)
-        if bool(properties.get(LAUNCH)) == bool(properties.get("InstanceId")):
-            yield "Either 'InstanceId' or 'LaunchConfigurationName' must be provided."
-        if len(properties.get("VPCZoneIdentifier") or []) > 1:
-            yield "Anything other than one VPCZoneIdentifier is not supported"

@@ -1,7 +1,6 @@
 """AWS::AutoScaling::LaunchConfiguration: the properties of the servers in a group."""
 
 import json
-from collections.abc import Iterable, Mapping
 from typing import Any
 
 from hearth.cloud.path import segment
@@ -9,9 +8,7 @@ from hearth.resources.base import NOTHING_MADE, IntentKey, Made, ResourceContext
 from hearth.resources.context import INHERITED
 from hearth.resources.ec2.instance import DEVICES
 from hearth.resources.ec2.tags import pairs
-from hearth.schema import LIST, STRING, Prop, Support
-
-NEEDED = ("ImageId", "InstanceType")
+from hearth.schema import LIST, STRING, AtLeastOne, Plain, Prop, Support
 
 
 class LaunchConfiguration(ResourceType):
@@ -41,6 +38,11 @@ class LaunchConfiguration(ResourceType):
         "UserData": Prop(STRING, "Script for the first start."),
     }
 
+    relations = (
+        Plain(AtLeastOne("InstanceId", "ImageId")),
+        Plain(AtLeastOne("InstanceId", "InstanceType")),
+    )
+
     def create_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
         return (Step("look", self.look),)
 
@@ -51,13 +53,6 @@ class LaunchConfiguration(ResourceType):
         server = ctx.given("InstanceId")
         data = {INHERITED: json.dumps(await like(ctx, str(server)))} if server else {}
         return Made(physical_id=ctx.physical_name, data=data)
-
-    def check_properties(self, properties: Mapping[str, Any]) -> Iterable[str]:
-        if properties.get("InstanceId"):
-            return
-        for name in NEEDED:
-            if not properties.get(name):
-                yield f"If without InstanceId, {name} is required."
 
 
 async def like(ctx: ResourceContext, server_id: str) -> dict[str, Any]:

@@ -6,8 +6,9 @@ Source: spec/groups-and-nesting.md, section 6.4.
 from typing import Any
 
 from hearth.resources.base import ResourceContext
+from hearth.resources.heat.adjustment import AdjustmentType
 from hearth.resources.heat.scaling_policy import Policy
-from hearth.schema import INTEGER, STRING, AllowedValues, Attr, Prop, Range, Support
+from hearth.schema import INTEGER, STRING, AllowedValues, Attr, OnlyFor, Prop, Range, Support
 
 KINDS = {word: kind for kind, word in Policy.words.items()}
 
@@ -42,6 +43,9 @@ class ScalingPolicy(Policy):
             INTEGER, "The new size, or the change of the size.", required=True, update_allowed=True
         ),
     }
+    relations = (
+        OnlyFor("MinAdjustmentStep", "AdjustmentType", Policy.words[AdjustmentType.PERCENT]),
+    )
     attributes = {"AlarmUrl": Attr(STRING, "A signed URL that takes signals.", cached=False)}
 
     def reference(self, ctx: ResourceContext) -> str:

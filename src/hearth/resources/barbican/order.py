@@ -89,6 +89,8 @@ class Order(BarbicanResource):
     word = "Order"
     relations = (
         *(OnlyFor(name, "type", "key", "asymmetric") for name in KEY),
+        RequiredFor("algorithm", "type", "key", "asymmetric"),
+        RequiredFor("bit_length", "type", "key", "asymmetric"),
         OnlyFor("pass_phrase", "type", "asymmetric"),
         *(OnlyFor(name, "type", "certificate") for name in CERTIFICATE),
         RequiredFor("subject_dn", "request_type", "stored-key"),

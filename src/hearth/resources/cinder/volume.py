@@ -35,8 +35,10 @@ from hearth.schema import (
     LIST,
     MAP,
     STRING,
+    AtLeastOne,
     AtMostOne,
     Attr,
+    Plain,
     Prop,
     Range,
     Replace,
@@ -145,7 +147,10 @@ class Volume(CollectionResource):
     not_sent = frozenset({"backup_id", "read_only", "scheduler_hints", "image", "multiattach"})
     open_ended = frozenset({"metadata"})
     unobserved = {"image": FOR_CREATE, "imageRef": FOR_CREATE, "scheduler_hints": FOR_CREATE}
-    relations = (AtMostOne("snapshot_id", "source_volid", "image", "imageRef"),)
+    relations = (
+        Plain(AtLeastOne("size", "backup_id", "snapshot_id", "source_volid")),
+        Plain(AtMostOne("snapshot_id", "source_volid", "image", "imageRef")),
+    )
 
     def create_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
         create: tuple[Step, ...] = (Step("create", self.create, self.find, self.poll),)
@@ -290,7 +295,7 @@ class Volume(CollectionResource):
 
     async def settled(self, ctx: ResourceContext) -> Progress:
         """Report whether the volume is deleted or, if it still exists, detached."""
-        progress = await self.gone(ctx)
+        progress = await super().gone(ctx)
         if isinstance(progress, Later) and (progress.body or {}).get("status") in DETACHED:
             return Ready(progress.body)
         return progress
@@ -308,11 +313,9 @@ class Volume(CollectionResource):
         await backups.drop(ctx)
 
     def restored(self, properties: Mapping[str, Any], data: Mapping[str, str]) -> Mapping[str, Any]:
+        # the sources stay: without them, the next update to the template would replace the volume
         backup = data.get("backup_id")
-        if not backup:
-            return properties
-        sources = ("snapshot_id", "source_volid", "image", "imageRef")
-        return {**properties, **dict.fromkeys(sources), "backup_id": backup}
+        return {**properties, "backup_id": backup} if backup else properties
 
     def snapshot_delete_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
         return (backups.BACKUP, *self.delete_steps(ctx)) if ctx.physical_id else ()

@@ -41,6 +41,7 @@ class VolumeAttachment(ResourceType):
     service = "block-storage"
     identified_by = IntentKey.NATURAL_KEY
     known_by = "server and volume; a volume is attached to a server once"
+    ends_with = "instance_uuid"
     unobserved = {"mountpoint": "the hypervisor may choose another"}
 
     def create_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:

@@ -2,7 +2,7 @@
 
 from hearth.resources.collection import Collection, CollectionResource
 from hearth.resources.parts import Call, Entries, Members
-from hearth.schema import BOOLEAN, LIST, MAP, STRING, Prop, Support
+from hearth.schema import BOOLEAN, LIST, MAP, STRING, OnlyFor, Prop, Support
 
 SERVICE = "block-storage"
 
@@ -52,3 +52,4 @@ class VolumeType(CollectionResource):
         ),
     )
     created_as = {"is_public": "os-volume-type-access:is_public"}
+    relations = (OnlyFor("projects", "is_public", False),)

@@ -1,6 +1,6 @@
 """AWS::CloudWatch::Alarm: a nested stack with an alarm on a metric in Gnocchi."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from hearth.model.unknown import unknown_in
@@ -12,7 +12,7 @@ from hearth.resources.cloudwatch.metrics import (
     query,
 )
 from hearth.resources.heat.group import template_of
-from hearth.schema import LIST, STRING, AllowedValues, Prop, Support, Violation
+from hearth.schema import LIST, STRING, AllowedValues, Check, Fits, Prop, Support, Violation
 
 COMPARISONS = {
     "GreaterThanOrEqualToThreshold": "ge",
@@ -48,6 +48,24 @@ UNITS = [
 def _actions(state: str) -> Prop:
     words = f"URLs to call when the state becomes {state}."
     return Prop(LIST, words, update_allowed=True, allow_conversion=True)
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _unfit(name: str, dimensions: Sequence[Any] | None) -> Iterator[Violation]:
+    """Yield a violation for each dimension by which the metric cannot be selected."""
+    for number, one in enumerate(dimensions or []):
+        if not isinstance(one, Mapping) or not {"Name", "Value"} <= one.keys():
+            yield Violation(("Dimensions", number), "expected a map of Name and Value")
+        elif metric_of(name).field(str(one["Name"])) is None:
+            words = f"{name} can be selected by InstanceId only"
+            yield Violation(("Dimensions", number), words)
 
 
 def _number(words: str) -> Prop:
@@ -99,6 +117,18 @@ class Alarm(NestedType):
         ),
     }
 
+    relations = (
+        Fits("EvaluationPeriods", str.isdecimal, "expected a whole number"),
+        Fits("Period", str.isdecimal, "expected a whole number"),
+        Fits("Threshold", _is_number, "expected a number"),
+        Check(
+            "Dimensions: each is a map of Name and Value that the metric can be selected by",
+            _unfit,
+            "MetricName",
+            "Dimensions",
+        ),
+    )
+
     async def prepare(self, ctx: ResourceContext) -> None:
         """Find the names of the groups that the dimensions refer to."""
         values = [str(one["Value"]) for one in _dimensions(ctx.properties) if one["Name"] == GROUP]
@@ -111,23 +141,6 @@ class Alarm(NestedType):
     def nested_definition(self, properties: Mapping[str, Any]) -> Any:
         known = {name: value for name, value in properties.items() if name not in ACTIONS}
         return None if unknown_in(known) is not None else _template(known, {})
-
-    def check_properties(self, properties: Mapping[str, Any]) -> Iterable[str | Violation]:
-        for name in ("EvaluationPeriods", "Period"):
-            if not str(properties[name]).isdecimal():
-                yield Violation(name, f'expected a whole number, got "{properties[name]}"')
-        try:
-            float(properties["Threshold"])
-        except ValueError:
-            yield Violation("Threshold", f'expected a number, got "{properties["Threshold"]}"')
-        metric = metric_of(str(properties["MetricName"]))
-        for number, one in enumerate(properties.get("Dimensions") or []):
-            place = f"Dimensions[{number}]"
-            if not isinstance(one, Mapping) or not {"Name", "Value"} <= one.keys():
-                yield Violation(place, "expected a map of Name and Value")
-            elif metric.field(str(one["Name"])) is None:
-                words = f"{properties['MetricName']} can be selected by InstanceId only"
-                yield Violation(place, words)
 
 
 def _dimensions(properties: Mapping[str, Any]) -> list[Mapping[str, Any]]:

@@ -17,6 +17,7 @@ from hearth.schema import (
     Attr,
     Length,
     OnlyFor,
+    Plain,
     Prop,
     Range,
     Relation,
@@ -116,7 +117,7 @@ class Zone(DesignateResource):
         RequiredFor("email", "type", "PRIMARY"),
         OnlyFor("email", "type", "PRIMARY"),
         OnlyFor("ttl", "type", "PRIMARY"),
-        Where("type", ("SECONDARY",), AtLeastOne("primaries", "masters")),
+        Where("type", ("SECONDARY",), Plain(AtLeastOne("primaries", "masters"))),
     )
 
 

@@ -17,6 +17,7 @@ from hearth.schema import (
     AtMostOne,
     Attr,
     Needs,
+    Plain,
     Prop,
     Support,
     SupportStatus,
@@ -89,9 +90,9 @@ class EIPAssociation(Pointer):
         "NetworkInterfaceId": Prop(STRING, "The port, by id.", update_allowed=True),
     }
     relations = (
-        AtLeastOne("EIP", "AllocationId"),
-        AtMostOne("EIP", "AllocationId"),
-        AtLeastOne("InstanceId", "NetworkInterfaceId"),
+        Plain(AtLeastOne("EIP", "AllocationId")),
+        Plain(AtMostOne("EIP", "AllocationId")),
+        Plain(AtLeastOne("InstanceId", "NetworkInterfaceId")),
         Needs("EIP", "InstanceId"),
     )
     known_by = "the only port of the address; setting it again has no effect"

@@ -1,6 +1,6 @@
 """AWS::EC2::Instance: a server with the properties of AWS."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from msgspec.structs import replace
@@ -10,7 +10,7 @@ from hearth.resources.adapter import AdapterType
 from hearth.resources.base import Made, Progress, ResourceContext, Step
 from hearth.resources.cinder.volume_attachment import VolumeAttachment
 from hearth.resources.ec2.not_implemented import not_implemented
-from hearth.resources.ec2.tags import as_map, pairs
+from hearth.resources.ec2.tags import as_map, as_pairs, pairs
 from hearth.resources.nova.server import Server
 from hearth.resources.nova.server_shown import networks_of
 from hearth.schema import (
@@ -20,8 +20,12 @@ from hearth.schema import (
     NUMBER,
     STRING,
     AllowedValues,
+    AtLeastOne,
     AtMostOne,
     Attr,
+    Check,
+    Each,
+    Fits,
     Prop,
     Resolve,
     Violation,
@@ -54,16 +58,44 @@ DEVICES = Prop(
         },
     ),
 )
+DEVICES_FIT = Each(
+    "BlockDeviceMappings",
+    AtLeastOne("Ebs"),
+    Each(
+        "Ebs",
+        AtLeastOne("SnapshotId"),
+        Fits("VolumeSize", lambda size: is_number(size or 0), "expected a number of gigabytes"),
+    ),
+)
 NOWHERE = "0.0.0.0"  # noqa: S104
 ADDRESS = "Its first address; 0.0.0.0 where it has none."
+
+
+def is_number(value: Any) -> bool:
+    """Return whether a value is an integer or text that represents an integer."""
+    try:
+        int(value)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def _unfit(interfaces: Sequence[Any] | None) -> Iterator[Violation]:
+    """Yield a violation for each network interface that names no port."""
+    for number, one in enumerate(interfaces or []):
+        port = isinstance(one, Mapping) and one.get("NetworkInterfaceId")
+        place = isinstance(one, Mapping) and is_number(one.get("DeviceIndex") or 0)
+        if not isinstance(one, str) and not (port and place):
+            words = "expected an id, or a map of NetworkInterfaceId and DeviceIndex"
+            yield Violation(("NetworkInterfaces", number), words)
 
 
 class Instance(AdapterType):
     """A server described by AWS properties."""
 
     type_name = "AWS::EC2::Instance"
-    holds_data = True
     other = Server()
+    turned_back = {"Tags": as_pairs}
     physical_name_limit = 53
     properties = {
         "AvailabilityZone": Prop(STRING, "Availability zone.", empty_is_none=True),
@@ -133,21 +165,9 @@ class Instance(AdapterType):
     relations = (
         AtMostOne("NetworkInterfaces", "SecurityGroups"),
         AtMostOne("NetworkInterfaces", "SecurityGroupIds"),
+        DEVICES_FIT,
+        Check("NetworkInterfaces: each is an id or a map", _unfit, "NetworkInterfaces"),
     )
-
-    def check_properties(self, properties: Mapping[str, Any]) -> Iterable[str | Violation]:
-        for number, one in enumerate(properties.get("BlockDeviceMappings") or []):
-            if not (one.get("Ebs") or {}).get("SnapshotId"):
-                path = f"BlockDeviceMappings[{number}]"
-                yield Violation(path, "expected Ebs with a SnapshotId")
-            elif not is_number((one["Ebs"]).get("VolumeSize") or 0):
-                yield Violation(f"{path}.Ebs.VolumeSize", "expected a number of gigabytes")
-        for number, one in enumerate(properties.get("NetworkInterfaces") or []):
-            port = isinstance(one, Mapping) and one.get("NetworkInterfaceId")
-            place = isinstance(one, Mapping) and is_number(one.get("DeviceIndex") or 0)
-            if not isinstance(one, str) and not (port and place):
-                words = "expected an id, or a map of NetworkInterfaceId and DeviceIndex"
-                yield Violation(f"NetworkInterfaces[{number}]", words)
 
     def without_agent(self, properties: Mapping[str, Any]) -> str | None:
         return (
@@ -219,15 +239,6 @@ def devices(mappings: Iterable[Mapping[str, Any]]) -> Iterator[Body]:
             "volume_size": int(size) if size else None,
             "delete_on_termination": disk.get("DeleteOnTermination", True),
         }
-
-
-def is_number(value: Any) -> bool:
-    """Return whether a value is an integer or text that represents an integer."""
-    try:
-        int(value)
-    except (TypeError, ValueError):
-        return False
-    return True
 
 
 _attachment = VolumeAttachment()

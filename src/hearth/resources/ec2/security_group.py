@@ -1,7 +1,7 @@
 """AWS::EC2::SecurityGroup: rules for incoming and outgoing traffic."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from hearth.cloud.contract import Body
@@ -9,11 +9,12 @@ from hearth.resources.adapter import AdapterType
 from hearth.resources.base import ResourceContext
 from hearth.resources.ec2.not_implemented import not_implemented
 from hearth.resources.neutron.security_group import SecurityGroup as NeutronGroup
-from hearth.schema import LIST, MAP, STRING, Prop, Resolve, Violation
+from hearth.schema import LIST, MAP, STRING, Each, Fits, Prop, Resolve
 
 DIRECTIONS = {"SecurityGroupIngress": "ingress", "SecurityGroupEgress": "egress"}
+PORTS = ("FromPort", "ToPort")
 ANY = "-1"
-NUMBER = re.compile(r"^-?\d{1,5}$")
+NUMBER = re.compile(r"^(-?\d{1,5})?$")
 RULE = Prop(
     MAP,
     schema={
@@ -49,19 +50,16 @@ class SecurityGroup(AdapterType):
     translation = tuple(
         Resolve((name, "SourceSecurityGroupName"), "neutron.security_group") for name in DIRECTIONS
     )
+    relations = tuple(
+        Each(name, *(Fits(port, NUMBER.match, "expected a number") for port in PORTS))
+        for name in DIRECTIONS
+    )
 
     def words(self, ctx: ResourceContext, properties: Mapping[str, Any]) -> Mapping[str, Any]:
         return {
             "description": properties.get("GroupDescription"),
             "rules": list(rules(properties)),
         }
-
-    def check_properties(self, properties: Mapping[str, Any]) -> Iterable[str | Violation]:
-        for name in DIRECTIONS:
-            for number, rule in enumerate(properties.get(name) or []):
-                for port in ("FromPort", "ToPort"):
-                    if not NUMBER.match(rule.get(port) or ANY):
-                        yield Violation(f"{name}[{number}].{port}", "expected a number")
 
 
 def rules(properties: Mapping[str, Any]) -> Iterator[Body]:

@@ -27,6 +27,13 @@ def as_map(tags: Any) -> dict[str, Any] | None:
     return {one["Key"]: one["Value"] for one in found} or None
 
 
+def as_pairs(found: Any) -> Any:
+    """Convert a map {key: value} to a list of tags; leave another value as it is."""
+    if not isinstance(found, Mapping):
+        return found
+    return [{"Key": key, "Value": value} for key, value in found.items()]
+
+
 _ENTRIES = {
     "Key": Prop(STRING, "The key.", required=True),
     "Value": Prop(STRING, "The value.", required=True),

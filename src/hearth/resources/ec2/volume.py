@@ -7,7 +7,7 @@ from hearth.resources.adapter import AdapterType
 from hearth.resources.base import ResourceContext, Step
 from hearth.resources.cinder.volume import Volume as CinderVolume
 from hearth.resources.cinder.volume_attachment import VolumeAttachment as CinderAttachment
-from hearth.resources.ec2.tags import as_map, pairs
+from hearth.resources.ec2.tags import as_map, as_pairs, pairs
 from hearth.schema import INTEGER, STRING, AllowedPattern, Prop, Range
 
 
@@ -15,8 +15,8 @@ class Volume(AdapterType):
     """A block device that exists independently of the servers it is attached to."""
 
     type_name = "AWS::EC2::Volume"
-    holds_data = True
     other = CinderVolume()
+    turned_back = {"Tags": as_pairs}
     properties = {
         "AvailabilityZone": Prop(STRING, "Availability zone.", required=True, immutable=True),
         "Size": Prop(INTEGER, "Size in gigabytes.", immutable=True, constraints=(Range(min=1),)),
@@ -55,6 +55,7 @@ class VolumeAttachment(AdapterType):
 
     type_name = "AWS::EC2::VolumeAttachment"
     other = CinderAttachment()
+    ends_with = "InstanceId"
     properties = {
         "Device": Prop(
             STRING,

@@ -47,6 +47,7 @@ class VPC(AdapterType):
     type_name = "AWS::EC2::VPC"
     other = Net()
     known_by = "the descriptions of the network and of its router, which stay"
+    strays = (ROUTER,)
     properties = {
         "CidrBlock": Prop(STRING, "Accepted for compatibility: the subnets define the addresses."),
         "InstanceTenancy": Prop(

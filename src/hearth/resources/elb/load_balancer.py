@@ -21,10 +21,10 @@ from hearth.schema import (
     AllowedValues,
     Attr,
     Each,
+    Fits,
     NotAbove,
     Prop,
     Resolve,
-    Violation,
 )
 
 TARGET = re.compile(r"^(HTTPS?|TCP|SSL):(\d{1,5})(/\S*)?$")
@@ -104,13 +104,14 @@ class LoadBalancer(capabilities.LoadBalancer, OctaviaResource):
         Resolve(("SecurityGroups",), "neutron.security_group"),
         Resolve(("Subnets",), "neutron.subnet"),
     )
-    relations = (Each("HealthCheck", NotAbove("Timeout", "Interval")),)
+    relations = (
+        Each(
+            "HealthCheck",
+            NotAbove("Timeout", "Interval"),
+            Fits("Target", TARGET.match, "expected PROTOCOL:PORT or PROTOCOL:PORT/PATH"),
+        ),
+    )
     collection = lbaas("loadbalancers", "loadbalancer")
-
-    def check_properties(self, properties: Mapping[str, Any]) -> Iterable[str | Violation]:
-        check = properties.get("HealthCheck")
-        if check and not TARGET.match(check["Target"]):
-            yield Violation("HealthCheck.Target", "expected PROTOCOL:PORT or PROTOCOL:PORT/PATH")
 
     # made at once with all its parts
 

@@ -160,11 +160,9 @@ class WebImage(CollectionResource):
         return tuple(steps)
 
     def update_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
-        steps = []
-        if "members" in ctx.changed:
-            steps.append(Step("members", self.share))
-        if ctx.changed - {"active", "members"}:
-            steps.append(Step("update", self.update))
+        steps = [Step("update", self.update)] if ctx.changed - {"active", "members"} else []
+        if "members" in ctx.changed:  # only while the image is shared
+            steps.insert(len(steps) if ctx.given("members") else 0, Step("members", self.share))
         if "active" in ctx.changed:
             steps.append(Step("active", self.switch))
         return tuple(steps)

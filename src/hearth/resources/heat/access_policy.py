@@ -7,7 +7,7 @@ from hearth.model.problem import InvalidTemplateReference, Rejected, nearest
 from hearth.resources.base import NOTHING_MADE, IntentKey, ResourceType
 from hearth.resources.neutron.order import at
 from hearth.schema import LIST, Prop, Support
-from hearth.template.expr import Const
+from hearth.template.expr import Const, MapOf
 
 ALLOWED = "AllowedResources"
 
@@ -29,8 +29,11 @@ class AccessPolicy(ResourceType):
         """Return no names, because the policy only lists names and needs no resource to exist
         first.
 
-        Raises Rejected if the policy lists a resource that the template does not contain.
+        Raises Rejected if the policy lists a resource that the template does not contain. A value
+        that is no list has no names; the check of the properties reports it.
         """
+        if not may_be_list(definition.properties, ALLOWED):
+            return ()
         known = program.resources
         named = (end for end in at(ALLOWED)(definition.properties) if isinstance(end, Const))
         missing = [str(end.value) for end in named if str(end.value) not in known]
@@ -41,3 +44,14 @@ class AccessPolicy(ResourceType):
             ]
             raise Rejected(problems)
         return ()
+
+
+def may_be_list(properties: Any, name: str) -> bool:
+    """Return whether a property of the expression `properties` has a list, or may have one."""
+    value = None
+    match properties:
+        case MapOf(entries=entries):
+            value = entries.get(name)
+        case Const(value=dict() as entries):
+            value = Const(entries.get(name))
+    return not isinstance(value, Const) or isinstance(value.value, list)

@@ -3,11 +3,12 @@
 Source: spec/groups-and-nesting.md, section 6.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hearth.resources.base import ResourceContext
 from hearth.resources.heat.group import (
+    COLLECTING,
     MAX_BATCH_SIZE,
     MIN_IN_SERVICE,
     PAUSE_TIME,
@@ -19,10 +20,14 @@ from hearth.resources.heat.group import (
     references,
     template_of,
 )
-from hearth.resources.heat.scaling_group import Scalable
+from hearth.resources.heat.scaling_group import Scalable, sizes_in_order
 from hearth.schema import INTEGER, LIST, MAP, Attr, Prop, Range, Support
+from hearth.template.members import MEMBER
 
-SIZES = (Range(min=0),)
+MEMBER_KEYS = frozenset(
+    {"type", "properties", "metadata", "description", "deletion_policy", "update_policy"}
+)
+"""The keys of a member's definition that have an effect; as in Heat, others are ignored."""
 
 
 class AutoScalingGroup(Scalable):
@@ -31,6 +36,7 @@ class AutoScalingGroup(Scalable):
     type_name = "OS::Heat::AutoScalingGroup"
     support = Support(version="2014.1")
     member_property = "resource"
+    member_keys = MEMBER_KEYS
     least, most, desired, cooldown = "min_size", "max_size", "desired_capacity", "cooldown"
     properties = {
         "cooldown": Prop(
@@ -72,6 +78,7 @@ class AutoScalingGroup(Scalable):
             },
         ),
     }
+    relations = sizes_in_order("min_size", "desired_capacity", "max_size")
     attributes = {
         "current_size": Attr(INTEGER, "Number of members without a failure.", since="2015.1"),
         "outputs": Attr(MAP, "An attribute of every member, by name.", since="2014.2"),
@@ -81,16 +88,18 @@ class AutoScalingGroup(Scalable):
     }
 
     def member(self, ctx: ResourceContext) -> Mapping[str, Any]:
-        found: Mapping[str, Any] = ctx.properties["resource"]
-        return found
+        return effective(ctx.properties["resource"])
 
     def nested_definition(self, properties: Mapping[str, Any]) -> Any:
         """Return a template with one member as an example of all members, for validation.
 
         Returns None if the group is empty or its definition is not known yet.
         """
+        return self.sample(properties) if self.nested_copies(properties) else None
+
+    def sample(self, properties: Mapping[str, Any]) -> dict[str, Any] | None:
         member = checkable(properties.get("resource"))
-        return template_of({"0": member}) if member and self.nested_copies(properties) else None
+        return None if member is None else template_of({"0": effective(member)})
 
     def nested_copies(self, properties: Mapping[str, Any]) -> int:
         return known_size(properties.get("desired_capacity") or properties.get("min_size"))
@@ -113,5 +122,15 @@ class AutoScalingGroup(Scalable):
             "refs_map": dict(zip(names, refs, strict=True)),
         }
 
+    def of_members(self, read: Sequence[Any]) -> str | None:
+        """Return the needed attribute of the members; an unknown attribute of the group is null."""
+        own = str(read[0]).startswith(MEMBER) or read[0] in COLLECTING if read else False
+        return super().of_members(read) if own else None
+
     def numbered(self, members: Members) -> Members:
         return {str(i): members[name] for i, name in enumerate(self.ordered(members))}
+
+
+def effective(member: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the part of a member's definition that has an effect."""
+    return {key: value for key, value in member.items() if key in MEMBER_KEYS}

@@ -20,6 +20,7 @@ from hearth.resources.heat.objects import (
     drop_object,
     in_new_container,
     put_document,
+    stray_objects,
     temporary_url_key,
 )
 from hearth.resources.heat.queues import drop_queue, make_queue, post, queue_name
@@ -35,7 +36,6 @@ COLLECTORS = {
 }
 PROPERTIES = frozenset({"software_config_transport", "deployment_swift_data"})
 """The server properties that configure the transport."""
-USER = "user:"  # before the id of an orphan user, which is no server
 CONTAINER, OBJECT, QUEUE = "metadata_container", "metadata_object", "metadata_queue"
 FORMER = "former_channels"
 """Keys of private data.
@@ -44,6 +44,7 @@ The first three name the container, the object and the queue of the current chan
 contains the former channels as a JSON list.
 """
 _user = StackUser()
+STRAYS = StackUser.strays
 
 
 class ConfigTransport(Struct, frozen=True):
@@ -128,17 +129,25 @@ def drop_steps(ctx: ResourceContext) -> tuple[Step, ...]:
     return (*channels, *_user.drop_user_steps(ctx))
 
 
-async def stray_users(ctx: ResourceContext) -> list[str]:
-    """Return the id of each orphan user, with the prefix "user:".
+async def stray_parts(ctx: ResourceContext) -> list[str]:
+    """Return what lost calls left: each orphan user or key pair, as `StackUser.orphans` does, and
+    the object.
 
     An orphan user was created under the record's intent key, but its id is not in the record.
     """
-    return [f"{USER}{ident}" for ident in await _user.orphans(ctx)]
+    return [*await _user.orphans(ctx), *await stray_channel(ctx)]
 
 
-async def drop_user(ctx: ResourceContext, user_id: str) -> None:
-    """Delete an orphan user, given by its id without the prefix "user:"."""
-    await _user.delete_orphan(ctx, user_id)
+async def stray_channel(ctx: ResourceContext) -> list[str]:
+    """Return the object that a lost call left, as `objects.stray_objects` does."""
+    if transport_of(ctx) != "POLL_TEMP_URL" or OBJECT in ctx.data:
+        return []
+    return await stray_objects(ctx, *place(ctx))
+
+
+async def drop_stray(ctx: ResourceContext, stray: str) -> None:
+    """Delete what `stray_parts` has found."""
+    await _user.delete_orphan(ctx, stray)
 
 
 def shut_out(ctx: ResourceContext) -> tuple[Step, ...]:

@@ -57,6 +57,9 @@ class Delay(ResourceType):
     known_by = NOTHING_MADE
     visibility_delay_s = 0
 
+    def longest_s(self, properties: Mapping[str, Any]) -> float:
+        return wait_s(properties, 1.0)
+
     def create_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
         return (Step("create", self.begin, poll=self.wait),)
 

@@ -1,5 +1,6 @@
 """OS::Heat::DeployedServer: a server that already exists. Source: software-config.md, 8."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from hearth.resources.base import Made, ResourceContext, Step
@@ -90,6 +91,9 @@ class DeployedServer(StackUser):
     async def begin(self, ctx: ResourceContext) -> Made:
         """Set the physical id; the earlier steps have created everything."""
         return Made(physical_id=ctx.record_id)
+
+    async def stray_objects(self, ctx: ResourceContext) -> Sequence[str]:
+        return await config_transport.stray_channel(ctx)
 
     async def attribute(self, ctx: ResourceContext, name: str) -> Any:
         match name:

@@ -15,10 +15,14 @@ from hearth.resources.capabilities import NestedType, of_member
 from hearth.resources.heat.batches import Course, batches
 from hearth.schema import INTEGER, NUMBER, Prop, Range
 from hearth.template import walk
+from hearth.template.members import MEMBER, asked
 
 VERSION = "2021-04-16"
 TIMEOUT_MINS = 60  # of a stack that says nothing
 NO_TIME = "The current update policy will result in stack update timeout."
+
+COLLECTING: Mapping[str, type] = {"attributes": dict, "outputs": dict, "outputs_list": list}
+"""The attributes that have an entry for each attribute of the members, and the entry's type."""
 
 Definitions = Mapping[str, Mapping[str, Any]]
 Members = Mapping[str, Mapping[str, Any]]
@@ -74,16 +78,39 @@ class Group(NestedType):
             return shown.get(name)
         return [ctx.members[one]["attributes"].get(name) for one in self.ordered(ctx.members)]
 
+    def sample(self, properties: Mapping[str, Any]) -> dict[str, Any] | None:
+        """Return a template with one member as an example of all members, even if the group is
+        empty; None if the definition of a member is not known.
+        """
+        return None
+
     def numbered(self, members: Members) -> Members:
         """Return the members under the names that templates use, for example by number."""
         return members
+
+    def of_members(self, read: Sequence[Any]) -> str | None:
+        """Return the name of the members' attribute that is needed to read an attribute of the
+        group; None if none is needed.
+
+        `read` is the name of the group's attribute and the steps of the path into it.
+        """
+        name, path = asked(str(read[0]), read[1:]) if read else ("", ())
+        if name in COLLECTING:
+            return str(path[0]) if path else None
+        if name.startswith(MEMBER):
+            inner = name.removeprefix(MEMBER).partition(".")[2]
+            return inner if inner and not inner.startswith(MEMBER) else None
+        return None if not name or name in self.attributes else name
 
     def within(self, attribute: str, value: Any, path: Sequence[Any]) -> Any:
         """Return the part of an attribute's value at a path.
 
         For an attribute that collects a value from each member, the path is applied to each value.
+        Without members, every such value is empty.
         """
-        if attribute in ("attributes", "outputs", "outputs_list"):
+        if attribute in COLLECTING:
+            if path and value == {}:
+                return COLLECTING[attribute]()
             value, path = walk(value, path[:1]), path[1:]
         elif attribute in self.attributes or attribute.startswith("resource."):
             return walk(value, path)
@@ -111,8 +138,13 @@ def by_member(members: Members, names: Iterable[str]) -> dict[str, dict[str, Any
 
 
 def known_size(size: Any, otherwise: int = 1) -> int:
-    """Return a size as a number, or `otherwise` if it is missing or not known yet."""
-    return otherwise if size is None or isinstance(size, Unknown) else int(size)
+    """Return a size as a number, or `otherwise` if it is missing, not known yet, or no number: that
+    is the problem of another check.
+    """
+    try:
+        return otherwise if isinstance(size, Unknown) else int(size)
+    except (OverflowError, TypeError, ValueError):
+        return otherwise
 
 
 def checkable(member: Any) -> dict[str, Any] | None:

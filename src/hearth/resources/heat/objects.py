@@ -11,11 +11,12 @@ from hearth.cloud.fault import CloudFault, NoAnswer, NotFound
 from hearth.cloud.path import segment
 from hearth.model.json_text import parse_json
 from hearth.resources.base import ResourceContext
+from hearth.resources.heat.password import password_of
 from hearth.resources.heat.signed_url import NEVER, temporary_url
-from hearth.resources.heat.stack_user import password_of
 
 OBJECTS = "object-store"
 KEY = "x-account-meta-temp-url-key"
+STRAY = "object:"  # before the path of an object that a lost call left
 
 
 async def temporary_url_key(ctx: ResourceContext) -> str:
@@ -61,6 +62,30 @@ async def make_signal_object(ctx: ResourceContext) -> dict[str, str | None]:
     base = await ctx.cloud.endpoint(OBJECTS)
     url = temporary_url(base, key, container, name, ends=NEVER)
     return {"signal_url": url, "object_name": name, "container": container}
+
+
+async def stray_objects(ctx: ResourceContext, container: str, name: str) -> list[str]:
+    """Return what a lost call left of an object: the object, or its container if that is empty.
+
+    The result is empty or has one item, the path of the object with the prefix "object:".
+    """
+    try:
+        there = await ctx.cloud.request(OBJECTS, "HEAD", f"/{segment(container)}")
+    except NotFound:
+        return []
+    path = f"/{segment(container)}/{segment(name)}"
+    if there.headers.get("x-container-object-count") != "0":
+        try:
+            await ctx.cloud.request(OBJECTS, "HEAD", path)
+        except NotFound:
+            return []
+    return [STRAY + container + "/" + name]
+
+
+async def drop_stray(ctx: ResourceContext, stray: str) -> None:
+    """Delete what `stray_objects` has found."""
+    container, _, name = stray.removeprefix(STRAY).partition("/")
+    await drop_object(ctx, container, name)
 
 
 async def signal_in(ctx: ResourceContext, container: str, name: str, *, after: float) -> Any:

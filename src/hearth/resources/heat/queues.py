@@ -12,7 +12,7 @@ from hearth.cloud.fault import CloudFault, NotFound, NoToken
 from hearth.cloud.path import segment
 from hearth.resources.base import ResourceContext
 from hearth.resources.heat.stack_user import users_of
-from hearth.resources.lookup import CLIENT
+from hearth.resources.zaqar.base import CLIENT
 
 MESSAGES = "messaging"
 TTL_S = 3600

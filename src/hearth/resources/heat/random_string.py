@@ -7,7 +7,7 @@ same text.
 import hashlib
 import hmac
 import string
-from collections.abc import Iterable, Mapping, MutableSequence, Sequence
+from collections.abc import Mapping, MutableSequence, Sequence
 from typing import Any
 
 from hearth.resources.base import NOTHING_MADE, IntentKey, Made, ResourceContext, ResourceType
@@ -17,11 +17,15 @@ from hearth.schema import (
     MAP,
     STRING,
     AllowedValues,
+    AtLeastOne,
     Attr,
+    Check,
+    Each,
     Prop,
     Range,
     Support,
     SupportStatus,
+    Violation,
 )
 
 CLASSES = {
@@ -33,6 +37,30 @@ CLASSES = {
     "hexdigits": string.digits + "ABCDEF",
     "octdigits": string.octdigits,
 }
+
+
+Sets = Sequence[Mapping[str, Any]] | None
+OF_SETS = ("sequence", "character_classes", "character_sequences")
+
+
+def _minimums(sequence: str | None, classes: Sets, sequences: Sets) -> list[int]:
+    """Return the minimum number of characters of each set."""
+    sets = [*(sequences or []), *([{}] if sequence else classes or [])]
+    return [int(one.get("min") or 1) for one in sets]
+
+
+def _without_sets(sequence: str | None, classes: Sets, sequences: Sets) -> list[Violation]:
+    if _minimums(sequence, classes, sequences):
+        return []
+    return [Violation((), "character_classes or character_sequences must have an entry")]
+
+
+def _too_short(
+    length: int | None, sequence: str | None, classes: Sets, sequences: Sets
+) -> list[Violation]:
+    if length is None or sum(_minimums(sequence, classes, sequences)) <= length:
+        return []
+    return [Violation((), "length is smaller than the sum of all minimum numbers of characters")]
 
 
 class RandomString(ResourceType):
@@ -119,6 +147,20 @@ class RandomString(ResourceType):
     attributes = {
         "value": Attr(STRING, "The value.", cached=False),
     }
+    relations = (
+        Each("character_sequences", AtLeastOne("sequence")),
+        Check(
+            "character_classes or character_sequences must have an entry",
+            _without_sets,
+            *OF_SETS,
+        ),
+        Check(
+            "length must not be below the sum of all minimum numbers of characters",
+            _too_short,
+            "length",
+            *OF_SETS,
+        ),
+    )
     immediate = True
     identified_by = IntentKey.OWN_ID
     known_by = NOTHING_MADE
@@ -135,15 +177,6 @@ class RandomString(ResourceType):
 
     async def attribute(self, ctx: ResourceContext, name: str) -> Any:
         return text_of(ctx) if name == "value" else None
-
-    def check_properties(self, properties: Mapping[str, Any]) -> Iterable[str]:
-        length, sets = properties.get("length"), sets_of(properties)
-        if not sets:
-            yield "character_classes or character_sequences must have an entry"
-        if not all(characters for characters, _ in sets):
-            yield "a sequence in character_sequences must not be empty"
-        if length is not None and sum(least for _, least in sets) > length:
-            yield "length is smaller than the sum of all minimum numbers of characters"
 
 
 def text_of(ctx: ResourceContext) -> str:

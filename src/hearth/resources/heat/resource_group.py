@@ -129,8 +129,11 @@ class ResourceGroup(Group):
 
         Returns None if the count is zero or the definition is not known yet.
         """
+        return self.sample(properties) if self.nested_copies(properties) else None
+
+    def sample(self, properties: Mapping[str, Any]) -> dict[str, Any] | None:
         wanted = checkable(properties.get("resource_def"))
-        if not wanted or not self.nested_copies(properties):
+        if not wanted:
             return None
         return template_of(member_definitions({**properties, "resource_def": wanted}, 1))
 

@@ -6,7 +6,7 @@ Source: spec/groups-and-nesting.md, sections 5 and 6.
 import base64
 import hashlib
 import json
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any, ClassVar
@@ -25,6 +25,7 @@ from hearth.resources.heat.group import (
     stage,
     template_of,
 )
+from hearth.schema import NotAbove, Relation
 
 MEMBER = "member"  # private data: what a new member is made of, as JSON
 SIZE = "size"  # private data: the desired number of members
@@ -145,16 +146,6 @@ class Scalable(ScalingGroup):
             return int(desired or properties[self.least])
         return self.bounds(properties).within(now if desired is None else int(desired))
 
-    def check_properties(self, properties: Mapping[str, Any]) -> Iterable[str]:
-        least, most = int(properties[self.least]), int(properties[self.most])
-        if least < 0:
-            yield "The size of AutoScalingGroup can not be less than zero"
-        if most < least:
-            yield f"{self.least} can not be greater than {self.most}"
-        desired = properties.get(self.desired)
-        if desired is not None and not least <= int(desired) <= most:
-            yield f"{self.desired} must be between {self.least} and {self.most}"
-
     def after_scaling(self, ctx: ResourceContext) -> Mapping[str, Any] | None:
         """Return the metadata after the scaling in `ctx.data`; None if the size or metadata is
         unchanged.
@@ -188,6 +179,12 @@ class Scalable(ScalingGroup):
         """
         after = resized(ctx, size, json.loads(ctx.data[MEMBER]))
         return stage(ctx, after, {SIZE: str(size)})
+
+
+def sizes_in_order(least: str, desired: str, most: str) -> tuple[Relation, ...]:
+    """Return the rules for the sizes of a group, from the names of their properties."""
+    ordered = ((0, least), (least, most), (least, desired), (desired, most))
+    return tuple(NotAbove(low, high) for low, high in ordered)
 
 
 def cooldown_end(metadata: Mapping[str, Any]) -> float:

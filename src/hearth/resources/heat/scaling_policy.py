@@ -3,14 +3,24 @@
 Source: spec/groups-and-nesting.md, section 6.4.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from hearth.resources.base import ResourceContext, Scaling, SignalResult
 from hearth.resources.heat.adjustment import Adjustment, AdjustmentType
 from hearth.resources.heat.signed_signal import SignedSignal
 from hearth.resources.heat.signed_url import native_url
-from hearth.schema import INTEGER, NUMBER, STRING, AllowedValues, Attr, Prop, Range, Support
+from hearth.schema import (
+    INTEGER,
+    NUMBER,
+    STRING,
+    AllowedValues,
+    Attr,
+    OnlyFor,
+    Prop,
+    Range,
+    Support,
+)
 
 
 class Policy(SignedSignal):
@@ -34,12 +44,6 @@ class Policy(SignedSignal):
 
     async def attribute(self, ctx: ResourceContext, name: str) -> Any:
         return self.recordable(ctx).get(name)
-
-    def check_properties(self, properties: Mapping[str, Any]) -> Iterable[str]:
-        kind = self.kinds[properties[self.type]]
-        if properties.get(self.min_step) is not None and kind is not AdjustmentType.PERCENT:
-            percent = next(w for w, k in self.kinds.items() if k is AdjustmentType.PERCENT)
-            yield f"{self.min_step} can only be set if {self.type} is {percent}"
 
     def signal(self, ctx: ResourceContext, details: Any) -> SignalResult:
         given = ctx.properties
@@ -90,6 +94,7 @@ class ScalingPolicy(Policy):
             update_allowed=True,
         ),
     }
+    relations = (OnlyFor("min_adjustment_step", "adjustment_type", str(AdjustmentType.PERCENT)),)
     attributes = {
         "alarm_url": Attr(STRING, "A signed URL that takes signals.", cached=False),
         "signal_url": Attr(STRING, "A URL that takes signals with a token.", since="5.0.0"),

@@ -4,14 +4,22 @@ Source: spec/software-config.md, section 1.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from hearth.resources.base import ResourceContext
 from hearth.resources.heat.software_config import TOLD, ConfigResource
-from hearth.schema import LIST, MAP, STRING, Length, Prop, Support
+from hearth.schema import LIST, MAP, STRING, Check, Length, Prop, Support, Violation
 
 DEFAULT_ACTIONS = ("CREATE", "UPDATE")
+
+
+def _repeated(configs: Sequence[Mapping[str, Any]] | None) -> Iterator[Violation]:
+    actions = [action for one in configs or () for action in one["actions"]]
+    for action, times in Counter(actions).items():
+        if times > 1:
+            words = f"the action {action} may occur in one configuration only"
+            yield Violation(("configs",), words)
 
 
 class SoftwareComponent(ConfigResource):
@@ -44,12 +52,7 @@ class SoftwareComponent(ConfigResource):
         ),
         **TOLD,
     }
-
-    def check_properties(self, properties: Mapping[str, Any]) -> Iterable[str]:
-        actions = [action for one in properties.get("configs") or () for action in one["actions"]]
-        for action, times in Counter(actions).items():
-            if times > 1:
-                yield f"configs: the action {action} may occur in one configuration only"
+    relations = (Check("configs: an action may occur in one of them only", _repeated, "configs"),)
 
     def group(self, ctx: ResourceContext) -> str:
         return "component"

@@ -16,14 +16,11 @@ from hearth.cloud.fault import NotFound
 from hearth.cloud.path import segment
 from hearth.resources.base import IntentKey, Made, ResourceContext
 from hearth.resources.collection import Collection, CollectionResource, id_in
-from hearth.resources.heat.software_io import INPUT, OUTPUT, TYPES, UNGROUPED
+from hearth.resources.heat.software_io import INPUT, OUTPUT, TYPES, UNGROUPED, typed_default
 from hearth.schema import LIST, MAP, STRING, Attr, Prop, Support
-from hearth.template.parameters import ParameterType, parse_value
 
 SERVICE, PATH = "orchestration", "/software_configs"
 ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-AS_GIVEN = (ParameterType.STRING, ParameterType.JSON)
-"""The types of inputs whose defaults are stored without conversion."""
 
 _ENTRIES = {name: prop for name, prop in INPUT.items() if name != "value"}
 _ENTRIES["replace_on_change"] = replace(INPUT["replace_on_change"], default=False)
@@ -122,10 +119,8 @@ def _input(given: Body) -> Body:
     The API refuses a default of another type.
     """
     default = "" if given.get("default") is None else given["default"]
-    kind = TYPES[given["type"]]
-    if default != "" and kind not in AS_GIVEN:
-        with suppress(ValueError):
-            default = parse_value(kind, default)
+    with suppress(ValueError):
+        default = typed_default(TYPES[given["type"]], default)
     changed = {"replace_on_change": True} if given.get("replace_on_change") else {}
     return {**_described(given), "default": default, **changed}
 

@@ -4,10 +4,12 @@ Source: spec/software-config.md, sections 2 to 5 and 7.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from hearth.cloud.fault import NotFound
+from msgspec.structs import replace
+
+from hearth.cloud.fault import CloudFault, NotFound
 from hearth.cloud.path import segment
 from hearth.model.state import Action, Status
 from hearth.resources.base import (
@@ -33,8 +35,9 @@ from hearth.resources.heat.derived_config import (
     replacing_inputs,
 )
 from hearth.resources.heat.objects import drop_object as delete_object
-from hearth.resources.heat.objects import make_signal_object, signal_in
+from hearth.resources.heat.objects import make_signal_object, signal_in, stray_objects
 from hearth.resources.heat.stack_user import StackUser
+from hearth.resources.nova import states
 from hearth.schema import LIST, MAP, STRING, AllowedValues, Attr, Prop, Support
 
 ACTIONS = ("CREATE", "UPDATE", "DELETE", "SUSPEND", "RESUME")
@@ -47,6 +50,11 @@ NOT_WAITING = "Not waiting for outputs signal"
 LOOK_AGAIN_S = 2.0
 UNTIL_TOLD_S = 3600.0  # a message ends this pause
 DEPLOYED_SERVER = "OS::Heat::DeployedServer"
+SERVER_LOOK_S = 60.0  # how often the status of the server is read, beside the results
+LOOKED_AT = "server_looked_at"  # key of the body while the results are waited for
+OUT_OF_REACH = "out_of_reach"
+"""Key of private data: the guest hears nothing of this resource, because the stack is suspended, or
+because the server asks the stack that created it, before an adoption."""
 
 
 class SoftwareDeployment(ReportsResults, StackUser):
@@ -104,7 +112,8 @@ class SoftwareDeployment(ReportsResults, StackUser):
 
     def delete_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
         # the server was asked for nothing if no create succeeded and none stored a run
-        runs = self._run_steps() if ctx.made or ctx.physical_id is not None else ()
+        known = (ctx.made or ctx.physical_id is not None) and OUT_OF_REACH not in ctx.data
+        runs = self._run_steps() if known else ()
         return (*runs, Step("drop", self.drop), Step("drop-user", self.drop_user))
 
     def _run_steps(self) -> tuple[Step, ...]:
@@ -124,7 +133,8 @@ class SoftwareDeployment(ReportsResults, StackUser):
         transport = ctx.given("signal_transport")
         if transport in WITH_USER and "user_id" not in ctx.data:
             made |= (await self.make_user(ctx)).data
-            ctx.data = {**ctx.data, **{key: one for key, one in made.items() if one is not None}}
+            known = {key: one for key, one in made.items() if one is not None}
+            ctx = replace(ctx, data={**ctx.data, **known})  # a repeated call gets the one of before
         if transport in WITH_KEYS:
             made |= (await self.make_keys(ctx)).data
         elif transport == "ZAQAR_SIGNAL":
@@ -171,13 +181,21 @@ class SoftwareDeployment(ReportsResults, StackUser):
                 return Ready(self._outputs(ctx, found.values))
             case Status.FAILED:
                 return Failed(f"Deployment to server failed: {found.reason}", "Error")
-        if ctx.action is Action.DELETE and await self._server_is_gone(ctx):
-            return Ready()
+        looked_at = (ctx.body or {}).get(LOOKED_AT)
+        if looked_at is None or ctx.now - looked_at >= SERVER_LOOK_S:
+            if (end := await self._without_guest(ctx)) is not None:
+                return end
+            looked_at = ctx.now
         if ctx.given("signal_transport") not in FETCHED:
             return Later(UNTIL_TOLD_S)
-        results = await self._fetched(ctx, found.updated_at)
+        try:
+            results = await self._fetched(ctx, found.updated_at)
+        except NotFound:  # an earlier delete may have removed the place of the results
+            if ctx.action is Action.DELETE:
+                return Ready()
+            raise
         if results is None:
-            return Later(LOOK_AGAIN_S)
+            return Later(LOOK_AGAIN_S, body={LOOKED_AT: looked_at})
         await deployments_of(ctx).take(ctx.record_id, results)
         return await self.wait(ctx)
 
@@ -194,14 +212,26 @@ class SoftwareDeployment(ReportsResults, StackUser):
             await queues.drop_queue(ctx, data["queue"])
         return Made(data=dict.fromkeys(("config_id", "next_config", "object_name", "queue")))
 
+    async def stray_objects(self, ctx: ResourceContext) -> Sequence[str]:
+        if ctx.given("signal_transport") != "TEMP_URL_SIGNAL" or "object_name" in ctx.data:
+            return ()
+        return await stray_objects(ctx, ctx.stack.id, ctx.physical_name)
+
     async def drop_user(self, ctx: ResourceContext) -> Made:
         return await super().drop_user(ctx) if ctx.data.get("user_id") else Made()
 
     async def shut_out(self, ctx: ResourceContext) -> Made | None:
-        return await super().shut_out(ctx) if ctx.data.get("user_id") else None
+        if ctx.data.get("user_id"):
+            await super().shut_out(ctx)
+        return Made(data={OUT_OF_REACH: "yes"})
 
     async def let_in(self, ctx: ResourceContext) -> Made | None:
-        return await super().let_in(ctx) if ctx.data.get("user_id") else None
+        if ctx.data.get("user_id"):
+            await super().let_in(ctx)
+        return Made(data={OUT_OF_REACH: None})
+
+    def brought(self, data: Mapping[str, Any]) -> dict[str, Any]:
+        return {**super().brought(data), OUT_OF_REACH: "yes"}
 
     # -- what is decided -------------------------------------------------------------------
 
@@ -255,23 +285,47 @@ class SoftwareDeployment(ReportsResults, StackUser):
         """Return the results in the Swift object or queue that receives signals, or None if there
         are none.
 
-        Only an object written after the time `after` counts.
+        Only an object written after the time `after` counts. Raises NotFound if it was deleted.
         """
         if ctx.given("signal_transport") == "ZAQAR_SIGNAL":
             messages = await queues.messages_in(ctx, ctx.data["queue"])
             return next(iter(messages.values()), None)
+        if "object_name" not in ctx.data:
+            raise NotFound("object-store", "The object for the results was deleted.")
         return await signal_in(ctx, ctx.data["container"], ctx.data["object_name"], after=after)
 
-    async def _server_is_gone(self, ctx: ResourceContext) -> bool:
-        """Return whether the server no longer exists, so that it cannot report results."""
-        server = str(ctx.given("server"))
+    async def _without_guest(self, ctx: ResourceContext) -> Progress | None:
+        """Return the end of a run whose server can report no results; None if it may report them.
+
+        A delete waits for no server that is not running. Another action of a server that is gone
+        or in status ERROR has failed. A server was created just before a create.
+        """
+        server, deletes = str(ctx.given("server")), ctx.action is Action.DELETE
+        if ctx.action is Action.CREATE:
+            return None
         if await deployments_of(ctx).stands_for(server) == DEPLOYED_SERVER:
-            return False
+            return None
         try:
-            await ctx.cloud.request("compute", "GET", f"/servers/{segment(server)}")
-        except NotFound:
-            return True
-        return False
+            status = await _status_of(ctx, server)
+        except CloudFault:
+            if deletes:
+                raise
+            return None
+        if deletes:
+            return Ready() if status in states.WITHOUT_GUEST else None
+        if status not in states.LOST:
+            return None
+        seen = "no longer exists" if status is None else f"is in status {status}"
+        return Failed(f"Deployment to server failed: server {server} {seen}", "Error")
+
+
+async def _status_of(ctx: ResourceContext, server: str) -> str | None:
+    """Return the status of the server; None if it does not exist. Raises CloudFault."""
+    try:
+        answer = await ctx.cloud.request("compute", "GET", f"/servers/{segment(server)}")
+    except NotFound:
+        return None
+    return str(answer.part("server").get("status"))
 
 
 class StructuredDeployment(SoftwareDeployment):

@@ -10,11 +10,19 @@ from hearth.model.problem import Problem, StackValidationFailed
 from hearth.model.span import Span
 from hearth.schema import ANY, BOOLEAN, STRING, AllowedValues, Findings, Prop, coerce_all
 from hearth.schema.check import PREFIX
-from hearth.template.parameters import CFN_NAMES, parse_value
+from hearth.template.parameters import CFN_NAMES, ParameterType, parse_value
 
 UNGROUPED = "Heat::Ungrouped"
 """The group of a configuration without a group."""
 TYPES = {name: kind for kind, name in CFN_NAMES.items()}
+EMPTY: Mapping[ParameterType, Any] = {
+    ParameterType.STRING: "",
+    ParameterType.NUMBER: 0,
+    ParameterType.LIST: [],
+    ParameterType.JSON: {},
+    ParameterType.BOOLEAN: False,
+}
+"""For each type, the default that is given as null."""
 _TYPE = Prop(
     STRING,
     "Type of the value.",
@@ -42,20 +50,34 @@ OUTPUT = {
 def inputs(given: Any, at: Span, problems: list[Problem]) -> list[dict[str, Any]]:
     """Validate a list of inputs and return them in their stored form; add mistakes to `problems`.
 
-    Values and defaults are not converted. A default must match the type of its input or be empty
-    text.
+    Values are not converted. A default is converted to the type of its input; it must match that
+    type or be empty text.
     """
     checked = _items(INPUT, given, at, problems)
     for index, (item, before) in enumerate(zip(checked, _maps(given), strict=True)):
         if "value" in before:
             item["value"] = before["value"]  # null too: agents want one
-        kind, default = TYPES.get(str(item.get("type"))), item.get("default", "")
-        if kind is not None and default != "":
+        kind = TYPES.get(str(item.get("type")))
+        if kind is not None and "default" in before:
             try:
-                parse_value(kind, default)
+                item["default"] = typed_default(kind, before["default"])
             except ValueError as wrong:
                 problems.append(_wrong(at.under(index, "default"), str(wrong)))
     return checked
+
+
+def typed_default(kind: ParameterType, value: Any) -> Any:
+    """Return the default of an input, converted to its type as in Heat. Raises ValueError.
+
+    Null becomes the empty value of the type. Empty text, JSON, lists and maps stay as they are.
+    """
+    if value is None:
+        return EMPTY[kind]
+    if value == "":
+        return value
+    parsed = parse_value(kind, value)
+    kept = kind is ParameterType.JSON or isinstance(value, list | Mapping)
+    return value if kept else parsed
 
 
 def outputs(given: Any, at: Span, problems: list[Problem]) -> list[dict[str, Any]]:

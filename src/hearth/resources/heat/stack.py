@@ -157,7 +157,8 @@ class Stack(ResourceType):
     async def create(self, ctx: ResourceContext) -> Made:
         """Send the request to create the stack."""
         fields = {**self.fields(ctx), "stack_name": ctx.physical_name, "disable_rollback": True}
-        answer = await self.request(ctx, "POST", "/stacks", json=fields)
+        there = await reached(ctx.cloud, ctx.given("context"))
+        answer = await there.request(SERVICE, "POST", "/stacks", json=fields)
         return Made(physical_id=id_in(answer.part("stack")))
 
     async def find(self, ctx: ResourceContext) -> Made | None:
@@ -169,7 +170,7 @@ class Stack(ResourceType):
 
     async def update(self, ctx: ResourceContext) -> Made | None:
         """Send the request to update the stack."""
-        await self.request(ctx, "PUT", self.path(ctx), json=self.fields(ctx))
+        await self.about(ctx, "PUT", json=self.fields(ctx))
         return None
 
     async def updated(self, ctx: ResourceContext) -> Made | None:
@@ -179,13 +180,13 @@ class Stack(ResourceType):
 
     async def delete(self, ctx: ResourceContext) -> Made | None:
         """Delete the stack; "not found" is success."""
-        await forgiving(self.request(ctx, "DELETE", self.path(ctx), idempotent=True))
+        await forgiving(self.about(ctx, "DELETE", idempotent=True))
         return None
 
     async def act(self, ctx: ResourceContext) -> Made | None:
         """Send the request for the current action (check, suspend or resume) to the stack."""
         action = {ctx.action.value.lower(): None}
-        await self.request(ctx, "POST", f"{self.path(ctx)}/actions", json=action)
+        await self.about(ctx, "POST", "/actions", json=action)
         return None
 
     async def acted(self, ctx: ResourceContext) -> Made | None:
@@ -219,11 +220,13 @@ class Stack(ResourceType):
         return {"parameters": observed_value(prop, given, given, there)}
 
     async def show(self, ctx: ResourceContext) -> Mapping[str, Any] | None:
-        return (await self.request(ctx, "GET", self.path(ctx))).part("stack")
+        return (await self.about(ctx, "GET")).part("stack")
 
     def recordable(self, ctx: ResourceContext) -> dict[str, Any]:
-        shown: dict[str, Any] = {"stack_name": ctx.physical_name}
-        if ctx.body and "outputs" in ctx.body:
+        if not ctx.body:  # not read yet, as after an adoption
+            return {}
+        shown: dict[str, Any] = {"stack_name": ctx.body.get("stack_name", ctx.physical_name)}
+        if "outputs" in ctx.body:
             rows = ctx.body["outputs"]
             shown["outputs"] = {row["output_key"]: row.get("output_value") for row in rows}
         return shown
@@ -232,9 +235,24 @@ class Stack(ResourceType):
         ctx.body = await self.show(ctx)
         return ctx.body if name == "show" else self.recordable(ctx).get(name)
 
-    async def request(self, ctx: ResourceContext, method: str, path: str, **more: Any) -> Response:
-        """Send a request to the Orchestration API of the cloud that contains the stack."""
+    async def about(
+        self, ctx: ResourceContext, method: str, below: str = "", **more: Any
+    ) -> Response:
+        """Send a request about the stack to the Orchestration API of the cloud that contains it.
+
+        If it does not have the name of this record, as after an adoption, its id leads to its name.
+        Otherwise "not found" would mean that it is deleted.
+        """
         there = await reached(ctx.cloud, ctx.given("context"))
+        ident = ctx.physical
+        try:
+            path = f"/stacks/{segment(ctx.physical_name)}/{segment(ident)}{below}"
+            return await there.request(SERVICE, method, path, **more)
+        except NotFound:
+            named = [str(one["stack_name"]) for one in await there.listing(SERVICE, _by_id(ident))]
+            if not named or named[0] == ctx.physical_name:
+                raise
+        path = f"/stacks/{segment(named[0])}/{segment(ident)}{below}"
         return await there.request(SERVICE, method, path, **more)
 
     def fields(self, ctx: ResourceContext) -> Body:
@@ -246,10 +264,6 @@ class Stack(ResourceType):
         if ctx.given("timeout"):
             fields["timeout_mins"] = ctx.given("timeout")
         return fields
-
-    def path(self, ctx: ResourceContext) -> str:
-        """Return the path of the stack in the Orchestration API."""
-        return f"/stacks/{segment(ctx.physical_name)}/{segment(ctx.physical)}"
 
 
 async def reached(cloud: Cloud, context: Mapping[str, Any] | None) -> Cloud:
@@ -291,6 +305,11 @@ async def reached(cloud: Cloud, context: Mapping[str, Any] | None) -> Cloud:
         words = f'The credential in the secret "{secret}" cannot be used: {why}'
         raise _out_of_reach(words, 0 if fault.passing else 400) from fault
     return there
+
+
+def _by_id(ident: str) -> str:
+    """Return the path of the list in which only the stack with this id can be."""
+    return f"/stacks?id={segment(ident)}"
 
 
 def _unconnected(region: str | None, why: str) -> str:

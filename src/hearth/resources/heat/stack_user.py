@@ -3,14 +3,15 @@
 Source: spec/software-config.md, section 16.
 """
 
-import hashlib
-import hmac
 from collections.abc import Sequence
+from typing import ClassVar
 
 from hearth.cloud.fault import CloudFault
 from hearth.resources.base import IntentKey, Made, ResourceContext, ResourceType, Step, Users
+from hearth.resources.heat.objects import STRAY, drop_stray
+from hearth.resources.heat.password import password_of
 
-PASSWORD_CHARACTERS = 32
+USER = "user:"  # before the id of an orphan user, which is not the resource's object
 PAIR = "pair:"  # before the access key of an orphan key pair, which is no user
 
 
@@ -22,6 +23,7 @@ class StackUser(ResourceType):
     """
 
     needs_users = True
+    strays: ClassVar[tuple[str, ...]] = (USER, PAIR, STRAY)
     identified_by = IntentKey.NATURAL_KEY
     known_by = (
         "the name and description of its user in the stack's domain project; "
@@ -62,23 +64,32 @@ class StackUser(ResourceType):
         return None if found is None else await self.make_user(ctx)
 
     async def orphans(self, ctx: ResourceContext) -> Sequence[str]:
+        return [*await self._stray_users(ctx), *await self.stray_objects(ctx)]
+
+    async def stray_objects(self, ctx: ResourceContext) -> Sequence[str]:
+        """Return the Swift object that a lost call left, as `objects.stray_objects` does."""
+        return ()
+
+    async def _stray_users(self, ctx: ResourceContext) -> Sequence[str]:
         if ctx.users is None:
             return ()
         found = await ctx.users.find(ctx.physical_name, key=ctx.key)
         if found is None:
             return ()
         if found != ctx.data.get("user_id"):
-            return (found,)
+            return (f"{USER}{found}",)
         ours = ctx.data.get("access_key")
         pairs = await ctx.users.key_pairs(found) if ours else []
         return [f"{PAIR}{access}" for access in pairs if access != ours]
 
     async def delete_orphan(self, ctx: ResourceContext, physical_id: str) -> None:
-        if physical_id.startswith(PAIR):
+        if physical_id.startswith(STRAY):
+            await drop_stray(ctx, physical_id)
+        elif physical_id.startswith(PAIR):
             access = physical_id.removeprefix(PAIR)
             await users_of(ctx).drop_key_pair(ctx.data["user_id"], access)
         else:
-            await users_of(ctx).drop(physical_id, key=ctx.key)
+            await users_of(ctx).drop(physical_id.removeprefix(USER), key=ctx.key)
 
     async def make_keys(self, ctx: ResourceContext) -> Made:
         """Return the user's key pair; create it if there is none."""
@@ -115,10 +126,3 @@ def users_of(ctx: ResourceContext) -> Users:
         words = "No domain for the users of stacks is configured (stack_user_domain_name)."
         raise CloudFault("identity", 400, "StackDomainMissing", words)
     return ctx.users
-
-
-def password_of(ctx: ResourceContext) -> str:
-    """Return a password that is derived from the record's secret."""
-    seed = (ctx.secret() or ctx.key).encode()
-    digest = hmac.new(seed, b"password", hashlib.sha256).hexdigest()
-    return f"{digest[: PASSWORD_CHARACTERS - 2]}Aa"

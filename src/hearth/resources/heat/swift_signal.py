@@ -6,7 +6,7 @@ spec/software-config.md, section 15.
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import quote, unquote, urlsplit
 
@@ -25,7 +25,14 @@ from hearth.resources.base import (
     ResourceType,
     Step,
 )
-from hearth.resources.heat.objects import OBJECTS, drop_object, temporary_url_key
+from hearth.resources.heat.objects import (
+    OBJECTS,
+    STRAY,
+    drop_object,
+    drop_stray,
+    stray_objects,
+    temporary_url_key,
+)
 from hearth.resources.heat.signed_url import NEVER, temporary_url
 from hearth.resources.heat.wait_condition import of_status, too_late
 from hearth.schema import INTEGER, NUMBER, STRING, Attr, Prop, Range, Support
@@ -52,6 +59,7 @@ class SwiftSignalHandle(ResourceType):
         "token": Attr(STRING, "Nothing: the URL needs no token.", cached=False),
     }
     service = OBJECTS
+    strays = (STRAY,)
     identified_by = IntentKey.OWN_ID
     known_by = (
         "the generated name of the object, in a container with the id of the stack as its name"
@@ -107,6 +115,13 @@ class SwiftSignalHandle(ResourceType):
         """Delete the object with all its versions, and the container if it is empty afterwards."""
         await drop_object(ctx, ctx.stack.id, ctx.physical_id or ctx.physical_name)
         return None
+
+    async def orphans(self, ctx: ResourceContext) -> Sequence[str]:
+        recorded = ctx.physical_id == ctx.physical_name
+        return [] if recorded else await stray_objects(ctx, ctx.stack.id, ctx.physical_name)
+
+    async def delete_orphan(self, ctx: ResourceContext, physical_id: str) -> None:
+        await drop_stray(ctx, physical_id)
 
     def reference(self, ctx: ResourceContext) -> str:
         return ctx.data.get("signal_url") or ctx.name

@@ -62,7 +62,10 @@ class TestResource(ResourceType):
             BOOLEAN, "true: a create or an update fails.", default=False, update_allowed=True
         ),
         "update_replace": Prop(
-            BOOLEAN, "true: an update requests a replacement.", default=False, update_allowed=True
+            BOOLEAN,
+            "true: an update that changes value requests a replacement.",
+            default=False,
+            update_allowed=True,
         ),
         "update_replace_value": Prop(
             STRING, "A value whose change requests a replacement.", since="7.0.0"
@@ -113,8 +116,8 @@ class TestResource(ResourceType):
         return Ready()
 
     def must_replace(self, change: Change) -> str | None:
-        if "update_replace" in change.changed and change.after.get("update_replace"):
-            return "update_replace is true"
+        if "value" in change.changed and change.after.get("update_replace"):
+            return "update_replace is true, and value changes"
         return None
 
     def recordable(self, ctx: ResourceContext) -> dict[str, Any]:

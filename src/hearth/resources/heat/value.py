@@ -1,6 +1,5 @@
 """OS::Heat::Value: a named value."""
 
-from collections.abc import Iterable, Mapping
 from typing import Any
 
 from hearth.model.span import Span
@@ -10,6 +9,7 @@ from hearth.schema import (
     STRING,
     AllowedValues,
     Attr,
+    Check,
     Findings,
     Prop,
     Support,
@@ -25,6 +25,16 @@ TYPES = {
     "json": ValueKind.MAP,
     "boolean": ValueKind.BOOLEAN,
 }
+
+
+def _of_another_type(name: str | None, value: Any) -> list[Violation]:
+    """Return a violation if the value does not have the type that the property `type` names."""
+    wanted = TYPES.get(name or "")
+    if wanted is None or value is None:
+        return []
+    found = Findings()
+    coerce(Prop(wanted), value, Span(path="value"), found)
+    return [Violation(("value",), problem.text) for problem in found.problems]
 
 
 class Value(ResourceType):
@@ -47,19 +57,13 @@ class Value(ResourceType):
         "value": Attr(None, "The value."),
     }
     mirrors = {"value": "value"}
+    relations = (
+        Check("the value has the type that type names", _of_another_type, "type", "value"),
+    )
     immediate = True
     identified_by = IntentKey.OWN_ID
     known_by = NOTHING_MADE
     visibility_delay_s = 0
-
-    def check_properties(self, properties: Mapping[str, Any]) -> Iterable[Violation]:
-        """Return a violation if the value does not have the type that the property `type` names."""
-        wanted = TYPES.get(properties.get("type", ""))
-        if wanted is None or properties.get("value") is None:
-            return []
-        found = Findings()
-        coerce(Prop(wanted), properties["value"], Span(path="value"), found)
-        return [Violation("value", problem.text) for problem in found.problems]
 
     def recordable(self, ctx: ResourceContext) -> dict[str, Any]:
         return {"value": ctx.given("value")}

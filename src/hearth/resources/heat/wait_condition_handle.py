@@ -1,7 +1,7 @@
 """OS::Heat::WaitConditionHandle: receives signals. Source: spec/software-config.md, 7 and 14."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -13,7 +13,12 @@ from hearth.model.problem import Rejected, RequestLimitExceeded, StackValidation
 from hearth.resources.base import Made, ResourceContext, SignalResult, Step
 from hearth.resources.capabilities import CollectsSignals
 from hearth.resources.heat import queues
-from hearth.resources.heat.objects import OBJECTS, drop_object, make_signal_object
+from hearth.resources.heat.objects import (
+    OBJECTS,
+    drop_object,
+    make_signal_object,
+    stray_objects,
+)
 from hearth.resources.heat.signed_url import native_url, signed_url
 from hearth.resources.heat.stack_user import StackUser, users_of
 from hearth.schema import STRING, AllowedValues, Attr, Prop, Support
@@ -115,6 +120,11 @@ class WaitConditionHandle(CollectsSignals, StackUser):
         """Delete the queue, even if the answer to its creation was lost."""
         await queues.drop_queue(ctx, queues.queue_name(ctx))
         return Made(data={"queue_id": None})
+
+    async def stray_objects(self, ctx: ResourceContext) -> Sequence[str]:
+        if ctx.given("signal_transport") != "TEMP_URL_SIGNAL" or "object_name" in ctx.data:
+            return ()
+        return await stray_objects(ctx, ctx.stack.id, ctx.physical_name)
 
     async def drop_object(self, ctx: ResourceContext) -> Made:
         """Delete the object, and the container if it is empty afterwards."""

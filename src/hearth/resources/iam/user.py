@@ -9,7 +9,9 @@ from hearth.cloud.fault import NotFound
 from hearth.model.problem import InvalidTemplateReference, Rejected, nearest
 from hearth.resources.base import IntentKey, Made, ResourceContext, ResourceType, Step
 from hearth.resources.ec2.not_implemented import not_implemented
-from hearth.resources.heat.stack_user import StackUser, password_of, users_of
+from hearth.resources.heat.access_policy import may_be_list
+from hearth.resources.heat.password import password_of
+from hearth.resources.heat.stack_user import StackUser, users_of
 from hearth.resources.neutron.order import at
 from hearth.schema import INTEGER, LIST, MAP, STRING, AllowedValues, Attr, Prop
 from hearth.template.expr import Const
@@ -53,8 +55,11 @@ class User(StackUser):
     def implicit_requires(self, name: str, definition: Any, program: Any) -> Iterable[str]:
         """Return the names of the policies in the properties, which must exist first.
 
-        Raises Rejected if the template does not contain one of them.
+        Raises Rejected if the template does not contain one of them. A value that is no list has no
+        names; the check of the properties reports it.
         """
+        if not may_be_list(definition.properties, POLICIES):
+            return ()
         named = [end.value for end in at(POLICIES)(definition.properties) if isinstance(end, Const)]
         wanted = [one for one in named if isinstance(one, str)]
         missing = [one for one in wanted if one not in program.resources]

@@ -1,10 +1,5 @@
 """OS::Magnum::ClusterTemplate: the template from which clusters are created."""
 
-from collections.abc import Collection, Mapping
-from typing import Any
-
-from msgspec import Struct
-
 from hearth.resources.base import IntentKey
 from hearth.resources.magnum.base import MagnumResource, listed
 from hearth.resources.properties import FIXED_NAME
@@ -14,6 +9,7 @@ from hearth.schema import (
     MAP,
     STRING,
     AllowedValues,
+    NotAbove,
     OnlyFor,
     Prop,
     Range,
@@ -22,20 +18,6 @@ from hearth.schema import (
     SupportStatus,
     Where,
 )
-
-
-class NotBelow(Struct, frozen=True):
-    """A rule for properties: the property `name` must be at least `minimum`, if it is set."""
-
-    name: str
-    minimum: int
-
-    def holds(self, properties: Mapping[str, Any], still_open: Collection[str] = ()) -> bool:
-        value = properties.get(self.name)
-        return value is None or value >= self.minimum
-
-    def __str__(self) -> str:
-        return f"{self.name} must not be below {self.minimum}"
 
 
 class ClusterTemplate(MagnumResource):
@@ -142,7 +124,7 @@ class ClusterTemplate(MagnumResource):
     relations = (
         Where("volume_driver", ("cinder",), OnlyFor("volume_driver", "coe", "kubernetes")),
         Where("volume_driver", ("rexray",), OnlyFor("volume_driver", "coe", "swarm", "mesos")),
-        Where("docker_storage_driver", ("devicemapper",), NotBelow("docker_volume_size", 3)),
+        Where("docker_storage_driver", ("devicemapper",), NotAbove(3, "docker_volume_size")),
     )
 
 

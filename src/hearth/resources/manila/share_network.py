@@ -1,6 +1,7 @@
 """OS::Manila::ShareNetwork: a network on which share servers export shares."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from operator import not_
 from typing import Any
 
 from msgspec.structs import replace
@@ -18,12 +19,12 @@ from hearth.schema import (
     LIST,
     STRING,
     Attr,
+    Fits,
     Needs,
     Prop,
     Resolve,
     Support,
     SupportStatus,
-    Violation,
 )
 
 
@@ -75,11 +76,10 @@ class ShareNetwork(CollectionResource):
     collection = listed("/share-networks", "share_network", under_way=frozenset({"NETWORK_CHANGE"}))
     renamed = {"neutron_network": "neutron_net_id", "neutron_subnet": "neutron_subnet_id"}
     not_sent = frozenset({"nova_network", "security_services"})
-    relations = (Needs("neutron_network", "neutron_subnet"),)
-
-    def check_properties(self, properties: Mapping[str, Any]) -> Iterable[str | Violation]:
-        if properties.get("nova_network"):
-            yield Violation("nova_network", "Nova network is no longer supported")
+    relations = (
+        Needs("neutron_network", "neutron_subnet"),
+        Fits("nova_network", not_, "Nova network is no longer supported"),
+    )
 
     async def refused(self, properties: Mapping[str, Any], cloud: Cloud) -> Sequence[str]:
         network, subnet = (properties.get(f"neutron_{name}") for name in ("network", "subnet"))

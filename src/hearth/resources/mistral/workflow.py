@@ -4,7 +4,7 @@ A signal starts an execution of the workflow.
 """
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import yaml
@@ -27,14 +27,21 @@ from hearth.schema import (
     MAP,
     STRING,
     AllowedValues,
+    AtLeastOne,
+    AtMostOne,
     Attr,
+    Check,
     Delete,
+    Distinct,
+    Each,
     Length,
     Prop,
     Replace,
     Support,
     SupportStatus,
     Violation,
+    Where,
+    Without,
 )
 
 SERVICE = "workflow"
@@ -110,6 +117,24 @@ DEFAULTS = {
 }
 
 
+ONLY_REVERSE = Without("requires")
+
+
+def _without_task(kind: str | None, params: Mapping[str, Any] | None) -> Iterator[Violation]:
+    if kind == "reverse" and not (params or {}).get("task_name"):
+        yield Violation(("params",), "a reverse workflow needs task_name")
+
+
+def _not_found(tasks: Sequence[Mapping[str, Any]] | None) -> Iterator[Violation]:
+    """Yield a violation for each required task that the workflow does not have."""
+    names = {task["name"] for task in tasks or []}
+    for number, task in enumerate(tasks or []):
+        for needed in task.get("requires") or []:
+            if needed not in names:
+                words = f"the workflow has no task named {needed}"
+                yield Violation(("tasks", number, "requires"), words)
+
+
 class Workflow(DeliversSignals, StackUser):
     """Tasks that run one after another or in parallel. Its reference is its name."""
 
@@ -170,38 +195,21 @@ class Workflow(DeliversSignals, StackUser):
         *(Replace(("tasks", name), value_name="policies", entry=name) for name in POLICIES),
         Delete(("tasks", "policies")),
     )
+    relations = (
+        Check("a reverse workflow needs task_name in params", _without_task, "type", "params"),
+        Each("tasks", AtLeastOne("action", "workflow"), AtMostOne("action", "workflow")),
+        Distinct("tasks", "name"),
+        Where("type", ("direct",), Each("tasks", ONLY_REVERSE)),
+        Where("type", ("direct",), Each("task_defaults", ONLY_REVERSE)),
+        Where(
+            "type", ("reverse",), Check("each required task is one of tasks", _not_found, "tasks")
+        ),
+    )
     service = SERVICE
+    strays = (*StackUser.strays, STRAY)
     identified_by = IntentKey.TAG
     unobserved = {"input": "the service shows the inputs as one text"}
     known_by = "a tag, which stays; its user has the key in name and description"
-
-    def check_properties(self, properties: Mapping[str, Any]) -> Iterable[str | Violation]:
-        reverse = properties.get("type") == "reverse"
-        if reverse and not (properties.get("params") or {}).get("task_name"):
-            yield Violation(
-                "params", "'task_name' is not assigned in case of a reverse type workflow."
-            )
-        tasks = [task for task in properties.get("tasks") or [] if isinstance(task, Mapping)]
-        names = [task.get("name") for task in tasks]
-        for number, task in enumerate(tasks):
-            at, name = f"tasks.{number}", task.get("name")
-            if (task.get("action") is None) == (task.get("workflow") is None):
-                yield Violation(at, f"Task {name} needs either action or workflow.")
-            if task.get("requires") and not reverse:
-                yield Violation(
-                    f"{at}.requires",
-                    f"Task {name} contains property 'requires' in case of a direct workflow. "
-                    "Only reverse workflows can contain it.",
-                )
-            for needed in task.get("requires") or []:
-                if reverse and needed not in names:
-                    words = f"The workflow has no task named {needed}."
-                    yield Violation(f"{at}.requires", words)
-            if names.index(name) != number:
-                yield Violation(f"{at}.name", f"Duplicate task {name}.")
-        if (properties.get("task_defaults") or {}).get("requires") and not reverse:
-            words = "Only reverse workflows can contain it."
-            yield Violation("task_defaults.requires", words)
 
     # steps
 

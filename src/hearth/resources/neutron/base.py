@@ -11,9 +11,17 @@ from hearth.cloud.fault import NotFound
 from hearth.cloud.path import segment
 from hearth.resources.base import IntentKey, Made, ResourceContext, Step
 from hearth.resources.collection import CollectionResource
+from hearth.schema import BOOLEAN
 
-TEXTS = {"description": "", "dns_domain": "", "dns_name": ""}
-
+USUAL: Mapping[str, Any] = {
+    "admin_state_up": True,
+    "description": "",
+    "dns_domain": "",
+    "dns_name": "",
+    "port_security_enabled": True,
+    "stateful": True,
+}
+"""The values in the service of fields that were never set."""
 
 DHCP = "network:dhcp"
 
@@ -32,7 +40,7 @@ class NeutronResource(CollectionResource):
     shown_too: ClassVar[frozenset[str]] = frozenset({"tags"})
     alike: ClassVar[tuple[str, ...]] = ()  # fields that are unique together
     ports_of: ClassVar[str] = ""  # query for the ports that use the object {id}
-    cleared: ClassVar[Mapping[str, Any]] = TEXTS  # field → value that clears it; default: null
+    cleared: ClassVar[Mapping[str, Any]] = USUAL  # field → value if it is removed; default: null
     for_admins: ClassVar[frozenset[str]] = frozenset(
         {"shared", "is_default"}
     )  # properties that are only sent if true
@@ -79,7 +87,18 @@ class NeutronResource(CollectionResource):
 
     def changed_fields(self, ctx: ResourceContext) -> Body:
         fields = super().changed_fields(ctx)
-        return {k: self.cleared.get(k) if v is None else v for k, v in fields.items()}
+        removed = [name for name, value in fields.items() if value is None]
+        kept = self._booleans - self.cleared.keys()  # the service refuses null for them
+        return {
+            **{name: value for name, value in fields.items() if value is not None},
+            **{name: self.cleared.get(name) for name in removed if name not in kept},
+        }
+
+    @property
+    def _booleans(self) -> frozenset[str]:
+        """The fields with a boolean."""
+        named = self.properties.items()
+        return frozenset(self.renamed.get(k, k) for k, prop in named if prop.kind is BOOLEAN)
 
     async def replace_failed(self, ctx: ResourceContext) -> bool:
         """Return whether the object was never created, is gone, or is in an error state."""

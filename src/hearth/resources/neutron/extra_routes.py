@@ -47,6 +47,13 @@ class RoutesOfRouter(ResourceType):
     def delete_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
         return (Step("remove", self.remove),) if ctx.physical_id else ()
 
+    def replaced_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
+        """Return the step that removes the old routes, because a router has each route once."""
+        return self.delete_steps(ctx)
+
+    def taken_back_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
+        return (Step("put-back", self.put_back),) if ctx.physical_id else ()
+
     def check_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
         return (Step("check", self.nothing, poll=self.checked),)
 
@@ -80,8 +87,18 @@ class RoutesOfRouter(ResourceType):
         return None
 
     async def remove(self, ctx: ResourceContext) -> Made | None:
-        """Remove the routes; "not found" is success."""
-        await forgiving(self.put(ctx, "remove_extraroutes", self.routes(ctx.properties)))
+        """Remove the routes, also those of a failed update; "not found" is success."""
+        routes = self.routes(ctx.properties)
+        if ctx.attempted:
+            routes += [one for one in self.routes(ctx.attempted) if not among(one, routes)]
+        await forgiving(self.put(ctx, "remove_extraroutes", routes))
+        return None
+
+    async def put_back(self, ctx: ResourceContext) -> Made | None:
+        """Add those routes that the router lacks."""
+        present = await self.present(ctx)
+        lacking = [one for one in self.routes(ctx.properties) if not among(one, present)]
+        await self.put(ctx, "add_extraroutes", lacking)
         return None
 
     async def put(self, ctx: ResourceContext, verb: str, some: Sequence[Body]) -> Body | None:
@@ -180,10 +197,10 @@ class ExtraRouteSet(RoutesOfRouter):
 
     async def change(self, ctx: ResourceContext) -> Made | None:
         """Remove routes that are no longer desired and add new ones. Can be repeated."""
-        before, wanted = self.routes(ctx.before), self.routes(ctx.properties)
+        before = self.routes(ctx.before) + self.routes(ctx.attempted)
+        wanted = self.routes(ctx.properties)
         await self.put(ctx, "remove_extraroutes", [r for r in before if not among(r, wanted)])
-        present = await self.present(ctx)
-        await self.put(ctx, "add_extraroutes", [r for r in wanted if not among(r, present)])
+        await self.put_back(ctx)
         return Made(body=await self.show(ctx))
 
 

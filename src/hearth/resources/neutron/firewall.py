@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 from hearth.cloud.fault import CloudFault
 from hearth.resources.base import ResourceContext
 from hearth.resources.collection import Collection
-from hearth.resources.neutron.base import TEXTS, NeutronResource
+from hearth.resources.neutron.base import USUAL, NeutronResource
 from hearth.resources.properties import ADMIN_STATE_UP, NAME, OPTIONAL_DESCRIPTION, SHARED
 from hearth.schema import (
     BOOLEAN,
@@ -122,7 +122,8 @@ class FirewallPolicy(Guard):
         "tenant_id": Attr(STRING, "The project it belongs to."),
     }
     collection = Collection("network", "/v2.0/fw/firewall_policies", body="firewall_policy")
-    cleared: ClassVar[Mapping[str, Any]] = {**TEXTS, "firewall_rules": []}
+    cleared: ClassVar[Mapping[str, Any]] = {**USUAL, "firewall_rules": []}
+    together = frozenset({"audited", "firewall_rules"})  # other rules end an audit
 
 
 class Firewall(Guard):

@@ -15,6 +15,7 @@ from hearth.schema import (
     STRING,
     AllowedValues,
     Attr,
+    Needs,
     Prop,
     Range,
     Replace,
@@ -99,6 +100,7 @@ class FloatingIP(NeutronResource):
     renamed = {"floating_network": "floating_network_id", "floating_subnet": "subnet_id"}
     comes_after = (order.Routes(),)
     together = frozenset({"port_id", "fixed_ip_address"})
+    relations = (Needs("fixed_ip_address", "port_id"),)
 
 
 class FloatingIPAssociation(Pointer):

@@ -3,14 +3,15 @@
 import json
 from collections.abc import Mapping
 from ipaddress import ip_address
-from typing import Any
+from typing import Any, ClassVar
 
 from hearth.cloud.contract import Body
 from hearth.cloud.fault import NotFound
+from hearth.cloud.path import segment
 from hearth.resources.base import FOR_HEARTH, Change, Made, ResourceContext, Step
 from hearth.resources.collection import Collection, Elsewhere, forgiving
 from hearth.resources.neutron import order
-from hearth.resources.neutron.base import NeutronResource, addresses, as_text
+from hearth.resources.neutron.base import USUAL, NeutronResource, addresses, as_text
 from hearth.resources.properties import ADMIN_STATE_UP, NAME, TAGS, VALUE_SPECS
 from hearth.schema import (
     BOOLEAN,
@@ -24,8 +25,11 @@ from hearth.schema import (
     Resolve,
     Support,
     SupportStatus,
+    Where,
+    Without,
 )
 
+SECURE = "port_security_enabled"
 EXTRA_PROPERTIES: dict[str, Prop] = {
     "admin_state_up": ADMIN_STATE_UP,
     "allowed_address_pairs": Prop(
@@ -295,6 +299,8 @@ class Port(NeutronResource):
         "no_fixed_ips": "the addresses of the port are compared only if the template lists them",
         "replacement_policy": FOR_HEARTH,
     }
+    cleared: ClassVar[Mapping[str, Any]] = {**USUAL, SECURE: None}  # see `update`
+    relations = (Where("no_fixed_ips", (True,), Without("fixed_ips")),)
     elsewhere = {"network": Elsewhere("/v2.0/networks", member="network_id")}
 
     def fields_of(
@@ -313,6 +319,21 @@ class Port(NeutronResource):
         if fields.get("fixed_ips") is None:  # removed: the port keeps its addresses
             fields.pop("fixed_ips", None)
         return fields
+
+    async def update(self, ctx: ResourceContext) -> Made | None:
+        """Send the update call; if port security is no longer given, with the network's value.
+
+        Without port security, a port must not have security groups, such as the default one.
+        """
+        fields = self.changed_fields(ctx)
+        if SECURE in fields and fields[SECURE] is None:
+            port = await self.show(ctx) or {}
+            path = f"/v2.0/networks/{segment(port['network_id'])}"
+            network = await ctx.cloud.request("network", "GET", path)
+            fields[SECURE] = network.part("network").get(SECURE, True)
+            if not fields[SECURE] and ctx.given("security_groups") is None:
+                fields["security_groups"] = []
+        return await self.change(ctx, fields)
 
     async def observe(self, ctx: ResourceContext) -> Mapping[str, Any] | None:
         """Return the current property values; leave out the device unless the template sets it, and

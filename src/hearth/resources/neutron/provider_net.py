@@ -87,6 +87,9 @@ class ProviderNet(Net):
         "segmentation_id": "provider:segmentation_id",
         "router_external": "router:external",
     }
-    relations = (OnlyFor("segmentation_id", "network_type", "vlan", "vxlan", "gre", "geneve"),)
+    relations = (
+        OnlyFor("segmentation_id", "network_type", "vlan", "vxlan", "gre", "geneve"),
+        OnlyFor("physical_network", "network_type", "flat", "vlan"),
+    )
     for_admins = frozenset()  # only admins create this type
     parts = ()

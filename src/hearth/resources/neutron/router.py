@@ -1,11 +1,11 @@
 """OS::Neutron::Router: forwards packets between subnets and to external networks."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from hearth.resources.collection import Collection
 from hearth.resources.neutron import order
-from hearth.resources.neutron.base import TEXTS, NeutronResource
+from hearth.resources.neutron.base import USUAL, NeutronResource
 from hearth.resources.parts import Call, Members
 from hearth.resources.properties import ADMIN_STATE_UP, NAME, TAGS, VALUE_SPECS
 from hearth.schema import (
@@ -16,11 +16,19 @@ from hearth.schema import (
     Add,
     Attr,
     Delete,
+    Fits,
     Prop,
     Resolve,
     Support,
     SupportStatus,
+    Unless,
+    Where,
+    Without,
 )
+
+
+def _is_single(agents: Sequence[str]) -> bool:
+    return len(agents) <= 1
 
 
 class Router(NeutronResource):
@@ -134,7 +142,15 @@ class Router(NeutronResource):
         "external_gateway_info.network": "network_id",
         "external_gateway_info.external_fixed_ips.subnet": "subnet_id",
     }
-    cleared: ClassVar[Mapping[str, Any]] = {**TEXTS, "external_gateway_info": {}}
+    cleared: ClassVar[Mapping[str, Any]] = {**USUAL, "external_gateway_info": {}}
+    relations = (
+        Where("distributed", (True,), Without("l3_agent_ids")),
+        Unless(
+            "ha",
+            (True,),
+            Fits("l3_agent_ids", _is_single, "only a highly available router can have several"),
+        ),
+    )
     parts = (
         Members(
             property="l3_agent_ids",

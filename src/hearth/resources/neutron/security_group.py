@@ -1,6 +1,6 @@
 """OS::Neutron::SecurityGroup and OS::Neutron::SecurityGroupRule."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from hearth.cloud.contract import Body
@@ -19,6 +19,7 @@ from hearth.schema import (
     STRING,
     AllowedValues,
     AtMostOne,
+    Fits,
     NotAbove,
     Prop,
     Range,
@@ -111,6 +112,7 @@ class SecurityGroup(NeutronResource):
         ),
     }
     translation = (Resolve(("rules", "remote_group_id"), "neutron.security_group"),)
+    relations = (Fits("name", "default".__ne__, 'a security group cannot be named "default"'),)
     ports_of = "security_groups={id}"
     collection = Collection("network", "/v2.0/security-groups", body="security_group")
     not_sent = frozenset({"rules"})
@@ -120,10 +122,6 @@ class SecurityGroup(NeutronResource):
 
     def after_update(self, ctx: ResourceContext) -> tuple[Step, ...]:
         return (Step("rules", self.settle),) if "rules" in ctx.changed else ()
-
-    def check_properties(self, properties: Mapping[str, Any]) -> Iterable[str]:
-        if properties.get("name") == "default":
-            yield 'a security group cannot be named "default"'
 
     def observed(self, ctx: ResourceContext, body: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return the current values; the rules only if the property `rules` contains any.

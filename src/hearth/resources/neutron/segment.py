@@ -52,4 +52,5 @@ class Segment(NeutronResource):
         Where("network_type", ("vlan",), NotAbove("segmentation_id", VLAN_MAX)),
         OnlyFor("physical_network", "network_type", "flat", "vlan"),
         RequiredFor("physical_network", "network_type", "flat", "vlan"),
+        RequiredFor("segmentation_id", "network_type", "vlan"),
     )

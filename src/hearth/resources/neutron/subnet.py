@@ -1,5 +1,7 @@
 """OS::Neutron::Subnet: a block of addresses on a network."""
 
+from ipaddress import ip_address
+
 from hearth.resources.collection import Collection
 from hearth.resources.neutron.base import NeutronResource
 from hearth.resources.properties import NAME, TAGS, TENANT_ID, VALUE_SPECS
@@ -10,8 +12,10 @@ from hearth.schema import (
     MAP,
     STRING,
     AllowedValues,
+    AtLeastOne,
     AtMostOne,
     Attr,
+    Fits,
     OnlyFor,
     Prop,
     Range,
@@ -21,6 +25,16 @@ from hearth.schema import (
     Support,
     SupportStatus,
 )
+
+
+def _is_gateway(text: str) -> bool:
+    if text in ("", "~"):
+        return True
+    try:
+        ip_address(text)
+    except ValueError:
+        return False
+    return True
 
 
 class Subnet(NeutronResource):
@@ -155,7 +169,10 @@ class Subnet(NeutronResource):
     not_sent = frozenset({"tags", "network_id"})
     renamed = {"network": "network_id", "subnetpool": "subnetpool_id", "segment": "segment_id"}
     relations = (
+        AtLeastOne("subnetpool", "cidr"),
+        AtMostOne("subnetpool", "cidr"),
         AtMostOne("prefixlen", "cidr"),
+        Fits("gateway_ip", _is_gateway, "expected an IP address, or an empty text for no gateway"),
         OnlyFor("ipv6_ra_mode", "ip_version", 6),
         OnlyFor("ipv6_address_mode", "ip_version", 6),
         Same("ipv6_ra_mode", "ipv6_address_mode"),

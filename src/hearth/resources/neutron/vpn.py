@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 from hearth.cloud.contract import Body
 from hearth.resources.collection import Collection
 from hearth.resources.neutron import order
-from hearth.resources.neutron.base import TEXTS, FixedAtCreate, NeutronResource
+from hearth.resources.neutron.base import USUAL, FixedAtCreate, NeutronResource
 from hearth.resources.properties import ADMIN_STATE_UP, NAME, OPTIONAL_DESCRIPTION
 from hearth.schema import (
     INTEGER,
@@ -48,7 +48,7 @@ class VPN(NeutronResource):
     """Base class of the parts of a virtual private network."""
 
     extension = "vpnaas"
-    cleared: ClassVar[Mapping[str, Any]] = {**TEXTS, "lifetime": USUAL_LIFETIME}
+    cleared: ClassVar[Mapping[str, Any]] = {**USUAL, "lifetime": USUAL_LIFETIME}
 
 
 class IKEPolicy(VPN):

@@ -1,11 +1,11 @@
 """OS::Nova::Server: a server, that is, a virtual machine."""
 
 import base64
-from collections.abc import Mapping, Set
+from collections.abc import Mapping, Sequence, Set
 from typing import Any
 
-from hearth.cloud.contract import Body
-from hearth.cloud.fault import NotFound
+from hearth.cloud.contract import Body, Cloud
+from hearth.cloud.fault import CloudFault, NotFound
 from hearth.cloud.path import segment
 from hearth.model.state import Action
 from hearth.resources.base import (
@@ -27,6 +27,7 @@ from hearth.resources.mark import mark, unmarked
 from hearth.resources.neutron import order
 from hearth.resources.nova import interfaces, snapshots, states
 from hearth.resources.nova.server_properties import PROPERTIES
+from hearth.resources.nova.server_rules import RULES
 from hearth.resources.nova.server_shown import SHOWN, networks_of
 from hearth.resources.nova.server_update import update_steps
 from hearth.resources.nova.user_data import as_metadata, user_data
@@ -35,11 +36,7 @@ from hearth.schema import (
     LIST,
     MAP,
     STRING,
-    AtLeastOne,
-    AtMostOne,
     Attr,
-    Each,
-    OnlyFor,
     Replace,
     Resolve,
     Support,
@@ -52,6 +49,7 @@ VERSION_ALLOCATE = "2.37"
 VERSION_VOLUME_TYPE = "2.67"
 TRANSPORT = ConfigTransport(("ec2",))
 RESERVED = frozenset({"deployments"})
+USUAL_METADATA_MAX = 128  # fewer entries are refused only by an unusual quota
 SHOWN_AS = {"availability_zone": "OS-EXT-AZ:availability_zone", "diskConfig": "OS-DCF:diskConfig"}
 
 
@@ -158,6 +156,7 @@ class Server(CollectionResource):
     service = "compute"
     undescribed = None
     known_by = "the descriptions of the server and of its own ports, which stay"
+    strays = (interfaces.PORT, *config_transport.STRAYS)
     physical_name_limit = 53
     snapshot_policy_allowed = True
     collection = Collection(
@@ -168,12 +167,7 @@ class Server(CollectionResource):
         microversion=VERSION,
         ready=frozenset({"ACTIVE"}),
     )
-    relations = (
-        AtLeastOne("image", "block_device_mapping", "block_device_mapping_v2"),
-        AtMostOne("block_device_mapping", "block_device_mapping_v2"),
-        OnlyFor("deployment_swift_data", "software_config_transport", "POLL_TEMP_URL"),
-        Each("networks", AtMostOne("fixed_ip", "port")),
-    )
+    relations = RULES
     comes_after = (order.Subnets(("networks.network", "networks.uuid")),)
     unobserved = {
         **dict.fromkeys(
@@ -294,7 +288,7 @@ class Server(CollectionResource):
             body = await self.show(ctx)
         except NotFound:
             return True
-        return (body or {}).get("status") in {"ERROR", "DELETED", "SOFT_DELETED"}
+        return states.status_of(body or {}) in states.LOST
 
     # change
 
@@ -311,6 +305,17 @@ class Server(CollectionResource):
             return None
         return f"its user_data_format is {form}, expected SOFTWARE_CONFIG"
 
+    async def refused(self, properties: Mapping[str, Any], cloud: Cloud) -> Sequence[str]:
+        """Return an error message if the metadata has more entries than the project may have."""
+        entries = len(properties.get("metadata") or {})
+        if entries <= USUAL_METADATA_MAX:
+            return ()
+        answer = await cloud.request("compute", "GET", "/limits")
+        most = answer.part("limits")["absolute"]["maxServerMeta"]
+        if not 0 <= most < entries:
+            return ()
+        return (f"metadata: {entries} entries are more than the service allows, {most}",)
+
     def must_replace(self, change: Change) -> str | None:
         after, changed = change.after, change.changed
         if "flavor" in changed and after.get("flavor_update_policy") == "REPLACE":
@@ -325,9 +330,25 @@ class Server(CollectionResource):
         return None
 
     def replaced_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
-        """Return the steps that detach those ports of the old server which the new one needs."""
+        """Return the steps that detach those ports of the old server which the new one needs, and
+        the volumes if nothing else can detach them.
+        """
+        if not ctx.physical_id:
+            return ()
         given = any(one.get("port") for one in ctx.given("networks") or [])
-        return (interfaces.yield_step(),) if given and ctx.physical_id else ()
+        ports = (interfaces.yield_step(),) if given else ()
+        return (*ports, Step("yield-volumes", self.yield_volumes))
+
+    async def yield_volumes(self, ctx: ResourceContext) -> Made | None:
+        """Refuse if the server is in an error state with volumes: only its delete detaches them.
+
+        Raises CloudFault 409; the engine then deletes the server before it creates the new one.
+        """
+        body = await self.show(ctx) or {}
+        if self.is_dead(body) and body.get("os-extended-volumes:volumes_attached"):
+            words = f"server {ctx.physical} is in an error state and detaches no volumes"
+            raise CloudFault("compute", 409, "Conflict", words)
+        return None
 
     def at_rest(self, body: Mapping[str, Any]) -> bool:
         return not states.busy(body) and states.status_of(body) not in states.UNCONFIRMED
@@ -354,23 +375,27 @@ class Server(CollectionResource):
         return (suspend, *config_transport.shut_out(ctx))
 
     def resume_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
-        return (*config_transport.let_in(ctx), Step("resume", self.resume, poll=self.poll))
+        return (*config_transport.let_in(ctx), Step("resume", self.resume, poll=self.resumed))
 
     async def suspend(self, ctx: ResourceContext) -> Made | None:
-        """Suspend the server, unless it is suspended."""
-        if (await self.show(ctx) or {}).get("status") != "SUSPENDED":
+        """Suspend the server, unless it is suspended, or its owner stopped it."""
+        if states.status_of(await self.show(ctx) or {}) not in states.HALTED:
             await act(ctx, {"suspend": None})
         return Made(data={"suspended": "yes"})
 
     async def suspended(self, ctx: ResourceContext) -> Progress:
-        """Report whether the server is suspended."""
-        return states.reached(ctx.name, await self.show(ctx) or {}, states.SUSPENDED)
+        """Report whether the server no longer runs."""
+        return states.reached(ctx.name, await self.show(ctx) or {}, states.HALTED)
 
     async def resume(self, ctx: ResourceContext) -> Made | None:
-        """Resume the server, unless it is active."""
-        if (await self.show(ctx) or {}).get("status") != "ACTIVE":
+        """Resume the server if it is suspended."""
+        if states.status_of(await self.show(ctx) or {}) == "SUSPENDED":
             await act(ctx, {"resume": None})
         return Made(data={"suspended": None})
+
+    async def resumed(self, ctx: ResourceContext) -> Progress:
+        """Report whether the server is active, or stopped as it was before."""
+        return states.reached(ctx.name, await self.show(ctx) or {}, states.RUNS_OR_NOT)
 
     def snapshot_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
         return (snapshots.IMAGE,)
@@ -424,15 +449,14 @@ class Server(CollectionResource):
     async def orphans(self, ctx: ResourceContext) -> list[str]:
         servers = [str(one["id"]) for one in await self.ours(ctx)]
         ports = await interfaces.stray_ports(ctx)
-        users = await config_transport.stray_users(ctx) if takes_deployments(ctx) else []
+        users = await config_transport.stray_parts(ctx) if takes_deployments(ctx) else []
         return [*(ident for ident in servers if ident != ctx.physical_id), *ports, *users]
 
     async def delete_orphan(self, ctx: ResourceContext, physical_id: str) -> None:
         if physical_id.startswith(interfaces.PORT):
             await interfaces.drop_port(ctx, physical_id.removeprefix(interfaces.PORT))
-        elif physical_id.startswith(config_transport.USER):
-            user_id = physical_id.removeprefix(config_transport.USER)
-            await config_transport.drop_user(ctx, user_id)
+        elif physical_id.startswith(self.strays):
+            await config_transport.drop_stray(ctx, physical_id)
         else:
             await forgiving(self.drop(ctx, physical_id))
 

@@ -24,7 +24,7 @@ AT_WORK = frozenset(
     }
 )
 ACTIVE = frozenset({"ACTIVE"})
-SUSPENDED = frozenset({"SUSPENDED"})
+HALTED = frozenset({"SHUTOFF", "SUSPENDED"})
 UNCONFIRMED = frozenset({"VERIFY_RESIZE"})
 RUNS_OR_NOT = frozenset({"ACTIVE", "SHUTOFF"})  # a server that its owner stopped stays stopped
 AT_REST = frozenset(
@@ -39,6 +39,10 @@ AT_REST = frozenset(
         "VERIFY_RESIZE",
     }
 )
+
+LOST = frozenset({None, "DELETED", "ERROR", "SOFT_DELETED"})
+WITHOUT_GUEST = LOST | {"PAUSED", "SHELVED", "SHELVED_OFFLOADED", "SHUTOFF", "SUSPENDED"}
+"""Statuses in which the guest of a server reports nothing; None: the server does not exist."""
 
 
 def status_of(body: Mapping[str, Any]) -> str:

@@ -1,6 +1,5 @@
 """AWS::RDS::DBInstance: a nested stack with a server that has a MySQL database."""
 
-from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib import resources
 from typing import Any
@@ -8,10 +7,14 @@ from typing import Any
 from hearth.resources.base import Child, ResourceContext
 from hearth.resources.capabilities import NestedType
 from hearth.resources.heat.agent_text import agent_text
-from hearth.schema import LIST, STRING, AllowedValues, Attr, Prop, Support, Violation
+from hearth.schema import LIST, STRING, AllowedValues, Attr, Fits, Prop, Support
 
 PORTS = range(1, 2**16)
 PORT_DIGITS = 5
+
+
+def _is_port(text: str) -> bool:
+    return not text or (text.isdecimal() and len(text) <= PORT_DIGITS and int(text) in PORTS)
 
 
 class DBInstance(NestedType):
@@ -61,6 +64,8 @@ class DBInstance(NestedType):
         "Endpoint.Port": Attr(None, "Port of the database."),
     }
 
+    relations = (Fits("Port", _is_port, "expected a port number"),)
+
     def child(self, ctx: ResourceContext) -> Child:
         given = {name: value for name, value in ctx.properties.items() if value is not None}
         if "DBSecurityGroups" in given:
@@ -73,11 +78,6 @@ class DBInstance(NestedType):
 
     def recordable(self, ctx: ResourceContext) -> dict[str, Any]:
         return dict(ctx.outputs)
-
-    def check_properties(self, properties: Mapping[str, Any]) -> Iterable[str | Violation]:
-        port = str(properties.get("Port") or "3306")
-        if not port.isdecimal() or len(port) > PORT_DIGITS or int(port) not in PORTS:
-            yield Violation("Port", f'expected a port number, got "{port}"')
 
 
 @cache

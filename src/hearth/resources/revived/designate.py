@@ -55,6 +55,7 @@ class Record(Revived, AdapterType):
 
     type_name = "OS::Designate::Record"
     other = zone.RecordSet()
+    turned_back = {"data": lambda records: records[0] if len(records) == 1 else records}
     properties = {
         "data": Prop(
             STRING,

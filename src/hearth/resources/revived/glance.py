@@ -18,6 +18,7 @@ class Image(Revived, AdapterType):
 
     type_name = "OS::Glance::Image"
     other = WebImage()
+    turned_back = {"is_public": lambda visibility: visibility == "public"}
     properties = {
         **{name: prop for name, prop in WebImage.properties.items() if name not in LATER},
         "is_public": Prop(

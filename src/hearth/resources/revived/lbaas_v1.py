@@ -443,6 +443,13 @@ class LoadBalancer(Revived, capabilities.LoadBalancer, OctaviaResource):
     def delete_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
         return (Step("members", self.clear, poll=self.cleared),)
 
+    def replaced_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
+        """Return the step that deletes the old members: a pool has each address and port once."""
+        return self.delete_steps(ctx) if ctx.physical_id else ()
+
+    def taken_back_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
+        return self.create_steps(ctx)
+
     async def settle(self, ctx: ResourceContext) -> Made:
         """Set the servers in the property `members` as members."""
         await self.set_instances(ctx, ctx.given("members") or [])

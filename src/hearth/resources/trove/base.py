@@ -11,7 +11,7 @@ from hearth.model.problem import Problem, Rejected, StackValidationFailed, hint,
 from hearth.resources.base import ResourceContext
 from hearth.resources.collection import CollectionResource
 from hearth.resources.lookup import Names
-from hearth.schema import LIST, MAP, STRING, Prop
+from hearth.schema import LIST, MAP, STRING, AtLeastOne, AtMostOne, Each, Plain, Prop
 
 SERVICE = "database"
 FAILING = frozenset({"ERROR", "FAILED"})
@@ -31,6 +31,10 @@ NETWORKS = Prop(
         },
     ),
 )  # fmt: skip
+
+ONE_PLACE = Each(
+    "networks", Plain(AtLeastOne("network", "port")), Plain(AtMostOne("network", "port"))
+)
 
 
 class TroveResource(CollectionResource):

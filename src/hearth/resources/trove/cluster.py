@@ -1,24 +1,25 @@
 """OS::Trove::Cluster: a cluster of database instances."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from hearth.cloud.contract import Body
 from hearth.resources.base import Failed, IntentKey, Later, Made, Progress, Ready, ResourceContext
 from hearth.resources.collection import POLL_S, Collection, id_in, went_to
-from hearth.resources.trove.base import FAILING, NETWORKS, SERVICE, TroveResource, nics
+from hearth.resources.trove.base import FAILING, NETWORKS, ONE_PLACE, SERVICE, TroveResource, nics
 from hearth.schema import (
     INTEGER,
     LIST,
     MAP,
     STRING,
     Attr,
+    Each,
     Length,
+    Needs,
     Prop,
     Range,
     Resolve,
     Support,
-    Violation,
 )
 
 
@@ -83,14 +84,7 @@ class Cluster(TroveResource):
     identified_by = IntentKey.OWN_NAME
     known_by = "the generated name, which the object keeps"
     keyless_with = frozenset({"name"})
-
-    def check_properties(self, properties: Mapping[str, Any]) -> Iterable[str | Violation]:
-        """Return the violations: each network of an instance has either a network or a port."""
-        for index, instance in enumerate(properties.get("instances") or []):
-            for number, one in enumerate(instance.get("networks") or []):
-                if bool(one.get("network")) == bool(one.get("port")):
-                    where = f"instances.{index}.networks.{number}"
-                    yield f"{where}: expected either a network or a port"
+    relations = (Needs("datastore_version", "datastore_type"), Each("instances", ONE_PLACE))
 
     async def create(self, ctx: ResourceContext) -> Made:
         given = ctx.properties

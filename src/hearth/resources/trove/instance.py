@@ -1,7 +1,7 @@
 """OS::Trove::Instance: a server with a database."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from hearth.cloud.contract import Body
@@ -9,7 +9,7 @@ from hearth.cloud.path import segment
 from hearth.resources.base import IntentKey, Made, ResourceContext, Step
 from hearth.resources.collection import Collection, forgiving, id_in
 from hearth.resources.trove import contents
-from hearth.resources.trove.base import FAILING, NETWORKS, SERVICE, TroveResource, nics
+from hearth.resources.trove.base import FAILING, NETWORKS, ONE_PLACE, SERVICE, TroveResource, nics
 from hearth.schema import (
     INTEGER,
     LIST,
@@ -17,6 +17,7 @@ from hearth.schema import (
     STRING,
     AllowedPattern,
     Attr,
+    Check,
     Length,
     Needs,
     Prop,
@@ -90,6 +91,17 @@ USERS = Prop(
         },
     ),
 )
+
+
+def _without_database(
+    databases: Sequence[Mapping[str, Any]] | None, users: Sequence[Mapping[str, Any]] | None
+) -> Iterator[Violation]:
+    """Yield a violation for each database of a user that the instance does not have."""
+    names = {one["name"] for one in databases or []}
+    for index, user in enumerate(users or []):
+        for name in sorted(set(user["databases"]) - names):
+            words = f"{name} is not one of the databases"
+            yield Violation(("users", index, "databases"), words)
 
 
 class Instance(TroveResource):
@@ -180,19 +192,16 @@ class Instance(TroveResource):
     )
     identified_by = IntentKey.RENAME
     only_grow = frozenset({"size"})
-    relations = (Needs("datastore_version", "datastore_type"),)
-
-    def check_properties(self, properties: Mapping[str, Any]) -> Iterable[str | Violation]:
-        """Return the violations: each network has either a network or a port; users need known
-        databases.
-        """
-        for index, one in enumerate(properties.get("networks") or []):
-            if bool(one.get("network")) == bool(one.get("port")):
-                yield f"networks.{index}: expected either a network or a port"
-        databases = {one["name"] for one in properties.get("databases") or []}
-        for index, user in enumerate(properties.get("users") or []):
-            for name in sorted(set(user["databases"]) - databases):
-                yield f"users.{index}.databases: {name} is not one of the databases"
+    relations = (
+        Needs("datastore_version", "datastore_type"),
+        ONE_PLACE,
+        Check(
+            "users: each of their databases is one of databases",
+            _without_database,
+            "databases",
+            "users",
+        ),
+    )
 
     # create
 

@@ -179,8 +179,8 @@ class SignedQueueURL(ZaqarResource):
     }
     attributes = {
         "expires": Attr(None, "When it expires."),
-        "methods": Attr(None, "The methods, with commas between them."),
-        "paths": Attr(None, "The paths, with commas between them."),
+        "methods": Attr(None, "The methods, a list."),
+        "paths": Attr(None, "The paths, a list."),
         "project": Attr(None, "Id of the project of the queue."),
         "query_str": Attr(None, "The whole signature, as the query string of a URL."),
         "signature": Attr(None, "The signature itself."),
@@ -210,11 +210,15 @@ class SignedQueueURL(ZaqarResource):
         if "signed" not in ctx.data:
             return {}
         signed = json.loads(ctx.data["signed"])
-        shown = {name: signed[name] for name in ("expires", "project", "signature")}
-        for name in ("methods", "paths"):
-            shown[name] = ",".join(signed[name])
-        query = {name: shown[name] for name in ("signature", "expires", "paths", "methods")}
-        query |= {"project_id": shown["project"], "queue_name": ctx.properties["queue"]}
+        names = ("expires", "methods", "paths", "project", "signature")
+        shown = {name: signed[name] for name in names}
+        query = {
+            "signature": signed["signature"],
+            "expires": signed["expires"],
+            **{name: ",".join(signed[name]) for name in ("paths", "methods")},
+            "project_id": signed["project"],
+            "queue_name": ctx.properties["queue"],
+        }
         return {**shown, "query_str": urlencode(query)}
 
     async def show(self, ctx: ResourceContext) -> Mapping[str, Any] | None:

@@ -1,7 +1,7 @@
 """OS::Zaqar::Subscription and OS::Zaqar::MistralTrigger: receivers of messages."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hearth.cloud.contract import Body
@@ -12,7 +12,7 @@ from hearth.model.json_text import parse_json
 from hearth.resources.base import IntentKey, Made, ResourceContext, Step
 from hearth.resources.collection import id_in
 from hearth.resources.zaqar.base import SERVICE, ZaqarResource
-from hearth.schema import INTEGER, MAP, STRING, Prop, Range, Support, Violation
+from hearth.schema import INTEGER, MAP, STRING, Fits, Prop, Range, Relation, Support
 
 SCHEMES = ("http", "https", "mailto", "trust+http", "trust+https")
 TRUST = "trust+"
@@ -29,6 +29,10 @@ TTL = Prop(
     update_allowed=True,
     constraints=(Range(min=60),),
 )
+
+
+def _has_scheme(uri: str) -> bool:
+    return uri.partition(":")[0] in SCHEMES
 
 
 class Subscription(ZaqarResource):
@@ -53,14 +57,10 @@ class Subscription(ZaqarResource):
     }
     identified_by = IntentKey.NATURAL_KEY
     known_by = "the subscriber, which is unique in a queue"
+    relations: Sequence[Relation] = (
+        Fits("subscriber", _has_scheme, f"The URI must begin with one of: {', '.join(SCHEMES)}."),
+    )
     sent_for: Mapping[str, str] = {"subscriber": "subscriber", "ttl": "ttl", "options": "options"}
-
-    def check_properties(self, properties: Mapping[str, Any]) -> Iterable[str | Violation]:
-        if "subscriber" in self.properties:
-            scheme = str(properties.get("subscriber")).partition(":")[0]
-            if scheme not in SCHEMES:
-                words = f"The URI must begin with one of: {', '.join(SCHEMES)}."
-                yield Violation("subscriber", words)
 
     async def fields(self, ctx: ResourceContext) -> Body:
         """Return the fields of the create call."""

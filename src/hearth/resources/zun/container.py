@@ -2,7 +2,7 @@
 
 import re
 import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from msgspec.structs import replace
@@ -42,18 +42,26 @@ from hearth.schema import (
     AtMostOne,
     Attr,
     Each,
+    Fits,
     Resolve,
     Support,
-    Violation,
 )
 
 SERVICE = "application-container"
 VERSION = "1.36"  # the first one with the field `tty`
 UPDATE_VERSION = "1.18"
 KEY = "hearth_key"
-POLICY = re.compile(r"always|unless-stopped|no|on-failure(:[0-9]*)?")
+POLICY = re.compile(r"(always|unless-stopped|no|on-failure(:[0-9]*)?)?")
 UNDER_WAY = frozenset({"Created", "Creating", "Rebuilding", "Restarting"})
 UNSETTLED = re.compile(r"in (Creating|Deleting|Restarting|Rebuilding) state")
+
+
+def _splits(command: str) -> bool:
+    try:
+        shlex.split(command)
+    except ValueError:
+        return False
+    return True
 
 
 class Container(CollectionResource):
@@ -75,6 +83,12 @@ class Container(CollectionResource):
             "mounts", AtLeastOne("volume_id", "volume_size"), AtMostOne("volume_id", "volume_size")
         ),
         Each("networks", AtLeastOne("network", "port"), AtMostOne("fixed_ip", "port")),
+        Fits(
+            "restart_policy",
+            POLICY.fullmatch,
+            'expected "no", "on-failure[:max-retry]", "always" or "unless-stopped"',
+        ),
+        Fits("command", _splits, "The command cannot be split into words"),
     )
     comes_after = (order.Subnets(("networks.network",)),)
     service = SERVICE
@@ -91,16 +105,6 @@ class Container(CollectionResource):
     not_sent = frozenset({"networks", "mounts", "restart_policy", "command"})
     unobserved = {"security_groups": "the service shows ids, and the property has names"}
     known_by = f"the label {KEY}, which stays"
-
-    def check_properties(self, properties: Mapping[str, Any]) -> Iterable[str | Violation]:
-        policy = properties.get("restart_policy")
-        if policy and not POLICY.fullmatch(policy):
-            words = 'expected "no", "on-failure[:max-retry]", "always" or "unless-stopped"'
-            yield Violation("restart_policy", f'restart_policy "{policy}" is invalid: {words}')
-        try:
-            shlex.split(properties.get("command") or "")
-        except ValueError as error:
-            yield Violation("command", f"The command cannot be split into words: {error}")
 
     def must_replace(self, change: Change) -> str | None:
         """Return a reason to replace the container: the service cannot undo these settings."""

@@ -15,6 +15,7 @@ from hearth.clusters.config import ClusterConfig
 from hearth.clusters.labels import number
 from hearth.clusters.objects import Cluster, ClusterTemplate, Labels
 from hearth.clusters.problems import bad_request
+from hearth.clusters.versions import tag_problem
 from hearth.model.problem import Rejected
 from hearth.service.caller import Caller
 from hearth.service.clusters import cloud_lookup
@@ -22,15 +23,16 @@ from hearth.service.services import Services
 
 
 async def check_template(services: Services, caller: Caller, template: ClusterTemplate) -> Body:
-    """Check that the cloud has all objects that a template names, and return its image.
+    """Check that the cloud has the objects that a template names, and return its image.
 
-    Raises Rejected, CloudFault.
+    The key pair is not checked: each user of the template has key pairs of their own, so the
+    creation of a cluster looks for it. Raises Rejected, CloudFault.
     """
     cloud = services.cloud(caller)
     questions = _questions(
         services, cloud, template, template.labels,
         (template.flavor_id, template.master_flavor_id),
-        (template.fixed_network, template.fixed_subnet), template.keypair_id,
+        (template.fixed_network, template.fixed_subnet),
     )  # fmt: skip
     image, *_ = await _in_order(*questions.values())
     assert image is not None
@@ -58,10 +60,10 @@ async def cluster_findings(
         cluster.fixed_network or template.fixed_network,
         cluster.fixed_subnet or template.fixed_subnet,
     )
-    questions = _questions(
-        services, services.cloud(caller), template, cluster.labels, flavors, networks,
-        cluster.keypair or template.keypair_id,
-    )  # fmt: skip
+    cloud = services.cloud(caller)
+    questions = _questions(services, cloud, template, cluster.labels, flavors, networks)
+    keypair = cluster.keypair or template.keypair_id
+    questions["keypair"] = _asked(cloud_lookup.keypair, cloud, keypair)
     found = await asyncio.gather(*questions.values(), return_exceptions=True)
     results: dict[str, Rejected | CloudFault | None] = {}
     for name, one in zip(questions, found, strict=True):
@@ -74,14 +76,28 @@ async def cluster_findings(
 async def check_group(services: Services, caller: Caller, given: Mapping[str, Any]) -> None:
     """Raise Rejected or CloudFault if the cloud lacks the image or the flavor for a new node group.
 
-    `given` are the fields of the request.
+    `given` are the fields of the request. An image without a distribution is rejected, as in a
+    template: nothing on its servers would join the cluster.
     """
     cloud = services.cloud(caller)
     labels = given.get("labels") or {}
-    await _in_order(
-        _asked(cloud_lookup.image, cloud, given.get("image_id")),
+    image, _ = await _in_order(
+        _image(cloud, given.get("image_id"), labels),
         _flavor(cloud, given.get("flavor_id"), labels, services),
     )
+    if image is not None:
+        distribution_of(image, str(given["image_id"]))
+
+
+def distribution_of(image: Body, ident: str) -> str:
+    """Return the distribution of an image with the name or id `ident`, in lower case.
+
+    Raises Rejected if the image names none.
+    """
+    distro = image.get("os_distro")
+    if not distro or not isinstance(distro, str):
+        raise bad_request(f"Image {ident} has no property os_distro. Set it on the image.")
+    return distro.lower()
 
 
 async def kubernetes_version(
@@ -118,9 +134,8 @@ def _questions(
     labels: Labels,
     flavors: tuple[str | None, str | None],
     networks: tuple[str | None, str | None],
-    keypair: str | None,
 ) -> dict[str, Awaitable[Body | None]]:
-    """Return the lookups of all objects that a cluster or a template names, by field.
+    """Return the lookups of the objects that both clusters and templates name, by field.
 
     They are in the order in which their errors are reported. `flavors` are those of workers and
     masters, `networks` are the network and the subnet.
@@ -130,13 +145,12 @@ def _questions(
     lookup = cloud_lookup
     external = partial(lookup.network, external=True)
     return {
-        "image": lookup.image(cloud, template.image_id),
+        "image": _image(cloud, template.image_id, labels),
         "flavor": _flavor(cloud, worker, labels, services),
         "master_flavor": _flavor(cloud, None if master == worker else master, labels, services),
         "external_network": _asked(external, cloud, template.external_network_id),
         "fixed_network": _asked(lookup.network, cloud, network),
         "fixed_subnet": _asked(lookup.subnet, cloud, subnet),
-        "keypair": _asked(lookup.keypair, cloud, keypair),
     }
 
 
@@ -144,6 +158,15 @@ async def _asked(
     look: Callable[[Cloud, str], Awaitable[Body]], cloud: Cloud, ident: str | None
 ) -> Body | None:
     return None if ident is None else await look(cloud, ident)
+
+
+async def _image(cloud: Cloud, ident: str | None, labels: Labels) -> Body | None:
+    if ident is None:
+        return None
+    found = await cloud_lookup.image(cloud, ident)
+    if problem := tag_problem(labels.get("kube_tag"), ident, found.get("kube_version")):
+        raise bad_request(problem)
+    return found
 
 
 async def _flavor(

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from sqlalchemy.exc import IntegrityError
 
 from hearth.clusters.drivers import master_count_problem
+from hearth.clusters.label_table import label_warnings
 from hearth.clusters.labels import label_problems, number
 from hearth.clusters.merging import merged
 from hearth.clusters.names import generated_name
@@ -76,7 +77,9 @@ async def create_cluster(
         if found is None:
             raise _no_room(clusters.quota_of(tx, caller.project_id, limit))
         hand_over(tx, caller, made.cluster.uuid, CREATE, {}, now)
-        body = {"template": made.template.uuid, "by": caller.user_id}
+        body: dict[str, Any] = {"template": made.template.uuid, "by": caller.user_id}
+        if warnings := label_warnings(made.cluster.labels):
+            body["warnings"] = warnings
         clusters.put_event(tx, made.cluster.uuid, "cluster.create", body, now)
         notify.accepted(tx, made.cluster.uuid, CREATE, now)
         return found[0]

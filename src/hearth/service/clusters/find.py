@@ -36,20 +36,19 @@ async def find_cluster(
 async def find_template(
     services: Services, caller: Caller, ident: str, everywhere: str | None = None
 ) -> ClusterTemplate:
-    """Return the template with this UUID or name: one of the caller's project, or a public one that
-    is not hidden.
+    """Return the template with this UUID or name: one of the caller's project, or a public one.
 
-    `everywhere` is the policy rule that lets administrators find templates of all projects; None
-    limits administrators to these, too. Raises Rejected if there is no such template, or if several
-    have the name.
+    A public template that is hidden is in no list of other projects, but clients of its clusters
+    read it. `everywhere` is the policy rule that lets administrators find templates of all
+    projects; None limits administrators to these, too. Raises Rejected if there is no such
+    template, or if several have the name.
     """
     project = await scope(services, caller, everywhere)
-    visible = cluster_find.usable_templates(project)
     return await _only(
         services,
         "cluster template",
         ident,
-        lambda tx: cluster_find.by_ident(tx, ClusterTemplate, ident, *visible),
+        lambda tx: cluster_find.readable_templates(tx, ident, project),
     )
 
 
@@ -63,15 +62,10 @@ async def template_for_clusters(
     hidden template.
     """
     admin = services.cluster_policy.is_admin(caller)
-    visible = [] if admin else cluster_find.usable_templates(caller.project_id)
-
-    def look(tx: Tx) -> list[ClusterTemplate]:
-        found = cluster_find.by_ident(tx, ClusterTemplate, ident, *visible)
-        return found or [
-            one for one in cluster_find.by_ident(tx, ClusterTemplate, ident) if one.hidden
-        ]
-
-    found = await services.store.read(look)
+    project = None if admin else caller.project_id
+    found = await services.store.read(
+        lambda tx: cluster_find.readable_templates(tx, ident, project)
+    )
     if not found:
         words = f"No cluster template {ident}. Check its name or id."
         raise refused(404 if version >= UNKNOWN_TEMPLATE_SINCE else 400, words)

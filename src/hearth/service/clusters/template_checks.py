@@ -7,9 +7,12 @@ from msgspec.structs import replace
 
 from hearth.cloud.contract import Body
 from hearth.clusters.config import NETWORK_DRIVERS, ClusterConfig
+from hearth.clusters.drivers import REPLACED
+from hearth.clusters.labels import label_problems
 from hearth.clusters.objects import ClusterTemplate
 from hearth.clusters.problems import bad_request
 from hearth.model.problem import hint, nearest
+from hearth.service.clusters.cloud_checks import distribution_of
 from hearth.service.clusters.drivers import drivers_of
 
 VOLUME_DRIVERS = ("cinder",)
@@ -39,8 +42,12 @@ def checked(template: ClusterTemplate, config: ClusterConfig) -> ClusterTemplate
             f"docker_volume_size {size} is too small. Storage driver {DEVICEMAPPER} needs at "
             f"least {DEVICEMAPPER_MIN_GIB}."
         )
-    if template.driver is not None and drivers_of(config).named(template.driver) is None:
-        raise _unknown_driver(template.driver, config)
+    problems = label_problems(template.labels, config, volume_driver=template.volume_driver)
+    if problems:
+        raise bad_request(" ".join(problems))
+    asked = template.driver
+    if asked is not None and asked not in REPLACED and drivers_of(config).named(asked) is None:
+        raise _unknown_driver(asked, config)
     return replace(template, network_driver=network_driver)
 
 
@@ -49,12 +56,7 @@ def with_driver(template: ClusterTemplate, image: Body, config: ClusterConfig) -
 
     Raises Rejected if the image names no distribution, or if no driver fits.
     """
-    distro = image.get("os_distro")
-    if not distro or not isinstance(distro, str):
-        raise bad_request(
-            f"Image {template.image_id} has no property os_distro. Set it on the image."
-        )
-    distro = distro.lower()
+    distro = distribution_of(image, template.image_id)
     of_image = image.get("magnum_driver")
     driver = drivers_of(config).chosen(
         template.driver, of_image, template.server_type, distro, template.coe

@@ -53,12 +53,14 @@ async def change_template(
 ) -> ClusterTemplate:
     """Change fields of a cluster template and return it.
 
-    `changed` maps fields to their new values. If a cluster uses the template, only a few fields can
-    be changed. Raises Rejected, CloudFault.
+    `changed` maps fields to their new values; a removed name becomes a generated one. If a cluster
+    uses the template, only a few fields can be changed. Raises Rejected, CloudFault.
     """
     if not changed:
         return template
     wanted = dict(changed)
+    if wanted.get("name", template.name) is None:
+        wanted["name"] = generated_name(UUID(template.uuid).int, "template")
     if changed.keys() & {"public", "hidden"}:
         await demand(services, caller, PUBLISH)
     if not changed.keys() <= NOT_CHECKED:

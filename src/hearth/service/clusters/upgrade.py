@@ -10,7 +10,7 @@ from hearth.clusters.follow import begun, changeable, never_created
 from hearth.clusters.objects import Cluster, ClusterTemplate, NodeGroup
 from hearth.clusters.problems import bad_request, conflict, not_found
 from hearth.clusters.states import FAILED, SETTLED, UPDATE_FAILED, UPDATE_IN_PROGRESS
-from hearth.clusters.versions import skew_problem
+from hearth.clusters.versions import skew_problem, tag_problem
 from hearth.service.caller import Caller
 from hearth.service.clusters.accept import Changed, begin, demand_state
 from hearth.service.clusters.cloud_checks import kubernetes_version
@@ -42,7 +42,11 @@ async def upgrade_cluster(
     the number of nodes replaced at the same time, by default 1. Raises CloudFault, and Rejected if
     the driver, the version of Kubernetes or the state of the cluster does not allow it.
     """
-    new_version = await kubernetes_version(services, caller, template)
+    tag = template.labels.get("kube_tag") or None
+    of_image = await kubernetes_version(services, caller, template)
+    if problem := tag_problem(tag, template.image_id, of_image):
+        raise bad_request(problem)
+    new_version = of_image or tag
 
     def change(found: Whole, tx: Tx) -> tuple[Changed, Mapping[str, Any]]:
         demand_state(found.cluster, ALLOWED, "Upgrade")
@@ -58,6 +62,7 @@ async def upgrade_cluster(
             "groups": [group.uuid for group in groups],
             "image": template.image_id,
             "version": new_version,
+            "kube_tag": tag,
         }
         after, changed = begun(found.cluster, groups, UPDATE_IN_PROGRESS)
         return (after, changed), args

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
-from hearth.model.problem import CircularDependencyException, Problem, hint, nearest
+from hearth.model.problem import CircularDependencyException, Notice, Problem, hint, nearest
 from hearth.model.span import Span, Step
-from hearth.model.unknown import Unknown, unknown_in
+from hearth.model.unknown import nulled
 from hearth.model.value import ValueKind
-from hearth.schema import Findings, SupportStatus, Violation, coerce_all
+from hearth.schema import Findings, SupportStatus, coerce_all
+from hearth.schema.named import unknown_constraint, wrong_value
 from hearth.template import agents
 from hearth.template.budget import spending
 from hearth.template.check.cycles import cycles
 from hearth.template.check.names import Names
+from hearth.template.check.networks import Mistake, mistakes
 from hearth.template.check.report import Report
 from hearth.template.check.scope import StaticScope
 from hearth.template.check.unused import unused
@@ -25,7 +27,7 @@ from hearth.template.declare import WRONG_DEFAULT
 from hearth.template.expr import OMIT, Call, Const, Expr, MapOf, frozen
 from hearth.template.functions import EvaluationError
 from hearth.template.load import Node
-from hearth.template.parameters import ParameterSchema, parse_value
+from hearth.template.parameters import ParameterSchema, lookups, parse_value
 from hearth.template.parse import EMPTY, OutputSource, ResourceSource
 from hearth.template.program import Binding, Module
 from hearth.template.static import check_depends_on
@@ -77,6 +79,8 @@ class _Template:
         }
         for source in possible.values():
             self.agents(source, self.module.bindings[source.name].type_info)
+        for mistake in mistakes(list(possible.values()), self.known):
+            self.mistake(mistake)
         for output in self.syntax.outputs.values():
             self.output(output)
         for name in self.syntax.parameters.keys() & self.syntax.resources.keys():
@@ -105,6 +109,8 @@ class _Template:
                 self.report.notice(at, "surprising-scalar", words)
             default = node.child("default" if self.grammar.hot else "Default")
             schema = self.syntax.parameters.get(name)
+            if schema is not None:
+                self.named_constraints(schema, node, at)
             if schema is not None and default is not None:
                 self.default(schema, default, at)
                 prop = schema.as_property(required=False)
@@ -113,20 +119,32 @@ class _Template:
                     self.report.notice(default.span(self.file, at.path), "surprising-scalar", words)
 
     def default(self, schema: ParameterSchema, node: Node, at: Span) -> None:
-        """Report a default of the wrong type: as an error if the default is used, else as a
-        warning.
+        """Report a default of the wrong type or against a custom constraint: as an error if the
+        default is used, else as a warning.
         """
-        if not schema.judged_late or not schema.has_default:
+        if not schema.has_default:
             return
         try:
-            parse_value(schema.type, schema.default)
+            value = parse_value(schema.type, schema.default)
+            named = (wrong_value(one.name, value) for one in lookups(schema))
+            why = next(filter(None, named), None)
         except ValueError as error:
-            environment = self.module.environment
-            given = {**environment.parameters, **environment.parameter_defaults}
-            used = self.module.depth == 0 and schema.name not in given
-            tell = self.report.wrong if used else self.report.notice
-            words = f'parameter "{schema.name}": default: {error}'
-            tell(node.span(self.file, at.path), WRONG_DEFAULT, words)
+            why = str(error) if schema.judged_late else None
+        if why is None:
+            return
+        environment = self.module.environment
+        given = {**environment.parameters, **environment.parameter_defaults}
+        used = self.module.depth == 0 and schema.name not in given
+        tell = self.report.wrong if used else self.report.notice
+        words = f'parameter "{schema.name}": default: {why}'
+        tell(node.span(self.file, at.path), WRONG_DEFAULT, words)
+
+    def named_constraints(self, schema: ParameterSchema, node: Node, at: Span) -> None:
+        """Report custom constraints of a parameter that do not exist."""
+        for constraint in lookups(schema):
+            if (words := unknown_constraint(constraint.name)) is not None:
+                place = node.child("constraints") or node
+                self.report.wrong(place.span(self.file, at.path), "wrong-declaration", words)
 
     def constraints(self) -> None:
         """Report list items in the `constraints` of a parameter that contain several constraints.
@@ -265,7 +283,8 @@ class _Template:
         node = source.node.value.get(word)
         expr = source.properties
         before = len(self.report.problems)
-        if getattr(type_info, "accepts_any_property", False):
+        # the properties of an external resource change nothing
+        if getattr(type_info, "accepts_any_property", False) or source.external_id is not None:
             self.names.within(expr)
             return
         if not isinstance(expr, MapOf | Const):
@@ -276,25 +295,27 @@ class _Template:
         given = dict(parts(expr))
         if node is not None:
             self.values.entries(type_info.properties, expr, node, at)
-        self.member(source, getattr(type_info, "member_property", None))
+        self.member(source, type_info)
         place = node.key_span(self.file, at.path) if node is not None else source.at
-        if source.external_id is None:
-            rules = getattr(type_info, "translation", ())
-            child = isinstance(type_info, ChildType)
-            self.values.required(type_info.properties, given, place, rules, of_child=child)
-        if len(self.report.problems) == before:
+        rules = getattr(type_info, "translation", ())
+        child = isinstance(type_info, ChildType)
+        self.values.required(type_info.properties, given, place, rules, of_child=child)
+        if all(isinstance(one, Notice) for one in self.report.problems[before:]):
             self.together(source, given, type_info, place)
 
-    def member(self, source: ResourceSource, name: str | None) -> None:
-        """Check the definition of a group's members, which is in the property `name`.
+    def member(self, source: ResourceSource, group: TypeInfo) -> None:
+        """Check the definition of a group's members; do nothing if the resource is not a group.
 
-        `name` is None if the resource is not a group. Source: spec/groups-and-nesting.md.
+        Source: spec/groups-and-nesting.md.
         """
+        name = getattr(group, "member_property", None)
         binding = self.module.members.get(source.name)
         word = self.grammar.word("properties")
         node = source.node.child(word, name) if name is not None else None
         if binding is None or node is None or name is None:
             return
+        if (known := getattr(group, "member_keys", None)) is not None:
+            self.ignored(node.value, known, "a member", source.at.under(word, name))
         for problem in binding.problems:
             self.report.add(problem)
         if binding.child is None:
@@ -329,32 +350,27 @@ class _Template:
         Nothing is checked if a property cannot be evaluated or has the wrong type.
         """
         known: dict[str, Any] = {}
-        unsure: set[str] = set()
         for name, expr in given.items():
             try:
                 value = expr.evaluate(self.scope)
             except EvaluationError:
                 return
-            if isinstance(value, Unknown) or unknown_in(value) is not None:
-                unsure.add(name)
-            elif value is not OMIT:
+            if value is not OMIT:
                 known[name] = value
-        schema = {k: prop for k, prop in type_info.properties.items() if k not in unsure}
+        schema = type_info.properties
         lax, strict = Findings(constrain=False, require=False), Findings(constrain=False)
         properties = coerce_all(schema, known, at, lax)
         if not lax.problems:
-            self.known[source.name] = properties
+            self.known[source.name] = nulled(properties)
             coerce_all({name: schema[name] for name in known if name in schema}, known, at, strict)
             for problem in strict.problems:  # a value inside is missing or null
                 self.report.add(problem)
         if not (lax.problems or strict.problems):
-            for one in type_info.conflicts(properties, frozenset(unsure)):
-                if isinstance(one, Violation):
-                    steps: list[Step] = [self.grammar.word("properties"), *one.path.split(".")]
-                    place = source.node.nearest_to(steps).span(self.file, at.under(one.path).path)
-                    self.report.wrong(place, "wrong-value", one.words)
-                else:
-                    self.report.wrong(at, "properties-conflict", one)
+            for one in type_info.conflicts(properties):
+                steps: list[Step] = [self.grammar.word("properties"), *one.path]
+                place = source.node.nearest_to(steps).span(self.file, at.under(*one.path).path)
+                code = "wrong-value" if one.path else "properties-conflict"
+                self.report.wrong(place if one.path else at, code, one.words)
 
     def agents(self, source: ResourceSource, type_info: TypeInfo | None) -> None:
         """Report software deployments on servers whose agent never asks for them."""
@@ -371,6 +387,13 @@ class _Template:
                 at = place.span(self.file, source.at.under(word, *path.split(".")).path)
                 self.report.wrong(at, agents.NO_AGENT, words)
 
+    def mistake(self, found: Mistake) -> None:
+        """Report a mistake with networks as a warning, because a cloud may have extensions."""
+        word = self.grammar.word("properties")
+        node = found.source.node.nearest_to([word, *found.steps])
+        at = found.source.at.under(word, *found.steps)
+        self.report.notice(node.span(self.file, at.path), found.code, found.words)
+
     # -- outputs ----------------------------------------------------------------------------
 
     def output(self, output: OutputSource) -> None:
@@ -378,13 +401,17 @@ class _Template:
         word = self.grammar.word("value")
         if self.enabling(output.condition, fields, output.at):
             self.walked(output.value, fields.get(word), output.at.under(word))
-        known = self.grammar.output_keys
+        self.ignored(fields, self.grammar.output_keys, "an output", output.at)
+
+    def ignored(
+        self, fields: Mapping[str, Node], known: Collection[str], what: str, at: Span
+    ) -> None:
+        """Report each key of `fields` that is not in `known`; they belong to `what` at `at`."""
         for key, node in fields.items():
             if key not in known:
                 near = nearest(key, known)
-                words = f'"{key}" is not a key of an output and is ignored{hint(near)}'
-                at = node.key_span(self.file, output.at.path)
-                self.report.notice(at, "ignored-key", words, near)
+                words = f'"{key}" is not a key of {what} and is ignored{hint(near)}'
+                self.report.notice(node.key_span(self.file, at.path), "ignored-key", words, near)
 
 
 def _together(sources: Sequence[ResourceSource]) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from typing import Any
 
 from hearth.model.problem import hint, nearest, nearest_file
@@ -15,8 +15,9 @@ from hearth.template.errors import EvaluationError
 from hearth.template.expr import Broken, Call, Const, Expr, If
 from hearth.template.function import Refers
 from hearth.template.load import Node
+from hearth.template.member_attributes import lacks, no_member_attribute
 from hearth.template.program import Module
-from hearth.template.references import Reference, references_in, referred
+from hearth.template.references import Read, Reference, references_in, referred
 from hearth.template.static import no_attribute, no_target
 
 LOGIC = ("not", "and", "or", "Fn::Not", "Fn::And", "Fn::Or")
@@ -130,9 +131,21 @@ class Names:
             if name.startswith("resource.") or name in binding.child.syntax.outputs:
                 return
         elif type_info.accepts_any_attribute:
+            of_members = getattr(type_info, "of_members", None)
+            if of_members is not None:
+                self.member_attribute(one, of_members)
             return
         if name not in type_info.attributes:
             self.report.add(no_attribute(one, type_info, self.resources))
+
+    def member_attribute(self, one: Reference, of_members: Callable[[Read], str | None]) -> None:
+        """Check the attribute of a group's members that a reference to the group needs."""
+        member = self.module.members.get(one.resource)
+        attribute = of_members(one.read or ())
+        if member is None or member.type_info is None or attribute is None:
+            return
+        if lacks(member.type_info, attribute):
+            self.report.add(no_member_attribute(one, attribute, member.type_info))
 
     def kind_of_attribute(self, call: Call) -> ValueKind | None:
         """Return the declared type of the attribute that a call reads.

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hearth.model.unknown import UNKNOWN, Unknown, unknown_in
+from hearth.model.unknown import UNKNOWN, Unknown, unknown_in, unknown_reference
 from hearth.model.value import ValueKind
 from hearth.template.errors import EvaluationError
 from hearth.template.expr import OMIT, frozen
@@ -39,7 +39,7 @@ class StaticWorld:
         self.following = 0
 
     def reference(self, name: str) -> Any:
-        return Unknown(frozenset({name}), frozenset({ValueKind.STRING}))
+        return unknown_reference(name)
 
     def attribute(self, name: str, attribute: str, path: tuple[Any, ...]) -> Any:
         """Return an Unknown for an attribute.
@@ -116,7 +116,7 @@ class StaticScope(Scope):
         kinds = function.kinds(args)
         if not kinds and unknown_in(args) is None:
             kinds = value.kinds
-        return Unknown(value.until, kinds)
+        return Unknown(value.until, kinds, value.present)
 
 
 def declared(module: Module) -> set[str]:

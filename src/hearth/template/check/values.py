@@ -11,7 +11,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from hearth.model.problem import hint, nearest
+from hearth.model.problem import Problem, StackValidationFailed, hint, nearest
 from hearth.model.span import Span
 from hearth.model.unknown import Unknown
 from hearth.model.value import ValueKind
@@ -20,12 +20,14 @@ from hearth.schema import (
     AllowedValues,
     Custom,
     Findings,
+    Lookup,
     Prop,
     Rule,
     SupportStatus,
     coerce,
 )
 from hearth.schema.convert import BAD, CONVERT
+from hearth.schema.named import wrong_value
 from hearth.template.check.names import Names
 from hearth.template.check.report import Report
 from hearth.template.check.scope import StaticScope
@@ -102,10 +104,11 @@ class Values:
 
     def constraints(self, prop: Prop, value: Any, at: Span) -> None:
         for constraint in prop.constraints:
-            if isinstance(constraint, Custom):
-                continue
             try:
-                words = constraint.wrong(value)
+                if isinstance(constraint, Custom):
+                    words = wrong_value(constraint.name, value)
+                else:
+                    words = constraint.wrong(value)
             except TypeError:
                 words = f'"{_brief(value)}" has the wrong type for a constraint'
             if words is None:
@@ -114,7 +117,7 @@ class Values:
             if isinstance(constraint, AllowedValues):
                 code = "value-not-allowed"
                 near = nearest(str(value), [str(one) for one in constraint.values])
-            elif isinstance(constraint, AllowedPattern):
+            elif isinstance(constraint, AllowedPattern | Custom):
                 code = "value-not-allowed"
             self.report.wrong(at, code, f"{words}{hint(near)}", near)
             return
@@ -276,7 +279,7 @@ class Values:
             return
         found = Findings()
         coerce(prop, value, place, found)
-        for problem in found.problems[:1]:
+        for problem in (*found.problems, *against_names(found.lookups))[:1]:
             self.report.wrong(place, "wrong-value", problem.text)
 
     def alternatives(self, expr: Call) -> None:
@@ -308,6 +311,14 @@ class Values:
         """Report an expression whose value can never be computed."""
         place = replace(error.at or at, path=(error.at or at).path)
         self.report.wrong(place, "wrong-arguments", str(error))
+
+
+def against_names(lookups: Iterable[Lookup]) -> Iterator[Problem]:
+    """Yield a problem for each value that violates a constraint which needs no cloud."""
+    for look in lookups:
+        words = wrong_value(look.name, look.value)
+        if words is not None:
+            yield StackValidationFailed(look.at, words, code="value-not-allowed")
 
 
 def conditions_in(expr: Expr) -> list[Any]:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Mapping
 from itertools import product
 from math import prod
 from typing import Any
 
-from hearth.model.json_text import too_deep
+from hearth.model.json_text import decode_json, too_deep
 from hearth.model.unknown import Unknown
 from hearth.model.value import ValueKind
 from hearth.schema.constraint import comparable
@@ -261,7 +260,7 @@ def select(args: Any) -> Any:
         if items == "":
             return ""
         try:
-            items = json.loads(items)
+            items = decode_json(items)
         except (ValueError, RecursionError):
             raise EvaluationError(f"{items!r} is not JSON") from None
         if too_deep(items):

@@ -1,12 +1,21 @@
-"""The definitions of the members of an adopted group, from the document of the user."""
+"""The members of an adopted group, from the document of the user; the batches of a group."""
 
+import asyncio
 import json
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from hearth.engine.worker.failure import ResourceFailure
-from hearth.engine.worker.node.child_stack import _definitions
+from hearth.engine.core.graph import NodeKind
+from hearth.engine.worker.failure import ResourceFailure, Stopped
+from hearth.engine.worker.node import child_stack
+from hearth.engine.worker.node.attempt import Attempt
+from hearth.engine.worker.node.child_stack import ChildStack, _definitions
+from hearth.model.state import Action, Status
+from hearth.resources.base import Child
+from hearth.resources.heat.resource_group import ResourceGroup
+from tests.engine.worker.owned import Owned, record, stack_row
 
 MEMBERS = {"a": {}, "b": {}}
 TEMPLATE = {"resources": {"a": {"type": "OS::Heat::None"}}}
@@ -37,3 +46,30 @@ def test_without_a_template_members_have_no_definitions(document: dict[str, Any]
 def test_a_document_that_cannot_be_used_is_a_failure(document: dict[str, Any]):
     with pytest.raises(ResourceFailure, match="the adopted group needs a template in JSON"):
         _definitions(document)
+
+
+def test_no_batch_follows_if_a_newer_operation_begins_while_it_is_prepared(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    owned = Owned(stack_row(action=Action.UPDATE), one := record("a"))
+    attempt = Attempt(owned.owned, one, NodeKind.UPDATE, "t1", lambda old, new: None)
+
+    async def read_members(*_: Any) -> None:
+        pass
+
+    async def balance(*_: Any, without: tuple[str, ...] | None = None) -> None:
+        if without is not None:
+            owned.memory.stack = owned.memory.stack.having(traversal="t2")
+
+    async def batch() -> None:
+        rtype: Any = ResourceGroup()
+        ctx = attempt.context(rtype, Action.UPDATE, {})
+        ended: Any = SimpleNamespace(status=Status.COMPLETE)
+        await ChildStack(attempt)._regroup(rtype, ctx, ended)
+
+    monkeypatch.setattr(child_stack, "read_members", read_members)
+    monkeypatch.setattr(child_stack, "balance", balance)
+    monkeypatch.setattr(ResourceGroup, "next_child", lambda self, ctx: Child("", {}))
+    with pytest.raises(Stopped, match="a newer operation"):
+        asyncio.run(batch())
+    assert owned.memory.always.operate == []

@@ -36,7 +36,7 @@ class Task:
         self.kind, self.record_id, self.holds = kind, f"{name}-1", []
         self.attempt = self
         self.traversal = traversal
-        self.cancelled = False
+        self.cancelled = self.stopped = self.taken_over = False
         self._owned = owned
         owned.tasks[self.record_id] = self
 
@@ -44,7 +44,7 @@ class Task:
         return self.traversal != self._owned.memory.stack.traversal
 
     def join(self, key, traversal):
-        self.key, self.traversal = key, traversal
+        self.key, self.traversal, self.taken_over = key, traversal, True
 
     def cancel_child(self):
         self.cancelled = True
@@ -108,6 +108,35 @@ def test_a_cleanup_under_way_stands_for_the_node_of_the_newer_operation():
     assert graph[task.key].state is State.RUNNING
     owned.operation.traversal.ended(task, Done())
     assert owned.memory.stack.state == "DELETE_COMPLETE"
+
+
+def test_a_cleanup_that_was_stopped_is_waited_for_and_begun_again():
+    owned = Owned(stack_row(action=Action.DELETE, parent_id="parent"), server("a"))
+    task = Task(owned, "a", traversal="t0")
+    task.stopped = True
+    owned.operation.aim.choose({})
+    graph = {one.key: one for one in [node("a")]}
+    owned.operation.traversal.plan(graph)
+    owned.operation.traversal.advance()
+    assert (task.key, owned.launched) == (None, [])
+    owned.operation.traversal.ended(task, None)
+    owned.operation.traversal.advance()
+    assert owned.launched == [("cleanup", "a")]
+
+
+def test_a_cleanup_under_way_that_fails_is_begun_again():
+    owned = Owned(stack_row(action=Action.DELETE, parent_id="parent"), server("a"))
+    task = Task(owned, "a", traversal="t0")
+    owned.operation.aim.choose({})
+    owned.operation.traversal.plan({one.key: one for one in [node("a")]})
+    owned.operation.traversal.ended(task, Failed("refused before this delete"))
+    assert owned.memory.stack.state == "DELETE_IN_PROGRESS"
+    owned.operation.traversal.advance()
+    assert owned.launched == [("cleanup", "a")]
+    again = Task(owned, "a")
+    again.key = (NodeKind.CLEANUP, "a-1")
+    owned.operation.traversal.ended(again, Failed("refused"))
+    assert owned.memory.stack.state == "DELETE_FAILED"
 
 
 def test_what_fails_the_whole_operation_does_so_from_an_older_task():

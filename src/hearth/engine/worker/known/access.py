@@ -11,10 +11,11 @@ from hearth.cloud.fault import CloudFault
 from hearth.engine.endpoints import stack_facts
 from hearth.engine.worker.known.memory import Memory
 from hearth.engine.worker.ports import Tools
+from hearth.model.problem import Rejected
 from hearth.model.state import Action, Status
 from hearth.resources.base import ResourceType, StackFacts, Users
 from hearth.resources.lookup import Names
-from hearth.resources.translate import translated
+from hearth.resources.translate import resolve
 from hearth.store import credentials
 from hearth.store.credentials import FormerTrust, StackCredential
 from hearth.store.rows import StackRow
@@ -62,16 +63,21 @@ class Access:
     # -- names -----------------------------------------------------------------------------
 
     async def resolve(
-        self, rtype: ResourceType, properties: Mapping[str, Any]
+        self, rtype: ResourceType, properties: Mapping[str, Any], *, strict: bool = True
     ) -> Mapping[str, Any]:
         """Return the properties after the type's translation rules, which also replace names by
         ids.
+
+        Raises Rejected if a name is not found; unless `strict` is true, the name stays as it is.
         """
         if not rtype.translation:
             return properties
         if self._names is None:
             self._names = Names(self.cloud())
-        return await translated(properties, rtype.translation, self._names)
+        found = await resolve(properties, rtype.translation, self._names)
+        if strict and found.problems:
+            raise Rejected(found.problems)
+        return found.properties
 
     def forget_names(self) -> None:
         """Clear the cache of ids by name, because completed nodes may have created or deleted

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from hearth.cloud.fault import CloudFault
+from hearth.cloud.fault import CloudFault, NotFound
 from hearth.engine.core.decide import never_made
 from hearth.engine.core.naming import name_by_reference, physical_name
 from hearth.engine.core.record import Record
@@ -58,6 +58,7 @@ def context_of(
         properties=properties,
         cloud=owned.access.cloud(),
         before=before or {},
+        attempted=record.held.attempted or {},
         changed=changed,
         data=dict(owned.memory.data.get(record.id, {})),
         metadata=owned.memory.metadata.get(record.id, {}),
@@ -95,7 +96,9 @@ async def attributes_of(
 
     They are the attributes that the type computes from the last response body, and the further
     attributes that the template reads. `known` are attributes that need not be read again. An
-    attribute that cannot be read is None; for a nested stack or a deployment it is left out.
+    attribute that the object does not have is None; for a nested stack or a deployment it is left
+    out. An attribute that the service does not show now is left out too, so that the next update
+    reads it again.
     """
     attributes = {**(known or {}), **rtype.known_attributes(ctx)}
     for name in owned.aim.reads(record.name, rtype):
@@ -105,8 +108,9 @@ async def attributes_of(
             except (CloudFault, ResourceFailure, LookupError, TypeError) as problem:
                 words = "attribute %s of resource %s cannot be read: %s"
                 log.info(words, name, record.name, problem)
+                unread = isinstance(problem, CloudFault) and not isinstance(problem, NotFound)
                 # reading an attribute that a nested stack or a deployment does not have is an error
-                if not (isinstance(rtype, NestedType) or rtype.accepts_any_attribute):
+                if not (unread or isinstance(rtype, NestedType) or rtype.accepts_any_attribute):
                     attributes[name] = None
     return attributes
 

@@ -6,7 +6,7 @@ from typing import Any
 from hearth.engine.core.record import Record
 from hearth.engine.programs.programs import Programs
 from hearth.engine.worker.known.memory import Memory
-from hearth.model.unknown import UNKNOWN, Unknown
+from hearth.model.unknown import UNKNOWN, Unknown, unknown_reference
 from hearth.template import Facade, asked
 
 
@@ -29,13 +29,20 @@ class RecordedWorld:
     def _record(self, name: str) -> Record | None:
         return self._memory.records.get(self.in_charge.get(name, ""))
 
+    def physical_id(self, name: str) -> str | None:
+        """Return the physical id of the resource; None if it has none, or if there is no such
+        resource.
+        """
+        record = self._record(name)
+        return None if record is None else record.physical_id
+
     def reference(self, name: str) -> Any:
         """Return the value of get_resource for this name; Unknown before the resource is
         created.
         """
         record = self._record(name)
         if record is None or record.new or record.held.reference is None:
-            return Unknown(frozenset({name}))
+            return unknown_reference(name)
         return record.held.reference
 
     def attribute(self, name: str, attribute: str, path: Sequence[Any] = ()) -> Any:

@@ -10,8 +10,9 @@ from msgspec.structs import replace
 from hearth.cloud.fault import CloudFault, NoAnswer, NotFound
 from hearth.engine.core.decide import Desired, updatable
 from hearth.engine.worker.failure import ResourceFailure, failure_of
-from hearth.engine.worker.known.aim import DOCUMENT
+from hearth.engine.worker.known.aim import DOCUMENT, Aim
 from hearth.engine.worker.known.desired import desired_of
+from hearth.engine.worker.known.document import DocumentWorld
 from hearth.engine.worker.node import immediate
 from hearth.engine.worker.node.attempt import Attempt
 from hearth.engine.worker.node.calls import LOOK_AGAIN_S, PASSING_MAX
@@ -19,10 +20,12 @@ from hearth.engine.worker.node.child_stack import ChildStack
 from hearth.engine.worker.node.outcome import Outcome
 from hearth.model.problem import Rejected
 from hearth.model.state import Action, Status
+from hearth.model.unknown import unknown_in
 from hearth.resources.base import ResourceContext, ResourceType
 from hearth.resources.capabilities import NestedType
 from hearth.resources.read_back import at_rest, makes_object, read_back, real_state
 from hearth.store.texts import get_revision
+from hearth.template import Evaluated, ResourceDefinition
 
 log = logging.getLogger(__name__)
 
@@ -64,11 +67,12 @@ async def _as_adopted(
 ) -> tuple[ResourceType, Desired]:
     """Return the type and the desired state of a resource according to the adopted template.
 
-    Properties that can be read have their real values. If that template has no such resource any
-    more, the real state is all that is known.
+    Properties that can be read have their real values; but one that an update cannot change has it
+    only if its value came from a resource that may have changed since. If the adopted template has
+    no such resource any more, the real state is all that is known.
     """
     owned, aim = attempt.owned, attempt.owned.aim
-    stack = owned.memory.stack
+    stack, doubtful = owned.memory.stack, frozenset[str]()
     revision = await owned.tools.store.read(lambda tx: get_revision(tx, stack.id, FIRST_REVISION))
     try:
         program = await owned.tools.programs.of(stack, revision)
@@ -77,8 +81,9 @@ async def _as_adopted(
     try:
         definition = program.resources[attempt.record.name]
         rtype = owned.tools.programs.rtype_of(definition)
-        evaluated = await aim.evaluated(partial(definition.evaluate, aim.world))
-        resolved = await owned.access.resolve(rtype, evaluated.properties)
+        entries = revision.document.resources if revision.document else {}
+        evaluated, doubtful = await _before_changes(aim, definition, entries)
+        resolved = await owned.access.resolve(rtype, evaluated.properties, strict=False)
         first = await aim.evaluated(
             partial(desired_of, aim, definition, evaluated, rtype.recorded_as, resolved)
         )
@@ -87,16 +92,46 @@ async def _as_adopted(
         log.info(words, attempt.record.name, problem)
         known = desired.properties if rtype.recorded_as == desired.kind else {}
         first = replace(desired, kind=rtype.recorded_as, properties=known)
-    known = first.properties  # values to which they refer may have changed since
-    shown = await _shown(attempt, rtype, attempt.context(rtype, Action.ADOPT, known)) or {}
-    adopted = replace(first, definition="", written={}, properties={**known, **shown})
-    return rtype, adopted  # the operation compares this state with the desired one
+    known = first.properties
+    ctx = attempt.context(rtype, Action.ADOPT, known)
+    shown = await _shown(attempt, rtype, ctx, doubtful) or {}
+    requires = attempt.record.requires | first.requires  # it may still depend on the old resources
+    properties = {**known, **shown}
+    # the operation compares this state with the desired one
+    return rtype, replace(
+        first, definition="", written={}, properties=properties, requires=requires
+    )
+
+
+async def _before_changes(
+    aim: Aim, definition: ResourceDefinition, entries: Mapping[str, Any]
+) -> tuple[Evaluated, frozenset[str]]:
+    """Return the values of a resource of the adopted template before any operation changed the
+    stack, and the names of the doubtful properties.
+
+    `entries` are the resources of the adopted document by name. A doubtful property depends on what
+    the document does not contain, such as an attribute. It has its value of today, or none if the
+    resource on which it depends is gone.
+    """
+    then = await aim.evaluated(partial(definition.evaluate, DocumentWorld(entries, aim.world)))
+    now = await aim.evaluated(partial(definition.evaluate, aim.world))
+    doubtful = then.open_properties
+    today = doubtful - now.open_properties
+    known = {name: value for name, value in then.properties.items() if name not in doubtful}
+    known |= {name: value for name, value in now.properties.items() if name in today}
+    metadata = [one for one in (then.metadata, now.metadata) if unknown_in(one) is None]
+    evaluated = replace(
+        then, properties=known, metadata=metadata[0] if metadata else {},
+        secret=then.secret | now.secret, unknown=frozenset(), open_properties=frozenset(),
+    )  # fmt: skip
+    return evaluated, doubtful
 
 
 async def _shown(
-    attempt: Attempt, rtype: ResourceType, ctx: ResourceContext
+    attempt: Attempt, rtype: ResourceType, ctx: ResourceContext, doubtful: frozenset[str]
 ) -> Mapping[str, Any] | None:
-    """Return the real state of the object, or None if it is gone. Raises CloudFault.
+    """Return the real values of the properties that an update can change and of the doubtful ones;
+    None if the object is gone. Raises CloudFault.
 
     A failed read is retried, because without a response the desired state would be recorded as the
     real state.
@@ -108,7 +143,13 @@ async def _shown(
             found = await read_back(rtype, ctx)
             if found is None:
                 return None
-            return updatable(rtype.properties, found, ctx.properties, rtype.only_grow)
+            unsure = {
+                name: value
+                for name, value in found.items()
+                # no object is replaced because its service does not show a property
+                if name in doubtful and value is not None and name not in rtype.only_grow
+            }
+            return {**unsure, **updatable(rtype.properties, found, ctx.properties, rtype.only_grow)}
         except CloudFault as fault:
             if isinstance(fault, NotFound):
                 return None

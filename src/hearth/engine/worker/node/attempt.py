@@ -12,6 +12,7 @@ from hearth.cloud.fault import CloudFault, NotFound
 from hearth.engine.core.decide import Desired
 from hearth.engine.core.graph import NodeKind
 from hearth.engine.core.record import Held, Record
+from hearth.engine.core.walk import kept_unhealthy, unhealthy
 from hearth.engine.worker.failure import ResourceFailure, Superseded
 from hearth.engine.worker.known.context import attributes_of, context_of
 from hearth.engine.worker.known.memory import USUAL_REASON
@@ -164,32 +165,30 @@ class Attempt:
         """
         memory = self.owned.memory
         first = not self.intent.committed
+        if first:  # the preparation of a nested stack takes time
+            self.not_stale()
         self.intent.begun = True
         if self.kind is NodeKind.CLEANUP or action is not Action.DELETE:
             self.doing = action
         record = self.record
         before = record.action, record.status
         destroys = action is Action.DELETE and self.kind is NodeKind.CLEANUP and rtype.holds_data
-        record = record.having(
-            action=action, status=Status.IN_PROGRESS, reason=USUAL_REASON,
-            traversal=self.traversal,
-        )  # fmt: skip
+        hides = action in (Action.SUSPEND, Action.RESUME) and unhealthy(record)
+        if hides:
+            record = kept_unhealthy(record)
         makes = action in (Action.CREATE, Action.ADOPT)
+        record = record.having(
+            action=action, status=Status.IN_PROGRESS, traversal=self.traversal,
+            reason=record.reason if makes and number else USUAL_REASON,  # why it is tried again
+        )  # fmt: skip
         if makes:
-            record = record.having(
-                requires=desired.requires,
-                held=Held(
-                    kind=desired.kind, parts=desired.parts, written=desired.written,
-                    properties=desired.properties, secret=desired.secret,
-                    deletion_policy=desired.deletion_policy,
-                ),
-            )  # fmt: skip
+            record = record.having(requires=desired.requires, held=_unfinished(desired))
         if action is Action.UPDATE:
             self.attempted = desired
         moves = action is Action.UPDATE and not desired.requires <= record.requires
         if moves:  # until its end it may depend on both the old and the new resources
             record = record.having(requires=record.requires | desired.requires)
-        memory.put(record, full=makes or moves, if_current=first)
+        memory.put(record, full=makes or moves or hides, if_current=first)
         if show and before != (action, Status.IN_PROGRESS):
             aim = desired if action is Action.UPDATE else None
             reason = DELETES_DATA if destroys and record.physical_id else USUAL_REASON
@@ -398,16 +397,20 @@ async def _gone_or_unknown(rtype: ResourceType, ctx: ResourceContext) -> bool:
         return True
 
 
-def held(desired: Desired, attributes: Mapping[str, Any], reference: str | None) -> Held:
-    """Return the definition and the values that a record stores after a success."""
+def _unfinished(desired: Desired) -> Held:
+    """Return the values that a record stores before its first success, without a definition."""
     return Held(
-        definition=desired.definition,
         kind=desired.kind,
         parts=desired.parts,
         written=desired.written,
         properties=desired.properties,
         secret=desired.secret,
-        attributes=attributes,
-        reference=reference,
         deletion_policy=desired.deletion_policy,
+    )
+
+
+def held(desired: Desired, attributes: Mapping[str, Any], reference: str | None) -> Held:
+    """Return the definition and the values that a record stores after a success."""
+    return _unfinished(desired).having(
+        definition=desired.definition, attributes=attributes, reference=reference
     )

@@ -79,6 +79,11 @@ class CloudCalls:
         """End a pause early, because the state that the node waits for may have changed."""
         self._look.set()
 
+    @property
+    def stopped(self) -> bool:
+        """Whether the node was stopped; a call may still be running."""
+        return self._stopped is not None
+
     def not_stopped(self) -> None:
         """Raise Stopped if the node was stopped."""
         if self._stopped is not None:
@@ -301,7 +306,8 @@ class CloudCalls:
         )
 
     async def find_unrecorded(self, rtype: ResourceType, ctx: ResourceContext) -> None:
-        """Search for the object of a lost create call, and record its physical id.
+        """Search for the object of a lost create call, and record its physical id. What the call
+        left of its parts is found by `sweep`.
 
         Do nothing if no response was lost. This is for a record without a physical id.
         """
@@ -316,6 +322,8 @@ class CloudCalls:
                     raise
                 await self.pause(fault.retry_after or PASSING_PAUSE_S)
         for found in turned_up:
+            if found.startswith(rtype.strays):
+                continue
             ctx.physical_id = found
             self._owned.memory.put(self._intent.record.having(physical_id=found))
             return

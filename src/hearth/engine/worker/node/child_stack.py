@@ -26,6 +26,7 @@ from hearth.store.accept import NewStack, OperationRequest
 from hearth.store.messages import ChildEnded
 from hearth.store.rows import Document, Options, Revision
 
+MAKES = (Action.CREATE, Action.ADOPT)
 PLACES = ("resources.", "resources[", "Resources.", "Resources[")
 Begin = Callable[[], Awaitable[None]]
 Found = TypeVar("Found")
@@ -60,7 +61,7 @@ class ChildStack:
         ResourceFailure if the operation fails, CloudFault if its preparation does, and Stopped.
         """
         if begin is not None:
-            there = action is Action.CREATE or await self._look(rtype, ctx, action)
+            there = action in MAKES or await self._look(rtype, ctx, action)
             refused = await self._prepare(rtype, ctx, action) if there else None
             first = not self._attempt.intent.committed
             # read before the intent changes the record
@@ -128,6 +129,7 @@ class ChildStack:
                 return ended
             await self._pause(child.pause_s)
             await balance(self._owned, rtype, ctx, without=child.touched)
+            self._may_go_on()
             self._put_update(rtype, ctx, child, first=False, further=True)
             if self._link.message is not None:
                 self._owned.memory.always.read.append(self._link.message)
@@ -143,7 +145,7 @@ class ChildStack:
 
         Before an update, the members that will change are removed from the load balancers.
         """
-        if action not in (Action.CREATE, Action.UPDATE):
+        if action not in (*MAKES, Action.UPDATE):
             return None
         try:
             await rtype.prepare(ctx)
@@ -158,6 +160,10 @@ class ChildStack:
         """Pause between two batches. Raises Stopped if no further batch may start."""
         if seconds:
             await self._attempt.calls.pause(seconds)
+        self._may_go_on()
+
+    def _may_go_on(self) -> None:
+        """Raise Stopped if no further batch may start."""
         self._attempt.calls.not_stopped()
         if self._cancelled:
             raise Stopped("user triggered cancel")
@@ -175,7 +181,7 @@ class ChildStack:
         """
         owned = self._owned
         match action:
-            case Action.CREATE | Action.ADOPT:
+            case _ if action in MAKES:
                 self._create(rtype, ctx, action)
                 return True
             case Action.DELETE if not there:

@@ -17,6 +17,7 @@ from hearth.engine.worker.node.outcome import Done, Failed, Outcome, Removed
 from hearth.model.state import Action, Status
 from hearth.resources.base import ResourceContext, ResourceType
 from hearth.resources.capabilities import NestedType
+from hearth.resources.read_back import is_lost
 
 USERS_TOLD_MAX = 3
 
@@ -76,6 +77,8 @@ async def _delete(attempt: Attempt, rtype: ResourceType, ctx: ResourceContext) -
         except CloudFault as fault:
             if not fault.conflict:
                 raise
+            if await _ends_with_another(attempt, rtype):
+                return
             failure = ResourceFailure(fault.type, fault.message + await _used_by(rtype, ctx))
             if number >= owned.tools.retries:
                 raise failure from fault
@@ -92,6 +95,24 @@ async def _delete(attempt: Attempt, rtype: ResourceType, ctx: ResourceContext) -
             row = attempt.row_of(Action.DELETE, "intent", first, number, desired)
             owned.memory.always.moved.append(row)
         await attempt.calls.pause(delay_s)
+
+
+async def _ends_with_another(attempt: Attempt, rtype: ResourceType) -> bool:
+    """Return whether the delete of the stack deletes another object, and this one with it.
+
+    An example is the attachment of a volume to a server in an error state, which refuses to detach
+    volumes. Only an object that nothing can mend is a reason to leave this one to it.
+    """
+    owned = attempt.owned
+    if rtype.ends_with is None or owned.memory.stack.action is not Action.DELETE:
+        return False
+    ident = attempt.record.held.properties.get(rtype.ends_with)
+    for other in owned.memory.records.values():
+        kind = owned.tools.programs.type_of(other) if other.physical_id == ident else None
+        if kind is None or immediate.left_alone(owned, other, kind):
+            continue
+        return await is_lost(kind, attempt.context_for(other, kind))
+    return False
 
 
 async def _used_by(rtype: ResourceType, ctx: ResourceContext) -> str:

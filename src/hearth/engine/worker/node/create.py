@@ -22,6 +22,8 @@ from hearth.resources.read_back import is_lost
 
 log = logging.getLogger(__name__)
 
+DELETE_S = 60.0  # how long a create waits for the delete of an older object that is under way
+CONFLICT = "Conflict"  # the error of a type whose service does not refuse a name that is taken
 REFUSALS = frozenset({400, 409, 500, 501})  # statuses with which an object itself refuses a call
 
 
@@ -44,7 +46,7 @@ async def create(
                 first = partial(give_way, attempt)
                 await attempt.run_steps(rtype, ctx, Action.CREATE, desired, number, first=first)
         except (CloudFault, ResourceFailure) as problem:
-            if await _cleared(attempt, problem):
+            if await _made_room(attempt, problem):
                 continue
             if not may_try_again(attempt, problem, number):
                 raise
@@ -149,20 +151,43 @@ async def _released(attempt: Attempt, rtype: ResourceType, old: Record) -> None:
             return
 
 
-async def _cleared(attempt: Attempt, problem: CloudFault | ResourceFailure) -> bool:
-    """Delete older objects that nobody needs, if the cloud refuses the new object because of them.
+async def _made_room(attempt: Attempt, problem: CloudFault | ResourceFailure) -> bool:
+    """Return whether a failed create may be repeated, because an older object that perhaps held a
+    port or a name that only one object can have is gone now.
+    """
+    if isinstance(problem, CloudFault):
+        conflict = problem.conflict
+        possible = problem.status in (400, 409) and not problem.over_limit  # 400: of some services
+    else:
+        possible = conflict = problem.error == CONFLICT
+    if not possible or attempt.record.physical_id is not None or attempt.is_over():
+        return False
+    return await _ended(attempt) or await _cleared(attempt, conflict=conflict)
 
-    Such an object may hold a port or a name that only one object can have. It is one whose delete
-    has begun, or, after a conflict, a replaced one that nothing can mend. Return whether there was
-    one: then the create may be repeated.
+
+async def _ended(attempt: Attempt) -> bool:
+    """Wait, for a limited time, while older objects are being deleted; return whether one of the
+    deletes ended.
+    """
+    aim, clock = attempt.owned.aim, attempt.owned.tools.clock
+
+    def under_way() -> set[str]:
+        found = (one for one in aim.namesakes(attempt.record) if one.leaving and not one.failed)
+        return {one.id for one in found if one.physical_id and _makes_way(attempt, one)}
+
+    before, until = under_way(), clock.now() + DELETE_S
+    while before and before == under_way() and clock.now() < until:
+        await attempt.calls.pause(1)
+    return before != under_way()
+
+
+async def _cleared(attempt: Attempt, *, conflict: bool) -> bool:
+    """Delete older objects that nobody needs; return whether there was one.
+
+    Such an object is one whose delete has failed, or a replaced one that nothing can mend; if it
+    holds data, only after a conflict.
     """
     owned, cleared = attempt.owned, False
-    if not isinstance(problem, CloudFault) or problem.over_limit:
-        return False
-    if problem.status not in (400, 409):  # some services answer 400 to a conflict
-        return False
-    if attempt.record.physical_id is not None or attempt.is_over():
-        return False
     for old in others_of(attempt):
         rtype = owned.tools.programs.type_of(old)
         if rtype is None or old.physical_id is None or not _makes_way(attempt, old):
@@ -170,7 +195,8 @@ async def _cleared(attempt: Attempt, problem: CloudFault | ResourceFailure) -> b
         ctx = attempt.context_for(old, rtype)
         stays = immediate.left_alone(owned, old, rtype) or old.held.deletion_policy == "Snapshot"
         stays |= isinstance(rtype, NestedType) or not old.failed
-        if not stays and (old.leaving or (problem.conflict and await is_lost(rtype, ctx))):
+        useless = conflict or not rtype.holds_data
+        if not stays and (old.leaving or (useless and await is_lost(rtype, ctx))):
             cleared |= await _gone_before(attempt, rtype, ctx)
     return cleared
 

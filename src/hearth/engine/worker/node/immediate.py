@@ -8,7 +8,7 @@ from typing import Any
 from hearth.engine.core.decide import Decision, Desired, Verdict, decide, never_made
 from hearth.engine.core.graph import Node, NodeKind
 from hearth.engine.core.record import Record
-from hearth.engine.core.walk import asleep, kept_asleep, said_by_state
+from hearth.engine.core.walk import asleep, kept_asleep, kept_unhealthy, said_by_state
 from hearth.engine.worker.failure import ResourceFailure, failure_of
 from hearth.engine.worker.known.context import context_of
 from hearth.engine.worker.known.desired import desired_of, evaluated_of
@@ -18,7 +18,7 @@ from hearth.engine.worker.node import orphans
 from hearth.engine.worker.node.attempt import held
 from hearth.engine.worker.node.outcome import Done, Failed, Outcome, Removed
 from hearth.model.state import Action, Status
-from hearth.resources.base import Change, ResourceType
+from hearth.resources.base import Change, ResourceContext, ResourceType
 from hearth.resources.capabilities import NestedType
 
 
@@ -163,7 +163,7 @@ def _change(
         replaced_by=None,
         requires=desired.requires,
         type=owned.aim.program.resources[record.name].type,
-        held=held(desired, rtype.known_attributes(ctx), rtype.reference(ctx)),
+        held=held(desired, _known(owned, record, rtype, ctx), rtype.reference(ctx)),
         updated_at=owned.tools.clock.now(),
     )
     memory.put(ended, full=True, if_current=True)
@@ -195,7 +195,16 @@ def _attributes(
     owned: OwnedStack, record: Record, desired: Desired, rtype: ResourceType
 ) -> dict[str, Any]:
     ctx = context_of(owned, record, rtype, record.action, properties=desired.properties)
-    return {**record.held.attributes, **rtype.known_attributes(ctx)}
+    return {**record.held.attributes, **_known(owned, record, rtype, ctx)}
+
+
+def _known(
+    owned: OwnedStack, record: Record, rtype: ResourceType, ctx: ResourceContext
+) -> dict[str, Any]:
+    """Return the attributes of the resource, with null for those that it does not have but the
+    template reads: a recorded null is a value, and a missing attribute is not known yet.
+    """
+    return {**dict.fromkeys(owned.aim.reads(record.name, rtype)), **rtype.known_attributes(ctx)}
 
 
 def keep(
@@ -223,7 +232,7 @@ def keep(
     before = record.held
     record = record.having(replaced_by=None)
     same = before.definition == desired.definition and before.attributes == attributes
-    same = same and before.attempted is None
+    same = same and before.attempted is None and not before.unhealthy
     same = same and memory.records[record.id].replaced_by is None
     if same and before.reference is not None and record.requires == desired.requires:
         return
@@ -268,7 +277,7 @@ def fail(owned: OwnedStack, record: Record, failure: ResourceFailure) -> Failed:
     memory = owned.memory
     action = Action.CREATE if record.new else Action.UPDATE
     reason = failure.reason(record.name)
-    failed = kept_asleep(record).having(
+    failed = kept_unhealthy(kept_asleep(record)).having(
         action=action, status=Status.FAILED, reason=reason, updated_at=owned.tools.clock.now()
     )
     memory.event(record.having(action=action), Status.IN_PROGRESS, if_current=True)

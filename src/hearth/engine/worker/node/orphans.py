@@ -29,15 +29,16 @@ def of(owned: OwnedStack, record_id: str) -> list[Orphan]:
 
 
 async def search(owned: OwnedStack, rtype: ResourceType, ctx: ResourceContext) -> Sequence[str]:
-    """Return the physical ids of the objects that have a record's key, except those that a record
-    of the stack has: two records with equal properties can share a natural key.
+    """Return the physical ids of the objects that have a record's key, except those that another
+    record of the stack has: two records with equal properties can share a natural key.
 
     There is none if a required property has no value, and a search would read that value.
     """
     if not rtype.is_complete(ctx.properties):
         return ()
     found = await rtype.orphans(ctx)
-    held = {record.physical_id for record in owned.memory.records.values()}
+    others = (one for one in owned.memory.records.values() if one.id != ctx.record_id)
+    held = {record.physical_id for record in others}
     return [physical_id for physical_id in found if physical_id not in held]
 
 

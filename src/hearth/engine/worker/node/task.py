@@ -57,6 +57,7 @@ class NodeTask:
         self.holds: list[Key] = []
         self._owned = owned
         self._tasks = tasks
+        self.taken_over = False  # it was started by an older operation than it belongs to
         self._report = report
         self._task: asyncio.Task[None] | None = None
 
@@ -99,6 +100,11 @@ class NodeTask:
         self._tasks[self.record_id] = self
         self._task = asyncio.get_running_loop().create_task(self._observed())
 
+    @property
+    def stopped(self) -> bool:
+        """Whether the task was stopped, so that it ends without an outcome."""
+        return self.attempt.calls.stopped
+
     def stop(self, why: str) -> None:
         """Stop at the next pause; a running call is not interrupted."""
         self.attempt.calls.stop(why)
@@ -114,6 +120,7 @@ class NodeTask:
 
     def join(self, key: Key | None, traversal: str) -> None:
         """Make the task work for a node of the current operation, or for none if `key` is None."""
+        self.taken_over |= traversal != self.attempt.traversal
         self.key, self.attempt.traversal = key, traversal
 
     def child_ended(self, message_id: int, ended: ChildEnded) -> bool:

@@ -155,7 +155,7 @@ async def _decided(attempt: Attempt, rtype: ResourceType, desired: Desired) -> D
         return Decision(Verdict.REPLACE, "its nested stack no longer exists")
     lost = record.failed and await _is_lost(attempt, rtype)
     check_failed = not (
-        isinstance(rtype, NestedType) and record.failed and await nested_failed(attempt)
+        isinstance(rtype, NestedType) and unhealthy(record) and await nested_failed(attempt)
     )
     observed: Mapping[str, Any] | None = {}
     # Hearth must not replace objects outside of the stack

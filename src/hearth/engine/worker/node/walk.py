@@ -58,12 +58,11 @@ def _mark(owned: OwnedStack, record: Record, action: Action) -> None:
         reason = f"{UNSUPPORTED}{record.type}"
     else:
         memory.event(record, Status.IN_PROGRESS, action=action, if_current=True)
-    ended = walk.said_by_state(record).having(
-        action=action, status=Status.COMPLETE, reason=reason, traversal=memory.stack.traversal,
-        updated_at=owned.tools.clock.now(),
-    )  # fmt: skip
+    ended = walk.completed(record, action, reason).having(
+        traversal=memory.stack.traversal, updated_at=owned.tools.clock.now()
+    )
     memory.put(ended, full=ended.held is not record.held, if_current=True)
-    memory.event(ended, Status.COMPLETE, reason, if_current=True)
+    memory.event(ended, Status.COMPLETE, ended.reason, if_current=True)
 
 
 def _failed(owned: OwnedStack, record: Record, reason: str) -> Failed:
@@ -130,11 +129,9 @@ async def _act(attempt: Attempt, action: Action) -> None:
     if attempt.is_over() or owned.aim.over:  # the snapshot will not be completed
         await _give_up(attempt, rtype, ctx, action, before)
     acted = attempt.record
-    ended = walk.said_by_state(acted).having(
-        status=Status.COMPLETE, reason=USUAL_REASON, updated_at=owned.tools.clock.now()
-    )
+    ended = walk.completed(acted, action, USUAL_REASON).having(updated_at=owned.tools.clock.now())
     owned.memory.put(ended, full=ended.held is not acted.held)
-    owned.memory.event(ended, Status.COMPLETE)
+    owned.memory.event(ended, Status.COMPLETE, ended.reason)
 
 
 async def _give_up(

@@ -18,6 +18,7 @@ from hearth.engine.core.graph import NodeKind
 from hearth.engine.core.plan import Plan, Target, must_look, plan
 from hearth.engine.core.record import Record
 from hearth.engine.worker.known.aim import DOCUMENT
+from hearth.engine.worker.known.document import held_of_document
 from hearth.engine.worker.node import snapshots
 from hearth.engine.worker.operation.operation import Operation
 from hearth.engine.worker.operation.plugins import PreFailed
@@ -218,8 +219,11 @@ class _Change(_Beginning):
             )
         except Rejected as problem:
             return "; ".join(p.message for p in problem.problems)
-        for record in self.plan.new:
-            self.memory.add(self._adopting(record) if self.first else record)
+        new = self.plan.new
+        if self.first:
+            new = await self.aim.evaluated(lambda: tuple(map(self._adopting, self.plan.new)))
+        for record in new:
+            self.memory.add(record)
         return None
 
     async def joined(self) -> Failure:
@@ -318,8 +322,9 @@ class _Change(_Beginning):
     def _adopting(self, record: Record) -> Record:
         """Return a new record with the physical id that the adopted document has for the resource.
 
-        For a nested stack, the part of the document about it is stored with the record until the
-        nested stack is created.
+        It requires what the template says, so that no object is deleted before those that depend
+        on it. For a nested stack, the part of the document about it is stored with the record until
+        the nested stack is created.
         """
         entry, program = self.aim.adopted.get(record.name), self.aim.known_program
         definition = program.resources.get(record.name) if program else None
@@ -336,6 +341,13 @@ class _Change(_Beginning):
             pass  # an existing stack belongs to another resource or is a root stack
         elif entry.get("resource_id"):
             record = record.having(physical_id=str(entry["resource_id"]))
+            if definition is not None and rtype is not None:
+                held = held_of_document(definition, rtype.recorded_as, self.aim.adopted)
+                record = record.having(held=held)
+        if definition is not None:
+            needs = self.plan.requires[record.name] & self.plan.in_charge.keys()
+            required = frozenset(self.plan.in_charge[name] for name in needs)
+            record = record.having(requires=required)
         if data:
             self.memory.note_data(record.id, data, if_current=True)
         if metadata := entry.get("metadata"):

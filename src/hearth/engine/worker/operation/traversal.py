@@ -132,7 +132,8 @@ class Traversal:
             node = self._graph.get(key)
             same = task.attempt.traversal == traversal  # it was started by this operation
             fits = task.kind is NodeKind.CLEANUP and node is not None and not node.waiting
-            if node is not None and task.kind is not NodeKind.UPDATE and (same or fits):
+            joins = task.kind is not NodeKind.UPDATE and not task.stopped and (same or fits)
+            if node is not None and joins:
                 node.state = State.RUNNING
                 task.join(key, traversal)
                 continue
@@ -252,7 +253,12 @@ class Traversal:
     def ended(self, task: NodeTask, outcome: Outcome | None) -> None:
         """Record the outcome of a task, and let the nodes start that waited for the task."""
         key = None if task.attempt.is_over() else task.key
-        if outcome is not None:
+        node = None if key is None else self._graph.get(key)
+        fails = isinstance(outcome, Failed) and not outcome.whole
+        if node is not None and task.taken_over and fails:  # this operation has not tried it yet
+            node.state = State.PLANNED
+            self._queue.append(node.key)
+        elif outcome is not None:
             self._take_in(key, outcome, current=not task.attempt.is_over())
         if self._tasks.get(task.record_id) is task:
             del self._tasks[task.record_id]

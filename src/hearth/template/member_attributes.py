@@ -1,0 +1,20 @@
+"""Attributes of the members of a group that references to the group need."""
+
+from __future__ import annotations
+
+from hearth.model.problem import Problem, StackValidationFailed, hint, nearest
+from hearth.template.references import Reference
+from hearth.template.types import TypeInfo
+
+
+def lacks(member: TypeInfo, attribute: str) -> bool:
+    """Return whether a member of this type certainly has no such attribute."""
+    known = attribute == "show" or attribute in member.attributes
+    return not (known or member.accepts_any_attribute)
+
+
+def no_member_attribute(one: Reference, attribute: str, member: TypeInfo) -> Problem:
+    """Return the problem of a reference to a group that needs this attribute of a member."""
+    near = hint(nearest(attribute, member.attributes))
+    words = f'the members of "{one.resource}" have no attribute "{attribute}"{near}'
+    return StackValidationFailed(one.call.place_of(1), words, code="unknown-attribute")
