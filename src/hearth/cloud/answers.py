@@ -17,6 +17,8 @@ import msgspec
 import requests
 from keystoneauth1 import session as ka_session
 
+from hearth.model.collector import collector_paused
+
 ANSWER_BYTES_MAX = 16 * 1024 * 1024
 FOREIGN_BYTES_MAX = 1024 * 1024
 """The maximum size in bytes of a response from a cloud that a user names.
@@ -90,7 +92,8 @@ def parsed(raw: bytes, content_type: str) -> Any:
         return None
     if "json" in content_type:
         try:
-            return _from_json(raw)
+            with collector_paused():
+                return _from_json(raw)
         except ValueError:
             pass
         except RecursionError:

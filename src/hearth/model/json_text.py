@@ -5,6 +5,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from hearth.model.collector import collector_paused
+
 NESTING_MAX = 100
 """The maximum depth of a value that does not come from a template. The limit is needed because
 functions that process values are recursive.
@@ -34,7 +36,8 @@ def decode_json(text: str) -> Any:
 
     Half a surrogate pair is refused, because no text with one can be stored or sent.
     """
-    value = json.loads(text)
+    with collector_paused():
+        value = json.loads(text)
     if HALF.search(text):
         json.dumps(value, ensure_ascii=False).encode()
     return value
@@ -47,7 +50,8 @@ def parse_json(text: str | bytes) -> Any:
     expect.
     """
     try:
-        value = json.loads(text)
+        with collector_paused():
+            value = json.loads(text)
     except RecursionError:
         value = None
     else:

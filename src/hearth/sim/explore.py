@@ -6,13 +6,13 @@ point and every pair of faults.
 """
 
 import asyncio
-import gc
 from collections.abc import Iterator, Mapping
 
 import sqlalchemy as sa
 from msgspec import Struct, field
 
 from hearth.engine.programs.programs import Programs
+from hearth.model.collector import collector_paused
 from hearth.model.state import Action, Status
 from hearth.resources.heat.template_resource import TemplateResource
 from hearth.resources.registry import Catalog
@@ -148,16 +148,13 @@ def run_scenario(scenario: Scenario, placed: Placed = ()) -> Outcome:
     )
     world.place(faults)
     world.api_ahead_s = scenario.api_ahead_s
-    collecting = gc.isenabled()
-    gc.disable()
-    try:
-        run(loop, _run(world, scenario, outcome, faults))
-    except (TimeoutError, RuntimeError, AssertionError) as problem:
-        outcome.wrong.append(f"{type(problem).__name__}: {problem}")
-    finally:
-        world.close()
-        if collecting:
-            gc.enable()
+    with collector_paused():
+        try:
+            run(loop, _run(world, scenario, outcome, faults))
+        except (TimeoutError, RuntimeError, AssertionError) as problem:
+            outcome.wrong.append(f"{type(problem).__name__}: {problem}")
+        finally:
+            world.close()
     return outcome
 
 

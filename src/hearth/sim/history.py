@@ -5,7 +5,6 @@ the last template must make the cloud match that template exactly, and a delete 
 """
 
 import asyncio
-import gc
 import random
 from collections import Counter
 from collections.abc import Awaitable, Callable
@@ -17,6 +16,7 @@ from hearth.engine.core.plan import Plan
 from hearth.engine.core.record import Record
 from hearth.engine.programs.programs import Programs
 from hearth.engine.worker.engine import Engine
+from hearth.model.collector import collector_paused
 from hearth.model.problem import Rejected
 from hearth.model.state import Action, Status
 from hearth.resources.heat.autoscaling_group import AutoScalingGroup
@@ -102,16 +102,13 @@ def simulate(seed: int, odds: Odds | None = None) -> Outcome:
     """
     loop = VirtualLoop()
     history = _History(loop, seed, odds or Odds())
-    collecting = gc.isenabled()
-    gc.disable()  # a history is over before its garbage matters
-    try:
-        run(loop, history.main())
-    except (TimeoutError, RuntimeError) as problem:
-        history.outcome.wrong.append(f"{type(problem).__name__}: {problem}")
-    finally:
-        history.world.close()
-        if collecting:
-            gc.enable()
+    with collector_paused():  # a history is over before its garbage matters
+        try:
+            run(loop, history.main())
+        except (TimeoutError, RuntimeError) as problem:
+            history.outcome.wrong.append(f"{type(problem).__name__}: {problem}")
+        finally:
+            history.world.close()
     return history.outcome
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from hearth.model.collector import collector_paused
 from hearth.model.problem import (
     EntityNotFound,
     Problem,
@@ -31,7 +32,7 @@ from hearth.template.declare import WRONG_DEFAULT
 from hearth.template.environment import Environment, TemplateEntry, TypeEntry
 from hearth.template.expr import Const, Expr, problems_in
 from hearth.template.limits import Limits
-from hearth.template.load import Node, collector_paused, load
+from hearth.template.load import Node, load
 from hearth.template.parameters import ParameterType
 from hearth.template.parse import ResourceSource, Syntax, parse
 from hearth.template.program import Binding, Module, Program

@@ -8,12 +8,10 @@ that dates stay text. Keys of maps become text. Source: spec/hot.md, section 1.
 from __future__ import annotations
 
 import base64
-import gc
 import json
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import yaml
@@ -29,6 +27,7 @@ from yaml.events import (
     SequenceStartEvent,
 )
 
+from hearth.model.collector import collector_paused
 from hearth.model.json_text import decode_json
 from hearth.model.problem import HTTPBadRequest, Problem, Rejected, RequestLimitExceeded
 from hearth.model.span import Span, Step
@@ -197,18 +196,6 @@ def from_plain(value: Any, file: str = "template", limits: Limits | None = None)
         return Node(plain if known else str(plain))
 
     return build(value, 0)
-
-
-@contextmanager
-def collector_paused() -> Iterator[None]:
-    """Suspend garbage collection in the block, which creates many objects but no garbage."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
 
 
 def key_text(key: Any) -> str:

@@ -16,6 +16,7 @@ from typing import Any
 
 from msgspec import Struct, field, structs
 
+from hearth.model.collector import collector_paused
 from hearth.model.problem import ParameterNotProvided, Problem, Rejected, StackValidationFailed
 from hearth.model.span import Span
 from hearth.model.unknown import UNKNOWN, Unknown, nulled, unknown_in
@@ -30,7 +31,7 @@ from hearth.template.errors import EvaluationError, ParameterError
 from hearth.template.evaluated import Evaluated
 from hearth.template.expr import OMIT, Const, Expr, MapOf
 from hearth.template.limits import Limits
-from hearth.template.load import Node, collector_paused
+from hearth.template.load import Node
 from hearth.template.member_attributes import lacks, no_member_attribute
 from hearth.template.output import Output
 from hearth.template.parameters import ParameterValue

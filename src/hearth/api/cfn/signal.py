@@ -18,6 +18,7 @@ from hearth.api.cfn.faults import CfnError
 from hearth.api.cfn.query import Asked, read
 from hearth.api.front.rate import Rates
 from hearth.api.v1.context import services_of
+from hearth.model.collector import collector_paused
 from hearth.model.problem import EntityNotFound, Rejected
 from hearth.service.caller import Caller
 from hearth.service.find_stack import find_stack
@@ -87,7 +88,8 @@ def _details(request: Request, raw: bytes) -> Any:
     if kind not in READ_KINDS or not raw.lstrip().startswith(b"{"):
         return None
     try:
-        return msgspec.json.decode(raw)  # strict: no NaN, no half of a surrogate pair
+        with collector_paused():
+            return msgspec.json.decode(raw)  # strict: no NaN, no half of a surrogate pair
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
         words = f"the body is not JSON: {problem}"
         raise CfnError("InvalidParameterValue", words) from None

@@ -9,6 +9,7 @@ from starlette.requests import Request
 from hearth.api.clusters.types import Fields, given
 from hearth.api.clusters.versions import Version
 from hearth.clusters.problems import bad_request, refused
+from hearth.model.collector import collector_paused
 from hearth.model.problem import hint, nearest
 from hearth.service.caller import Caller
 from hearth.service.services import Services
@@ -63,7 +64,8 @@ async def document(request: Request) -> Any:
     if raw.count(b"[") + raw.count(b"{") > CONTAINERS_MAX:
         raise bad_request(f"The body has more than {CONTAINERS_MAX} lists and maps. Shorten it.")
     try:
-        return _decode(bytes(raw))
+        with collector_paused():
+            return _decode(bytes(raw))
     except (ValueError, RecursionError) as problem:
         raise bad_request(f"The body is not valid JSON. {problem}.") from None
 

@@ -13,6 +13,7 @@ from hearth.api.endpoint import Endpoint, Query
 from hearth.api.v1 import queries
 from hearth.api.v1.context import caller_of, services_of
 from hearth.api.v1.shapes import COUNT, FLAG_TEXT
+from hearth.model.collector import collector_paused
 from hearth.model.problem import (
     HTTPBadRequest,
     InvalidDirection,
@@ -71,7 +72,8 @@ async def body(request: Request, *, needed: bool = True) -> dict[str, Any]:
     if raw.count(b"[") + raw.count(b"{") > CONTAINERS_MAX:
         raise bad(f"The request body has more than {CONTAINERS_MAX} lists and maps")
     try:
-        found: dict[str, Any] = _decode(bytes(raw))
+        with collector_paused():
+            found: dict[str, Any] = _decode(bytes(raw))
     except ValueError as problem:
         raise bad(f"The request body is not valid JSON: {problem}") from None
     except RecursionError:
