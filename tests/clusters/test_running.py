@@ -299,3 +299,36 @@ def test_outputs_of_a_rule_are_those_of_the_deployment(heat: Any, dev: Dev):
     stack_id = create(heat, request())
     found = heat.resources.get(stack_id, "kube_cluster_deploy")
     assert found.attributes["deploy_stdout"] == "hello"
+
+
+IGNITED = """
+heat_template_version: 2018-08-31
+resources:
+  ignition:
+    type: OS::Heat::SoftwareConfig
+    properties: {group: ignition, config: '{"ignition": {"version": "3.0.0"}}'}
+  script:
+    type: OS::Heat::SoftwareConfig
+    properties: {group: script, config: date}
+  server:
+    type: OS::Nova::Server
+    properties:
+      {image: fedora-coreos-kube, flavor: m1.small, networks: [{network: private}],
+       software_config_transport: POLL_SERVER_HEAT, user_data_format: SOFTWARE_CONFIG,
+       user_data: {get_resource: ignition}}
+  node:
+    type: OS::Heat::SoftwareDeployment
+    properties:
+      {server: {get_resource: server}, config: {get_resource: script},
+       signal_transport: HEAT_SIGNAL, actions: [CREATE]}
+outputs: {said: {value: {get_attr: [node, deploy_stdout]}}}
+"""  # the parts of Magnum's own template of a CoreOS node
+
+
+def test_a_node_of_magnum_with_ignition_reports_its_deployment(heat: Any):
+    made = heat.stacks.create(stack_name="coreos", template=IGNITED)["stack"]["id"]
+    done = settled(heat, made, "CREATE")
+    assert done.stack_status == "CREATE_COMPLETE", done.stack_status_reason
+    assert re.fullmatch(
+        r"coreos-script-\w+ on coreos-server-\w+: done\n", outputs(heat, made)["said"]
+    )

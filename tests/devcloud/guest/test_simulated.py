@@ -1,7 +1,9 @@
 """Which servers have a simulated agent, and what fault rules do to its answers."""
 
 import base64
+import gzip
 import json
+from urllib.parse import quote
 
 import pytest
 
@@ -60,9 +62,45 @@ def test_servers_of_node_images_have_an_agent(cloud: DevCloud):
     assert one.hidden["agent"]["section"] == SECTION
 
 
+@pytest.mark.parametrize("packed", [False, True])
+def test_the_agent_finds_its_settings_where_ignition_writes_them(cloud: DevCloud, packed: bool):
+    text = json.dumps({"os-collect-config": {"heat": SECTION}}).encode()
+    contents = {"source": f"data:,{quote(text)}"}
+    if packed:
+        data = base64.b64encode(gzip.compress(text)).decode()
+        contents = {"source": f"data:;base64,{data}", "compression": "gzip"}
+    files = [
+        {"path": "/etc/motd"},
+        {"path": "/var/lib/cloud/data/cfn-init-data", "contents": contents},
+    ]
+    one = server(cloud, "fedora-coreos-kube", ignition(files))
+    simulated.begin(cloud, one)
+    assert one.hidden["agent"]["section"] == SECTION
+
+
+def ignition(files: object) -> bytes:
+    return json.dumps({"ignition": {"version": "3.0.0"}, "storage": {"files": files}}).encode()
+
+
+FILE = {"path": "/x/cfn-init-data"}
+
+
 @pytest.mark.parametrize(
-    ("image", "data"), [("cirros", USER_DATA), ("ubuntu-kube", b"#!/bin/sh\n")]
-)
+    ("image", "data"),
+    [
+        ("cirros", USER_DATA),
+        *(("ubuntu-kube", data) for data in (
+            b"#!/bin/sh\n", b"{}", b"{", b"[" * 99_999, b'{"a":' * 99_999, b"\x1f\x8b",
+            USER_DATA.replace(b"os-collect-config", b"other"), USER_DATA.replace(b'{"os', b'["os'),
+            b'{"ignition": 7}', b'{"ignition": {"version": "3.0.0"}}', ignition(7), ignition([7]),
+            ignition([{"path": 7}]), ignition([FILE]), ignition([FILE | {"contents": {}}]),
+            *(ignition([FILE | {"contents": {"source": source}}]) for source in (
+                None, "", "http://127.0.0.1/", "data:", "data:;base64,%", "data:,[]", "data:,{",
+                "data:,{}", 'data:,{"os-collect-config": {"heat": {}}}',
+            )),
+        )),
+    ],
+)  # fmt: skip
 def test_other_servers_have_none(cloud: DevCloud, image: str, data: bytes):
     one = server(cloud, image, data)
     simulated.begin(cloud, one)

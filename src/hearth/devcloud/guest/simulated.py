@@ -17,9 +17,9 @@ from urllib.parse import quote
 from hearth.devcloud import jobs
 from hearth.devcloud.guest.report import GONE, NODE, access, inputs_of, report
 from hearth.devcloud.guest.server import SERVERS, user_data
+from hearth.devcloud.guest.settings import agent_section
 from hearth.devcloud.http import Cloud
 from hearth.devcloud.knobs import Fate
-from hearth.devcloud.sandbox.userdata import Unreadable, parts
 from hearth.devcloud.store import Body, Thing
 
 PROPERTY = "simulated_agent"
@@ -28,7 +28,6 @@ POLLS_MAX = 10.0  # per second, of all idle agents together
 GROWTH = 1.6
 ATTEMPTS = 10  # to send a report
 RETRY_S = 0.5
-DOCUMENT = "cfn-init-data"  # the name of the part of user data
 _NAME = re.compile(r"[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?", re.IGNORECASE)
 
 
@@ -36,7 +35,7 @@ def begin(cloud: Cloud, server: Thing) -> None:
     """Start the simulated agent of a new server. Do nothing if the server has no agent."""
     if not _wanted(cloud, server):
         return
-    section = _section(user_data(server) or b"")
+    section = agent_section(user_data(server) or b"")
     if section is not None:
         server.hidden["agent"] = {"section": section, "done": [], "pause_s": POLL_MIN_S}
         _later(cloud, server, 0.0)
@@ -51,17 +50,6 @@ def _wanted(cloud: Cloud, server: Thing) -> bool:
         if item["boot"] and volume is not None:
             shown |= volume.hidden.get("image") or {}
     return str(shown.get(PROPERTY, "")).lower() == "true"
-
-
-def _section(data: bytes) -> Body | None:
-    """Return the section `heat` of the agent's settings in user data, or None."""
-    try:
-        found = [part.data for part in parts(data) if part.name == DOCUMENT]
-        document = json.loads(found[0])["os-collect-config"] if found else {}
-    except (Unreadable, ValueError, KeyError):
-        return None
-    section = document.get("heat")
-    return section if isinstance(section, dict) and section.get("user_id") else None
 
 
 def _later(cloud: Cloud, server: Thing, after_s: float) -> None:
