@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 from sqlalchemy.exc import OperationalError
 
+from hearth.api.access_rules import Call
 from hearth.api.door import Door
 from hearth.api.front.access_log import AccessLog
 from hearth.api.front.settings import Front
@@ -64,7 +65,9 @@ class Tokens:
         self.owner: Caller | None = MEMBER
         self.answers = True
 
-    async def caller(self, token: str, service_token: str | None = None) -> Caller | None:
+    async def caller(
+        self, token: str, call: Call, service_token: str | None = None
+    ) -> Caller | None:
         if not self.answers:
             raise CloudFault("identity", 503, "x", "y")
         return None if self.owner is None else replace(self.owner, token=token)

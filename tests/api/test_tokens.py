@@ -6,9 +6,12 @@ from typing import Any, cast
 
 import pytest
 
+from hearth.api.access_rules import Call
 from hearth.api.auth import Tokens
 from hearth.cloud.contract import Cloud
 from hearth.cloud.fault import CloudFault
+
+CALL = Call("orchestration", "GET", "/v1/p/stacks")
 
 
 class Keystone:
@@ -21,7 +24,7 @@ class Keystone:
     async def request(self, _: str, method: str, path: str, **more: Any) -> Any:
         self.asked += 1
         token, expired = more["headers"]["X-Subject-Token"], "allow_expired" in more["params"]
-        if token == "user" and not expired:
+        if token == "user+" or (token == "user" and not expired):
             raise CloudFault("identity", 404, "NotFound", "expired")
         ends = datetime.now(UTC) + timedelta(hours=-1 if token == "user" else 1)
         facts = {
@@ -36,7 +39,7 @@ class Keystone:
 def judged(role: str, *, service_token: str | None = "service", **more: Any) -> Any:
     async def ask() -> Any:
         tokens = Tokens(cast(Cloud, Keystone(role)), "http://keystone", **more)
-        return await tokens.caller("user", service_token)
+        return await tokens.caller("user", CALL, service_token)
 
     return asyncio.run(ask())
 
@@ -65,7 +68,20 @@ def test_an_answer_is_kept_as_long_as_it_is_said(kept_s: float, asked: int):
     async def ask() -> None:
         tokens = Tokens(cast(Cloud, keystone), "http://keystone", kept_s=kept_s)
         for _ in range(3):
-            assert await tokens.caller("service") is not None
+            assert await tokens.caller("service", CALL) is not None
 
     asyncio.run(ask())
     assert keystone.asked == asked
+
+
+def test_a_service_token_helps_no_token_with_a_plus():
+    """The key of a cached result says whether the token may have expired; its text never does."""
+    keystone = Keystone("service")
+
+    async def ask() -> None:
+        tokens = Tokens(cast(Cloud, keystone), "http://keystone")
+        assert await tokens.caller("user", CALL, "service") is not None
+        assert keystone.asked == 2
+        assert await tokens.caller("user+", CALL) is None
+
+    asyncio.run(ask())

@@ -1,5 +1,5 @@
-"""`python -m tests.walk [routes|personas|strangers|clusters]`: walk over the APIs and print the
-tables.
+"""`python -m tests.walk [routes|personas|strangers|credentials|clusters]`: walk over the APIs and
+print the tables.
 
 With `--write` the exchanges of the routes become those of the API reference.
 """
@@ -9,10 +9,11 @@ import tempfile
 from pathlib import Path
 
 from tests.clients.dev import hearth_dev
-from tests.walk import clusters, exchanges, personas, routes, strangers
+from tests.walk import clusters, credentials, exchanges, personas, routes, strangers
 from tests.walk.ground import prepare
 
-WALKS = {"routes": routes.walk, "personas": personas.walk, "strangers": strangers.walk}
+WALKS = {"routes": routes.walk, "personas": personas.walk, "strangers": strangers.walk,
+         "credentials": credentials.walk}  # fmt: skip
 CLUSTERS = "clusters"
 
 

@@ -10,10 +10,30 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any
 
-from hearth.service.caller import AccessRule
+from msgspec import Struct
+
+from hearth.service.caller import AccessRule, Caller
 
 SUPPORTED: Mapping[str, str] = {"OpenStack-Identity-Access-Rules": "1.0"}
 """The header in which a service announces that it enforces access rules."""
+
+
+class Call(Struct, frozen=True):
+    """A call that a caller wants to make.
+
+    `service` is the type of the service in the catalogue, and `path` the path of the URL below the
+    place where the service is mounted.
+    """
+
+    service: str
+    method: str
+    path: str
+
+
+def permits(caller: Caller, call: Call) -> bool:
+    """Return whether the access rules of a caller's token, if it has any, allow a call."""
+    rules = caller.access_rules
+    return rules is None or allows(rules, call.service, call.method, call.path)
 
 
 def rules_from(credential: Mapping[str, Any]) -> tuple[AccessRule, ...] | None:

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from starlette.requests import Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from hearth.api.access_rules import SUPPORTED, allows, rules_from
+from hearth.api.access_rules import SUPPORTED, Call, permits, rules_from
 from hearth.api.answer import JSONResponse
 from hearth.api.front.scope import below
 from hearth.cloud.contract import Cloud
@@ -35,6 +35,10 @@ OTHER_VERSION = re.compile(r"/v(?!1(/|$))[0-9]+(\.[0-9]+)?(/|$)")
 OPEN_PATHS = frozenset({"", "/", "/versions", "/v1", "/v1/", "/healthcheck", "/openapi.json"})
 
 
+_Key = tuple[bytes, bool]
+"""The hash of a token, and whether the token may have expired."""
+
+
 class _Kept(Struct):
     """A cached result of validating a token; `caller` is None if the token is not valid.
 
@@ -49,10 +53,14 @@ class _Kept(Struct):
 class TokenChecker(Protocol):
     """Finds the caller to whom a token belongs."""
 
-    async def caller(self, token: str, service_token: str | None = None) -> Caller | None:
-        """Return the caller to whom the token belongs, or None if one of the tokens is not valid.
+    async def caller(
+        self, token: str, call: Call, service_token: str | None = None
+    ) -> Caller | None:
+        """Return the caller to whom the token belongs.
 
-        Raises CloudFault if a token cannot be checked.
+        Return None if one of the tokens is not valid, or if the access rules of `token` do not
+        allow `call`. Every way into the service names its call here, so that none of them can
+        ignore the rules. Raises CloudFault if a token cannot be checked.
         """
         ...
 
@@ -88,15 +96,21 @@ class Tokens:
         self._service_roles = service_roles
         self._any_service = any_service
         self._guest_role = guest_role
-        self._kept = Cache[bytes, _Kept](KEPT_MAX)
-        self._asking: dict[bytes, asyncio.Task[_Kept]] = {}
+        self._kept = Cache[_Key, _Kept](KEPT_MAX)
+        self._asking: dict[_Key, asyncio.Task[_Kept]] = {}
 
-    async def caller(self, token: str, service_token: str | None = None) -> Caller | None:
-        """Return the caller to whom the token belongs, or None if one of the tokens is not valid.
+    async def caller(
+        self, token: str, call: Call, service_token: str | None = None
+    ) -> Caller | None:
+        """Return the caller to whom the token belongs; see `TokenChecker`.
 
         If `service_token` is trusted, an expired `token` is accepted. Raises CloudFault if Keystone
         cannot check a token.
         """
+        found = await self._of_both(token, service_token)
+        return found if found is not None and permits(found, call) else None
+
+    async def _of_both(self, token: str, service_token: str | None) -> Caller | None:
         if service_token is None:
             return await self._known(token, expired=False)
         service = await self._known(service_token, expired=False)
@@ -107,7 +121,7 @@ class Tokens:
         return None if caller is None else replace(caller, service_roles=service.roles)
 
     async def _known(self, token: str, *, expired: bool) -> Caller | None:
-        key = hashlib.sha256(token.encode() + (b"+" if expired else b"")).digest()
+        key = hashlib.sha256(token.encode()).digest(), expired
         kept, now = self._kept.get(key), time.time()
         if kept is not None and kept.until > now:
             if kept.check_at <= now:
@@ -116,7 +130,7 @@ class Tokens:
             return kept.caller
         return (await asyncio.shield(self._ask(key, token, expired=expired))).caller
 
-    def _ask(self, key: bytes, token: str, *, expired: bool) -> "asyncio.Task[_Kept]":
+    def _ask(self, key: _Key, token: str, *, expired: bool) -> "asyncio.Task[_Kept]":
         task = self._asking.get(key)
         if task is None:
             task = asyncio.create_task(self._asked(key, token, expired=expired))
@@ -124,12 +138,12 @@ class Tokens:
             task.add_done_callback(lambda done: self._answered(key, done))
         return task
 
-    def _answered(self, key: bytes, done: "asyncio.Task[_Kept]") -> None:
+    def _answered(self, key: _Key, done: "asyncio.Task[_Kept]") -> None:
         del self._asking[key]
         if not done.cancelled() and done.exception() is not None:
             log.info("Keystone could not validate a token: %s", done.exception())
 
-    async def _asked(self, key: bytes, token: str, *, expired: bool) -> _Kept:
+    async def _asked(self, key: _Key, token: str, *, expired: bool) -> _Kept:
         facts = await self._validated(token, expired=expired)
         now = time.time()
         until, caller, check_at = now + self._kept_s, None, now + CHECKED_S
@@ -215,12 +229,11 @@ def _is_open(path: str) -> bool:
 
 
 class Authenticated:
-    """Middleware that responds with 401 to requests without a valid token.
+    """Middleware that responds with 401 to requests without a valid token for their call.
 
-    It does the same for calls that the access rules of an application credential do not allow. If
-    Keystone cannot check the token, the response is 503. `tokens` finds the caller of a token, and
-    `auth_url` is the address of Keystone in responses with status 401. `is_open` returns whether a
-    path needs no token. `service` is the type of this service in the catalogue.
+    If Keystone cannot check the token, the response is 503. `tokens` finds the caller of a token,
+    and `auth_url` is the address of Keystone in responses with status 401. `is_open` returns
+    whether a path needs no token. `service` is the type of this service in the catalogue.
     """
 
     def __init__(
@@ -246,12 +259,13 @@ class Authenticated:
         token = request.headers.get("x-auth-token")
         by_service = request.headers.get("x-service-token") or None
         try:
-            caller = await self._tokens.caller(token, by_service) if token else None
+            call = Call(self._service, request.method, below(scope))
+            caller = await self._tokens.caller(token, call, by_service) if token else None
         except CloudFault as fault:
             words = f"Keystone cannot check the token: {fault}"
             await _refusal(503, "Service Unavailable", words)(scope, receive, send)
             return
-        if caller is None or not self._allows(caller, request.method, below(scope)):
+        if caller is None:
             await unauthorized(self._auth_url)(scope, receive, send)
             return
         state = scope.setdefault("state", {})
@@ -262,10 +276,6 @@ class Authenticated:
         )
         working_on(replace(about(), project_id=caller.project_id))
         await self._app(scope, receive, send)
-
-    def _allows(self, caller: Caller, method: str, path: str) -> bool:
-        rules = caller.access_rules
-        return rules is None or allows(rules, self._service, method, path)
 
 
 def unauthorized(auth_url: str) -> JSONResponse:

@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Collection
 from msgspec import Struct
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from hearth.api.access_rules import Call
 from hearth.api.auth import Tokens
 from hearth.api.cfn.polls import Polls, poll_of
 from hearth.api.front.rate import Rates
@@ -46,6 +47,7 @@ class _Poll(Struct, frozen=True):
 
     key: Key
     token: str
+    call: Call
     ident: bytes
 
 
@@ -85,7 +87,7 @@ class Door:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         poll = _poll(scope)
-        caller = None if poll is None else await self._guest(poll.token)
+        caller = None if poll is None else await self._guest(poll)
         if poll is None or caller is None:
             await self._app(scope, receive, send)
             if (lasting := state(scope).get("lasting")) is not None:
@@ -134,7 +136,7 @@ class Door:
         """Return the cached response to a poll with a token; None if there is none, or if it is out
         of date.
         """
-        caller = await self._guest(poll.token)
+        caller = await self._guest(poll)
         if caller is None:
             return None
         seen = await self._gathered.fingerprint(poll.key)
@@ -145,13 +147,13 @@ class Door:
             return None
         return KnownAnswer(known.body, b"application/json")
 
-    async def _guest(self, token: str) -> Caller | None:
-        """Return the caller to whom a token belongs, if the caller is a stack domain user.
+    async def _guest(self, poll: _Poll) -> Caller | None:
+        """Return the caller who sends a poll, if that is a stack domain user.
 
-        Return None for all other tokens; then the routes check the token.
+        Return None for all other callers; then the routes check the token.
         """
         try:
-            caller = await self._tokens.caller(token)
+            caller = await self._tokens.caller(poll.token, poll.call)
         except CloudFault:
             return None
         return caller if caller is not None and caller.guest else None
@@ -201,4 +203,5 @@ def _poll(scope: Scope) -> _Poll | None:
         return None
     raw_path = scope.get("raw_path") or scope["path"].encode()
     ident = hashlib.sha256(b"\0".join((raw_path, scope["query_string"], token))).digest()
-    return _Poll((named[1], named[2]), token.decode("latin-1"), ident)
+    call = Call("orchestration", "GET", path)
+    return _Poll((named[1], named[2]), token.decode("latin-1"), call, ident)

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from starlette.requests import Request
 
 from hearth.agent.agent import signature
+from hearth.api.access_rules import Call
 from hearth.api.cfn.auth import Gate, Identity, NoToken, Signed, signed
 from hearth.api.cfn.faults import CfnError
 from hearth.api.cfn.polls import Polls
@@ -42,7 +43,7 @@ class Keystone:
 
 
 class Tokens:
-    async def caller(self, token: str) -> Caller | None:
+    async def caller(self, token: str, call: Call) -> Caller | None:
         return Caller("by-token", "", "p") if token == "good" else None
 
 
@@ -113,6 +114,27 @@ def test_nothing_signed_is_refused_unless_somebody_is_said_to_ask():
     for more in ({}, {"x_auth_token": "bad"}):
         with pytest.raises(NoToken):
             judged({}, x_auth_user="u", **more)
+
+
+@pytest.mark.parametrize(
+    ("rules", "passes"),
+    [
+        (None, True),
+        ([], False),
+        ([("orchestration", "GET", "/v1/a:b")], False),
+        ([("cloudformation", "POST", "/v1/a:b")], False),
+        ([("cloudformation", "GET", "/v1/*")], True),
+    ],
+)
+def test_the_access_rules_of_a_credential_hold_for_its_signatures(rules: Any, passes: bool):
+    keystone = Keystone()
+    if rules is not None:
+        named = [dict(zip(("service", "method", "path"), one, strict=True)) for one in rules]
+        keystone.body = {**keystone.body, "application_credential": {"access_rules": named}}
+    if passes:
+        assert judged(V2, keystone).user_id == "u"
+    else:
+        assert refusal(V2, keystone) == "AccessDenied"
 
 
 def test_a_signature_goes_before_a_token():

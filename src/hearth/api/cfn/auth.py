@@ -16,16 +16,19 @@ from urllib.parse import unquote
 from msgspec import Struct
 from starlette.requests import Request
 
+from hearth.api.access_rules import Call, permits
 from hearth.api.auth import TokenChecker, caller_from
 from hearth.api.cfn.faults import CfnError
 from hearth.api.cfn.polls import AHEAD_MAX_S, Polls, moment_of
 from hearth.api.cfn.query import Asked
+from hearth.api.front.scope import below
 from hearth.cloud.contract import Cloud
 from hearth.cloud.fault import CloudFault
 from hearth.service.caller import STACK_USER_ROLE, Caller
 
 log = logging.getLogger(__name__)
 
+SERVICE = "cloudformation"  # in the catalogue, and so in access rules
 OUTSIDE = frozenset({"Signature", "X-Amz-Signature"})
 """The parameters that contain the signature itself. The signature does not cover them."""
 PROVEN_S = 60.0  # if the token was accepted within this time, a 401 is about the signature
@@ -134,6 +137,8 @@ class Gate:
         if self.polls is not None and (known := self.polls.caller(credentials)) is not None:
             return known
         caller = await self._by_signature(credentials)
+        if not permits(caller, _call(request)):
+            raise CfnError("AccessDenied", "the access rules of the key do not allow this call")
         if self.polls is not None:
             await self.polls.accepted(caller, credentials)
         return caller
@@ -150,13 +155,17 @@ class Gate:
     async def _by_token(self, request: Request) -> Caller:
         token = request.headers.get("x-auth-token")
         try:
-            caller = await self._tokens.caller(token) if token else None
+            caller = await self._tokens.caller(token, _call(request)) if token else None
         except CloudFault as fault:
             log.error("Keystone cannot check a token: %s", fault)
             raise CfnError("ServiceUnavailable", "Keystone cannot check the token") from None
         if caller is None or not caller.project_id:
             raise NoToken
         return caller
+
+
+def _call(request: Request) -> Call:
+    return Call(SERVICE, request.method, below(request.scope))
 
 
 def signed(params: Mapping[str, str], authorization: str) -> Signed | None:

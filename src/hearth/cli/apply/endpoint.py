@@ -13,6 +13,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from hearth.api.access_rules import Call
 from hearth.api.app import application
 from hearth.api.cfn.auth import Gate
 from hearth.api.cfn.faults import CfnError
@@ -36,8 +37,13 @@ class LocalTokens(Struct, frozen=True):
 
     store: Store
 
-    async def caller(self, token: str, service_token: str | None = None) -> Caller | None:
-        """Return the caller to whom the token belongs, or None if it is not valid."""
+    async def caller(
+        self, token: str, call: Call, service_token: str | None = None
+    ) -> Caller | None:
+        """Return the caller to whom the token belongs, or None if it is not valid.
+
+        These tokens have no access rules.
+        """
         user = await _user(self.store, owner_of_token(token))
         own = None if user is None else user.data.get("token")
         if user is None or own is None or not hmac.compare_digest(own.encode(), token.encode()):
