@@ -19,6 +19,7 @@ BORROWING = {  # types whose objects are in the state of another one
 }
 PROTECTED = "is protected and cannot be deleted"  # as the template says
 IMMUTABLE = "Update to properties "
+BY_THE_STOPPED = re.compile("Cannot 'changePassword' .* while it is in vm_state stopped")
 ONE_WAY = re.compile(  # what a service does not take back
     "Shrinking volume is not supported|New volume size must be greater"
     "|existing prefixes must be kept"
@@ -89,6 +90,8 @@ def excuse(stack: Stack, cell: Cell) -> None:
         raise Excused(BORROWING[stack.one.type_name])
     if IMMUTABLE in stack.steps[-1]:
         raise Excused("the type takes no other id of an object that is replaced")
+    if BY_THE_STOPPED.search(stack.steps[-1]):
+        raise Excused("a stopped server takes no new password")
     if ONE_WAY.search(stack.steps[-1]) and cell.next == "back":
         raise Excused("the first operation was carried out, and nothing takes it back")
     replaced = cell.next == "unhealthy" or cell.first.endswith("check")

@@ -62,6 +62,15 @@ FIXED = {
     "a stopped server is resized": Choice(
         ("OS::Nova::Server",), "server on a port: update flavor", "stopped", 0, "same"
     ),
+    "a stopped server keeps its password": Choice(
+        ("OS::Nova::Server",), "update admin_pass", "stopped", 0, "back"
+    ),
+    "a quota is no equal rule": Choice(
+        ("OS::Neutron::SecurityGroup",), "create", "409", 3, "another"
+    ),
+    "a trunk is disabled after its ports have left": Choice(
+        ("OS::Neutron::Trunk",), "update sub_ports", "500 to a read", 0, "back"
+    ),
     "what was never made is deleted": Choice(
         ("OS::Neutron::RouterInterface",), "create", "null", 1, "delete"
     ),

@@ -63,6 +63,7 @@ class AdapterType(ResourceType):
         """
         after = self._complete(ctx, ctx.properties)
         before = self._complete(ctx, self._valid(ctx.before)) if ctx.before else {}
+        tried = self._complete(ctx, self._valid(ctx.attempted)) if ctx.attempted else {}
         names = {*after, *before} if ctx.before else ()
         changed = {name for name in names if after.get(name) != before.get(name)}
         if ctx.changed:  # the values may be the same, and the object has others
@@ -71,8 +72,9 @@ class AdapterType(ResourceType):
                 theirs = determined.get(name, set())
                 changed |= set() if theirs & changed else theirs
         return replace(
-            ctx, kind=self.other, properties=after, before=before, changed=frozenset(changed)
-        )
+            ctx, kind=self.other, properties=after, before=before, attempted=tried,
+            changed=frozenset(changed),
+        )  # fmt: skip
 
     def _complete(self, ctx: ResourceContext, properties: Mapping[str, Any]) -> dict[str, Any]:
         usual = {n: p.default for n, p in self.other.properties.items() if p.has_default}

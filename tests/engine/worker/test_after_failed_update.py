@@ -145,3 +145,42 @@ def test_a_delete_that_never_reached_the_service_fails() -> None:
         await gone(site)
 
     at_site(story)
+
+
+@pytest.mark.parametrize("following", ["delete", "back"])
+def test_a_port_that_a_failed_update_created_for_a_server_goes(following: str) -> None:
+    async def story(site: Site) -> None:
+        first, other = (
+            with_networks({"network": NET}),
+            with_networks({"network": NET, "port_extra_properties": EXTRA}),
+        )
+        await life(site, first)
+        port = {"service": "network", "method": "POST", "path_regex": "/ports$"}
+        site.town.knob({**port, "nth": 1}, {"status": 500, "after": True})
+        site.town.knob({**port, "nth": 2}, {"status": 400})
+        assert (await site.update(other)).startswith("UPDATE_FAILED")
+        site.town.running.cloud.knobs.clear()
+        if following == "back":
+            assert await site.update(first) == "UPDATE_COMPLETE"
+        await gone(site)
+
+    at_site(story)
+
+
+NET, EXTRA = {"get_resource": "net"}, {"port_security_enabled": True}
+
+
+def with_networks(network: dict[str, Any]) -> Revision:
+    resources = {
+        "net": {"type": "OS::Neutron::Net"},
+        "subnet": {
+            "type": "OS::Neutron::Subnet",
+            "properties": {"network": NET, "cidr": "10.9.0.0/24"},
+        },
+        "thing": {
+            "type": "OS::Nova::Server",
+            "depends_on": "subnet",
+            "properties": {"image": "cirros", "flavor": "m1.tiny", "networks": [network]},
+        },
+    }
+    return Revision(json.dumps({"heat_template_version": "2021-04-16", "resources": resources}))

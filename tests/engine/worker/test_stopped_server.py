@@ -110,3 +110,16 @@ def test_the_next_update_completes_a_resize_that_timed_out(
         assert site.id_of() == old
 
     at_site(story)
+
+
+def test_a_refused_password_is_no_dead_end_although_nobody_can_read_it() -> None:
+    async def story(site: Site) -> None:
+        await site.create(revision(nova(admin_pass="first")))
+        old = site.id_of()
+        await site.act("os-stop", "SHUTOFF")
+        ended = await site.update(revision(nova(admin_pass="second")))
+        assert "Cannot 'changePassword'" in ended
+        assert await site.update(revision(nova(admin_pass="first"))) == "UPDATE_COMPLETE"
+        assert site.id_of() == old
+
+    at_site(story)

@@ -38,6 +38,7 @@ SHAPE = (
     "remote_ip_prefix",
     "remote_group_id",
 )
+EXISTS = "SecurityGroupRuleExists"  # the type of the error for an equal rule in another notation
 ICMP = ("icmp", "icmpv6", "ipv6-icmp", "1", "58")  # the port range is type and code
 EVERYTHING_OUT = ({"direction": "egress", "ethertype": version} for version in ("IPv4", "IPv6"))
 DEFAULTS: tuple[Body, ...] = tuple(EVERYTHING_OUT)
@@ -161,7 +162,7 @@ class SecurityGroup(NeutronResource):
                     json={"security_group_rule": {**rule, "security_group_id": group}},
                 )
             except CloudFault as fault:
-                if not fault.conflict:  # an equal rule exists in another notation
+                if fault.type != EXISTS:
                     raise
         return Made(body=await self.show(ctx))
 

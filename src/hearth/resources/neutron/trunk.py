@@ -1,5 +1,6 @@
 """OS::Neutron::Trunk: a port that carries the traffic of several networks."""
 
+from hearth.resources.base import ResourceContext, Step
 from hearth.resources.collection import Collection
 from hearth.resources.neutron.base import NeutronResource
 from hearth.resources.parts import Call, Rows
@@ -95,3 +96,11 @@ class Trunk(NeutronResource):
             in_create=True,
         ),
     )
+
+    def update_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
+        """Return the steps in the order in which the trunk is enabled while its subports change,
+        because the service refuses to change those of a disabled one.
+        """
+        steps = super().update_steps(ctx)
+        disables = "admin_state_up" in ctx.changed and ctx.given("admin_state_up") is False
+        return (*steps[1:], steps[0]) if disables else steps

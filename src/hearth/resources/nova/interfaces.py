@@ -177,10 +177,10 @@ async def drop_port(ctx: ResourceContext, port: str) -> None:
 async def stray_ports(ctx: ResourceContext) -> list[str]:
     """Return the orphan ports of the record, each as "port:ID".
 
-    An orphan port has the record's intent key, but its id is not in the private data.
+    An orphan port has the record's intent key, but its id is not in the private data. It may be of
+    a failed update, so the properties do not say whether there is one.
     """
-    kept = kept_ports(ctx).values()
-    ports = await marked_ports(ctx, kept) if own_ports(ctx) else {}
+    ports = await marked_ports(ctx, kept_ports(ctx).values())
     return [f"{PORT}{ident}" for ident in ports.values()]
 
 

@@ -8,6 +8,8 @@ row which step was running, and first searches for the object by its key.
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Protocol
 
+from msgspec.structs import replace
+
 from hearth.cloud.fault import CloudFault, NotFound
 from hearth.engine.core.decide import Desired
 from hearth.engine.core.graph import NodeKind
@@ -20,7 +22,7 @@ from hearth.engine.worker.known.owned import OwnedStack
 from hearth.engine.worker.node.calls import CloudCalls
 from hearth.engine.worker.node.intent import Intent
 from hearth.engine.worker.node.outcome import Done, Outcome
-from hearth.engine.worker.node.watched import WatchedCloud, Writes
+from hearth.engine.worker.node.watched import DOUBTFUL, WatchedCloud, Writes
 from hearth.model.state import Action, Status
 from hearth.resources.base import ResourceContext, ResourceType, Step
 from hearth.resources.capabilities import NestedType
@@ -215,15 +217,28 @@ class Attempt:
     async def run_update(
         self, rtype: ResourceType, ctx: ResourceContext, desired: Desired, number: int
     ) -> None:
-        """Run the steps of an update; note if the cloud refused it, so that it changed nothing."""
+        """Run the steps of an update; note if the cloud refused it, so that it changed nothing.
+
+        If the refusal is no proof that the object is still there, the next update looks at it; but
+        then the object has no values of this update either.
+        """
         self._writes.possible |= self.row is not None or rtype.needs_users
         ctx.cloud = WatchedCloud(ctx.cloud, self._writes)
         try:
             await self.run_steps(rtype, ctx, Action.UPDATE, desired, number)
         except CloudFault as fault:
-            if self._writes.refused(fault) and not await _gone_or_unknown(rtype, ctx):
-                self.attempted = None
+            if self._writes.refused(fault):
+                doubtful = fault.status in DOUBTFUL or await _gone_or_unknown(rtype, ctx)
+                self.attempted = self._as_before(desired) if doubtful else None
             raise
+
+    def _as_before(self, desired: Desired) -> Desired:
+        """Return the state that the object had before an update to `desired` that changed
+        nothing.
+        """
+        held = self.record.held
+        before = held.properties if held.attempted is None else held.attempted
+        return replace(desired, properties=before)
 
     async def run_steps(
         self,

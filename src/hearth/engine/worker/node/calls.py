@@ -276,11 +276,13 @@ class CloudCalls:
     # -- orphans----------------------------------------------------------------------------
 
     def orphaned(self, rtype: ResourceType, ctx: ResourceContext, why: str) -> None:
-        """Record a possible orphan if the action is a create; `why` says why its response is
-        missing.
+        """Record a possible orphan if the action is a create, or an update that may create parts;
+        `why` says why its response is missing.
 
         If its object cannot be searched for, only an event reports that the object may exist.
         """
+        if ctx.action is Action.UPDATE and rtype.strays:
+            self.watch_for(rtype.recorded_as, ctx.properties, why)
         if ctx.action is not Action.CREATE:
             return
         if not rtype.has_key(ctx.properties):  # a search is not possible

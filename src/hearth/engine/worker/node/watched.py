@@ -27,9 +27,9 @@ class Writes:
 
     def refused(self, fault: CloudFault) -> bool:
         """Return whether the services refused all write calls, of which the last failed with
-        `fault`, so that the object is as it was.
+        `fault`, so that no object was changed.
         """
-        return not (self.possible or isinstance(fault, NoAnswer) or fault.status in DOUBTFUL)
+        return not (self.possible or isinstance(fault, NoAnswer))
 
 
 class WatchedCloud:
