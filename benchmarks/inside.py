@@ -37,7 +37,8 @@ from hearth.telemetry.ids import new_id
 from hearth.template import Limits as TemplateLimits
 
 UNBOUND = Limits(resources_per_stack=-1)
-CALLER = Caller("user", "user", "project", token="token", auth_url="http://nowhere")
+MEMBER = frozenset({"member", "reader"})
+CALLER = Caller("user", "user", "project", MEMBER, token="token", auth_url="http://nowhere")
 
 
 @dataclass(frozen=True)

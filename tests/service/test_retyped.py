@@ -15,6 +15,7 @@ from hearth.engine.core.predict import PlannedAction
 from hearth.engine.core.record import Record
 from hearth.service.create_stack import create_stack
 from hearth.service.preview import plan_update
+from hearth.service.redact import Sight
 from hearth.service.revisions import compare, show_revision
 from hearth.service.snapshots import restore_snapshot, take_snapshot
 from hearth.service.stack_request import StackRequest
@@ -113,7 +114,7 @@ async def planned(running: Inside, row: StackRow, wanted: StackRequest) -> Plann
 async def types_compared(running: Inside, row: StackRow) -> dict[str, str]:
     """What the comparison of the first two revisions says about the type of `m`."""
     one, other = [await show_revision(running.services, row, number) for number in (1, 2)]
-    found = await compare(running.services, row.project_id, one, other)
+    found = await compare(running.services, row.project_id, one, other, Sight(True, True))
     (changed,) = found["resources"]["changed"]
     return dict(changed["type"])
 

@@ -1,6 +1,6 @@
-"""`python -m tests.walk [routes|personas|strangers|credentials|clusters]`: walk over the APIs and
-print the tables.
+"""`python -m tests.walk [NAME…]`: walk over the APIs and print the tables.
 
+The names are routes, personas, strangers, credentials, secrets and clusters.
 With `--write` the exchanges of the routes become those of the API reference.
 """
 
@@ -9,11 +9,11 @@ import tempfile
 from pathlib import Path
 
 from tests.clients.dev import hearth_dev
-from tests.walk import clusters, credentials, exchanges, personas, routes, strangers
+from tests.walk import clusters, credentials, exchanges, personas, routes, secrets, strangers
 from tests.walk.ground import prepare
 
 WALKS = {"routes": routes.walk, "personas": personas.walk, "strangers": strangers.walk,
-         "credentials": credentials.walk}  # fmt: skip
+         "credentials": credentials.walk, "secrets": secrets.walk}  # fmt: skip
 CLUSTERS = "clusters"
 
 

@@ -13,6 +13,11 @@ def signed_action(ground: Ground, person: str, action: str) -> int:
     return int(_signer(ground, person).ask(action, StackName=NOTHING).status_code)
 
 
+def signed_answer(ground: Ground, person: str, action: str, **parameters: str) -> str:
+    """The text with which an action is answered."""
+    return str(_signer(ground, person).ask(action, **parameters).text)
+
+
 def _signer(ground: Ground, name: str) -> Signer:
     if name not in ground.signers:
         person = ground.people[name]

@@ -6,7 +6,7 @@ import pytest
 
 from hearth.api.reference import exchanges as kept
 from tests.clients.dev import hearth_dev
-from tests.walk import credentials, personas, routes, strangers
+from tests.walk import credentials, personas, routes, secrets, strangers
 from tests.walk.exchanges import exchanges
 from tests.walk.ground import Ground, prepare
 
@@ -37,4 +37,9 @@ def test_strangers_learn_nothing_and_change_nothing(ground: Ground):
 
 def test_no_way_in_forgets_to_judge_a_credential(ground: Ground):
     _, wrong = credentials.walk(ground)
+    assert wrong == []
+
+
+def test_a_reader_reads_no_secret(ground: Ground):
+    _, wrong = secrets.walk(ground)
     assert wrong == []

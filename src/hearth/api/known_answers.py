@@ -23,7 +23,7 @@ from hearth.api.lasting import Lasting
 from hearth.cloud.fault import CloudFault
 from hearth.model.cache import Cache
 from hearth.service.caller import Caller
-from hearth.service.redact import may_see_hidden
+from hearth.service.redact import Sight, sight_of
 from hearth.service.services import Services
 from hearth.store import reads
 from hearth.store.database import Tx
@@ -43,7 +43,7 @@ Ident = tuple[object, ...]
 class _Kept(Struct):
     lasting: Lasting
     caller: Caller
-    sees_hidden: bool
+    sight: Sight
     used_at: float
 
 
@@ -91,11 +91,11 @@ class KnownAnswers:
             return  # an administrator, whose rights in other projects are checked elsewhere
         ident = asked[0]
         whose = replace(caller, request_id="", traceparent="")
-        sees = may_see_hidden(self._services, caller)
+        sight = sight_of(self._services, caller)
         now = self._clock()
         while (oldest := self._kept.oldest()) is not None and oldest.used_at < now - KEPT_S:
             self._kept.drop_oldest()
-        self._kept.keep(ident, _Kept(lasting, whose, sees, now), len(lasting.body))
+        self._kept.keep(ident, _Kept(lasting, whose, sight, now), len(lasting.body))
 
     async def _checked(
         self, scope: Scope, ident: Ident, token: str, path: re.Match[str], kept: _Kept
@@ -111,7 +111,7 @@ class KnownAnswers:
         allowed = self._services.policy.allows(RULES[path[3]], caller)
         if now != kept.lasting.fingerprint or not allowed:
             return None
-        if may_see_hidden(self._services, caller) != kept.sees_hidden:
+        if sight_of(self._services, caller) != kept.sight:
             return None
         if self._rates.wait_s(caller):
             return None

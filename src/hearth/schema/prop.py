@@ -130,9 +130,11 @@ class _AnyKind(Struct, frozen=True):
 class Attr(_AnyKind, frozen=True, kw_only=True):
     """An attribute of a resource type. `kind` is the type of its value; None means any type.
 
-    If `cached` is false, the attribute is read from the cloud whenever it is needed.
+    If `cached` is false, the attribute is read from the cloud whenever it is needed. If `secret` is
+    true, it contains a credential, so users who may only read do not see it.
     """
 
     since: str | None = None
     support: Support | None = None
     cached: bool = True
+    secret: bool = False

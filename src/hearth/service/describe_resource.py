@@ -12,7 +12,7 @@ from msgspec import Struct
 from hearth.engine.core.record import Record
 from hearth.model.problem import EntityNotFound, Rejected
 from hearth.service.caller import Caller
-from hearth.service.resources import find_resource, guest_may
+from hearth.service.resources import find_resource, guest_may, metadata_for
 from hearth.service.services import Services
 from hearth.store import reads
 from hearth.store.database import Tx
@@ -52,7 +52,8 @@ async def describe_resource(
     if record is None:
         record = await find_resource(services, row, name)  # raises
     await guest_may(services, caller, row, record, data)
-    return Described(row, record, metadata, await services.description(row, name))
+    shown = await metadata_for(services, caller, row, metadata)
+    return Described(row, record, shown, await services.description(row, name))
 
 
 async def secret_of_guest(

@@ -22,7 +22,7 @@ from hearth.service.caller import Caller
 from hearth.service.context import context_of
 from hearth.service.live_attributes import readable
 from hearth.service.real_objects import UNREADABLE
-from hearth.service.redact import may_see_hidden
+from hearth.service.redact import sight_of
 from hearth.service.services import Services
 from hearth.service.world import StoredWorld
 from hearth.store import reads
@@ -101,7 +101,9 @@ async def outputs(
     in_zones = asked_for(revision.template)
     there = await _zones(services.cloud(caller)) if in_zones else None
     world = StoredWorld(records, fresh, revision.facade, kinds, broken, whole=True, zones=there)
-    sees = may_see_hidden(services, caller)
+    sees = sight_of(services, caller).hidden
+    if not sees and revision.facade.get("secret"):  # nothing says which outputs are hidden
+        return [OutputValue(one.name, one.description, MASK, None, None) for one in wanted]
     values = await services.compute.evaluated(lambda: _values(wanted, world, sees), row.project_id)
     failed = any(one.error is not None for one in values)  # perhaps only because it took too long
     if ahead is not None and (live or nested or in_zones or failed):

@@ -61,9 +61,7 @@ OTHERS: Mapping[str, str] = {
     "stacks:global_index": "rule:deny_everybody",
     "stacks:update_no_change": "rule:stacks:update_patch",
 }
-OURS: Mapping[str, str] = {  # not in Heat; a site may restrict them
-    "stacks:show_hidden_values": "rule:allow_everybody",
-}
+OURS: Mapping[str, str] = {"stacks:show_hidden_values": MEMBER}  # not in Heat
 ADMIN_TYPES = (
     "OS::Blazar::Host", "OS::Cinder::EncryptedVolumeType", "OS::Cinder::QoSAssociation",
     "OS::Cinder::QoSSpecs", "OS::Cinder::Quota", "OS::Cinder::VolumeType", "OS::Keystone::*",
@@ -95,6 +93,6 @@ def defaults() -> dict[str, tuple[str, str | None]]:
                 rule = f"{prefix}:{name}"
                 found[rule] = (check, None if rule in NEVER_OTHERWISE else FORMER[check])
     found |= {name: (check, FORMER.get(check)) for name, check in OTHERS.items()}
-    found |= {name: (check, None) for name, check in OURS.items()}
+    found |= {name: (check, FORMER[check]) for name, check in OURS.items()}
     found |= {TYPE_RULE + name: ("rule:project_admin", None) for name in ADMIN_TYPES}
     return found

@@ -17,6 +17,7 @@ from hearth.service.create_stack import sketch
 from hearth.service.outputs import OutputValue
 from hearth.service.prediction import UNBORN, Aim, StackPrediction, predict_stack
 from hearth.service.problems import PlanChanged
+from hearth.service.redact import Sight
 from hearth.service.resources import recorded_attributes
 from hearth.service.services import Services
 from hearth.service.stack_request import StackRequest, check_name, checked, requested
@@ -49,6 +50,7 @@ Item = dict[str, Any]
 1970, or None.
 """
 SHOW = "show"  # the attribute that contains all the others
+OF_UPDATES = Sight(secrets=True, hidden=False)  # whoever may update may also read secrets
 
 
 class Above(Struct, frozen=True):
@@ -300,7 +302,7 @@ def _there(
     Its attributes are masked if `masked` is true, or if they may contain a hidden value.
     """
     item = _item(row, record.name, record.type, record, above)
-    attributes = recorded_attributes(services, record, sees=False)
+    attributes = recorded_attributes(services, record, OF_UPDATES)
     item["attributes"] = dict.fromkeys(attributes, MASK) if masked else attributes
     if (nested := stacks.get(record.physical_id or "")) is not None:
         item["nested_stack_id"] = _identity(nested[0])

@@ -1,13 +1,22 @@
-"""Mask hidden values in documents and templates before users can read them."""
+"""What of hidden values and secrets callers may see, and the masks over the rest.
 
-from collections.abc import Iterator, Mapping
+A *hidden value* is the value of a parameter with `hidden: true`, and what is computed from it. A
+*secret* is a credential that gives rights, such as the password of a stack user in the metadata of
+a server, or an input of a software deployment. Everything that shows values to users asks here.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from msgspec import Struct
+
+from hearth.engine.core.record import Record
 from hearth.model.problem import Rejected
+from hearth.resources.base import ResourceType
 from hearth.service.caller import Caller
 from hearth.service.services import Services
 from hearth.template import load
-from hearth.template.hidden import masked_in, texts_in
+from hearth.template.hidden import masked, masked_in, texts_in
 from hearth.template.parameters import MASK
 
 EXPORT = "stacks:export"
@@ -16,17 +25,124 @@ SECTIONS = ("parameters", "parameter_defaults")
 DECLARED = (("parameters", "hidden", "default"), ("Parameters", "NoEcho", "Default"))
 TRUE = frozenset({"true", "yes", "on", "y", "t", "1"})
 TEMPLATE = "template"
+AGENT, DEPLOYMENTS = "os-collect-config", "deployments"  # parts of the metadata of a server
 ALL = "*"  # in place of names: the hidden parameters are unknown
 
 
-def may_export(services: Services, caller: Caller) -> bool:
-    """Return whether the caller may read the document of a stack unmasked."""
-    return services.policy.allows(EXPORT, caller)
+class Sight(Struct, frozen=True):
+    """What a caller may see in clear: secrets and documents, and values computed from hidden
+    ones.
+    """
+
+    secrets: bool
+    hidden: bool
 
 
-def may_see_hidden(services: Services, caller: Caller) -> bool:
-    """Return whether the caller may see outputs and attributes that contain hidden values."""
-    return services.policy.allows(SHOW_HIDDEN, caller)
+NOTHING = Sight(secrets=False, hidden=False)
+
+
+def sight_of(services: Services, caller: Caller) -> Sight:
+    """Return what a caller may see in clear.
+
+    A stack domain user may see everything, because it can only read what was created for it.
+    """
+    if caller.guest:
+        return Sight(secrets=True, hidden=True)
+    allows = services.policy.allows
+    return Sight(secrets=allows(EXPORT, caller), hidden=allows(SHOW_HIDDEN, caller))
+
+
+def seen_attributes(
+    sight: Sight,
+    record: Record,
+    rtype: ResourceType | None,
+    attributes: Mapping[str, Any],
+    *,
+    all_hidden: bool = False,
+) -> Mapping[str, Any]:
+    """Return the attributes of a resource as a caller sees them.
+
+    If `all_hidden` is true, all values in the resource's stack may contain hidden values.
+    """
+    if not sight.hidden and (record.held.secret or all_hidden):
+        return dict.fromkeys(attributes, MASK)
+    if sight.secrets:
+        return attributes
+    return {
+        name: MASK if value is not None and _is_secret(rtype, name) else value
+        for name, value in attributes.items()
+    }
+
+
+def _is_secret(rtype: ResourceType | None, name: str) -> bool:
+    """Return whether an attribute is a secret; one of a nested stack's resource may be."""
+    declared = rtype.attributes.get(name) if rtype is not None else None
+    return name.startswith("resource.") if declared is None else declared.secret
+
+
+def seen_metadata(sight: Sight, metadata: Any, hidden: Sequence[str]) -> Any:
+    """Return the metadata of a resource as a caller sees it.
+
+    `hidden` are the texts of hidden values, the longest first.
+    """
+    if not sight.secrets and isinstance(metadata, Mapping):
+        metadata = dict(metadata)
+        if AGENT in metadata:
+            metadata[AGENT] = _covered(metadata[AGENT])
+        if isinstance(configs := metadata.get(DEPLOYMENTS), Sequence):
+            metadata[DEPLOYMENTS] = [seen_config(sight, one) for one in configs]
+    return metadata if sight.hidden else masked_in(metadata, tuple(hidden))
+
+
+def seen_config(sight: Sight, config: Any) -> Any:
+    """Return the document of a software configuration as a caller sees it."""
+    if sight.secrets or not isinstance(config, Mapping):
+        return config
+    inputs = config.get("inputs")
+    if not isinstance(inputs, Sequence):
+        return config
+    return {**config, "inputs": [_without_value(one) for one in inputs]}
+
+
+def _without_value(one: Any) -> Any:
+    filled = isinstance(one, Mapping) and one.get("value") is not None
+    return {**one, "value": MASK} if filled else one
+
+
+def seen_deployment(sight: Sight, deployment: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the document of a software deployment as a caller sees it."""
+    inputs = deployment.get("input_values")
+    if sight.secrets or not inputs:
+        return deployment
+    return {**deployment, "input_values": _covered(inputs)}
+
+
+def seen_files(sight: Sight, files: Mapping[str, str]) -> Mapping[str, str]:
+    """Return the files of a stack as a caller sees them: without the defaults of hidden
+    parameters.
+    """
+    if sight.secrets:
+        return files
+    return {
+        name: masked(text, texts_in((_hidden(text) or {}).values())) for name, text in files.items()
+    }
+
+
+def hidden_defaults(templates: Sequence[str]) -> tuple[str, ...]:
+    """Return the texts in the defaults of the hidden parameters of templates, longest first."""
+    return texts_in([v for text in templates for v in (_hidden(text) or {}).values()])
+
+
+def _covered(value: Any) -> Any:
+    """Return a JSON value in which everything but the keys of maps and nulls is masked."""
+    match value:
+        case Mapping():
+            return {key: _covered(one) for key, one in value.items()}
+        case list() | tuple():
+            return [_covered(one) for one in value]
+        case None:
+            return None
+    return MASK
 
 
 def redacted(document: Mapping[str, Any]) -> dict[str, Any]:
@@ -82,6 +198,8 @@ def _without(
         if name not in ("resources", "resource_data")
     }
     shown: dict[str, Any] = masked_in(kept, hidden)
+    if "metadata" in shown:
+        shown["metadata"] = seen_metadata(NOTHING, shown["metadata"], ())
     environment = dict(shown.get("environment") or {})
     for section in SECTIONS:
         environment[section] = {

@@ -17,13 +17,13 @@ from hearth.resources.iam.user import User, admits
 from hearth.service.caller import Caller
 from hearth.service.live_attributes import attributes_of, fields_of
 from hearth.service.problems import Forbidden, ResourceNotAvailable, ResourceNotFound
-from hearth.service.redact import may_see_hidden
+from hearth.service.redact import Sight, seen_attributes, seen_metadata, sight_of
 from hearth.service.services import Services
 from hearth.service.waiting import Waiting, waiting
-from hearth.store import hooks, reads
+from hearth.store import hooks, reads, texts
 from hearth.store.database import Tx
 from hearth.store.reads import FlightRow
-from hearth.store.rows import StackRow, record_of
+from hearth.store.rows import Revision, StackRow, record_of
 from hearth.template import Program
 from hearth.template.parameters import MASK
 
@@ -88,8 +88,8 @@ async def resources(
 ) -> list[Shown]:
     """Return the resources of a stack and of nested stacks, whose `rows` were read, in one list.
 
-    If `detail` is true, they have their recorded attributes and the fields of their objects. Hidden
-    values in them are masked if the caller may not see them.
+    If `detail` is true, they have their recorded attributes and the fields of their objects, as far
+    as the caller may see them.
     """
     chosen_of = [(one, reads.in_charge(records)) for one, records in rows.records]
     fields: Mapping[str, Mapping[str, Any]] = {}
@@ -103,10 +103,11 @@ async def resources(
         r.physical_id: r.name for _, records in rows.records for r in records if r.physical_id
     }
     result = []
-    sees = may_see_hidden(services, caller)
+    sight = sight_of(services, caller)
     for (one, chosen), (_, records) in zip(chosen_of, rows.records, strict=True):
         users = _required_by(records)
         program = await _program(services, one) if records else None
+        all_hidden = detail and not sight.hidden and await hides_all(services, one)
         now = services.clock.now()
         waited_at = await _waited_at(services, one, chosen, program)
         calls = services.clouds.pool.queue.of_stack(one.id, QUEUED_S)
@@ -121,7 +122,9 @@ async def resources(
                 sorted(users.get(record.id, ())),
                 by_id.get(record.physical_id or "") if _nests(services, record) else None,
                 names.get(one.id) if one.parent_id else None,
-                attributes=_detailed(services, record, fields, sees=sees) if detail else None,
+                attributes=_detailed(services, record, fields, sight, all_hidden=all_hidden)
+                if detail
+                else None,
                 waiting=waits.get(record.id),
             )
             for record in chosen.values()
@@ -167,23 +170,35 @@ def _required_by(records: Sequence[Record]) -> dict[str, set[str]]:
     return users
 
 
-def _seen(sees: bool, record: Record, attributes: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the attributes, masked if they may contain a hidden value and `sees` is false."""
-    secret = bool(record.held.secret) and not sees
-    return dict.fromkeys(attributes, MASK) if secret else attributes
+async def hides_all(services: Services, row: StackRow) -> bool:
+    """Return whether the parent of a nested stack passes hidden values to it.
+
+    In the template of the nested stack, nothing says which of its values these are.
+    """
+    return row.parent_id is not None and bool((await _revision(services, row)).facade.get("secret"))
+
+
+async def _revision(services: Services, row: StackRow) -> Revision:
+    return await services.store.read(lambda tx: texts.get_revision(tx, row.id, row.revision))
 
 
 def _detailed(
-    services: Services, record: Record, fields: Mapping[str, Mapping[str, Any]], *, sees: bool
+    services: Services,
+    record: Record,
+    fields: Mapping[str, Mapping[str, Any]],
+    sight: Sight,
+    *,
+    all_hidden: bool,
 ) -> Mapping[str, Any]:
-    return _seen(sees, record, {**_recorded(services, record), **fields.get(record.id, {})})
+    found = {**_recorded(services, record), **fields.get(record.id, {})}
+    rtype = services.programs.type_of(record)
+    return seen_attributes(sight, record, rtype, found, all_hidden=all_hidden)
 
 
-def recorded_attributes(services: Services, record: Record, *, sees: bool) -> Mapping[str, Any]:
-    """Return the recorded attributes, masked if they may contain a hidden value and `sees` is
-    false.
-    """
-    return _seen(sees, record, _recorded(services, record))
+def recorded_attributes(services: Services, record: Record, sight: Sight) -> Mapping[str, Any]:
+    """Return the recorded attributes of a resource, as somebody with this sight sees them."""
+    rtype = services.programs.type_of(record)
+    return seen_attributes(sight, record, rtype, _recorded(services, record))
 
 
 def _recorded(services: Services, record: Record) -> Mapping[str, Any]:
@@ -263,6 +278,7 @@ async def show_resource(
     attributes.update(await attributes_of(services, caller, row, record, with_attributes))
     _, program = await services.program(row)
     definition = program.resources.get(name)
+    sight = sight_of(services, caller)
     description = definition.description if definition is not None else ""
     return Shown(
         row,
@@ -271,7 +287,13 @@ async def show_resource(
         around.nested,
         around.parent_resource,
         description,
-        _seen(may_see_hidden(services, caller), record, attributes),
+        seen_attributes(
+            sight,
+            record,
+            services.programs.type_of(record),
+            attributes,
+            all_hidden=not sight.hidden and await hides_all(services, row),
+        ),
         around.waiting,
     )
 
@@ -291,7 +313,21 @@ async def metadata(services: Services, caller: Caller, row: StackRow, name: str)
     if record is None:
         record = await find_resource(services, row, name)  # raises
     await guest_may(services, caller, row, record, data)
-    return found
+    return await metadata_for(services, caller, row, found)
+
+
+async def metadata_for(services: Services, caller: Caller, row: StackRow, metadata: Any) -> Any:
+    """Return the metadata of a resource of a stack as the caller sees it."""
+    sight = sight_of(services, caller)
+    hidden: Sequence[str] = ()
+    if not sight.hidden:
+        try:
+            revision, program = await services.program(row)
+        except Rejected:  # what is hidden is unknown
+            return seen_metadata(sight, MASK, ())
+        given = (*program.scope.hidden, *revision.facade.get("hidden", ()))
+        hidden = sorted(given, key=lambda text: (-len(text), text))
+    return seen_metadata(sight, metadata, hidden)
 
 
 async def guest_may(

@@ -9,6 +9,7 @@ from msgspec import Struct
 from hearth.engine.core.decide import differing
 from hearth.model.problem import EntityNotFound, Rejected
 from hearth.model.unknown import unknown_in
+from hearth.service.redact import Sight, hidden_defaults
 from hearth.service.services import Services
 from hearth.store import texts
 from hearth.store.database import Tx
@@ -16,6 +17,7 @@ from hearth.store.rows import Revision, StackRow
 from hearth.store.texts import RevisionRow
 from hearth.template import NOWHERE, Module, Program, ResourceDefinition
 from hearth.template.describe import parameter_texts
+from hearth.template.hidden import masked_in
 from hearth.template.parameters import MASK
 
 PARTS = ("metadata", "depends_on", "deletion_policy", "update_policy", "condition")
@@ -64,16 +66,20 @@ async def _read(services: Services, row: StackRow, number: int) -> tuple[Revisio
     return await services.store.read(look)
 
 
-def masked_environment(revision: Revision, program: Program | None) -> dict[str, Any]:
+def masked_environment(
+    revision: Revision, program: Program | None, *, sees_hidden: bool = True
+) -> dict[str, Any]:
     """Return the environment of a revision in the API's format, with hidden values masked.
 
-    If `program` is None, all values are masked. The parameters of a nested stack are the values
+    If `program` is None, all values are masked; so are those that a parent passes with hidden ones
+    to a nested stack, if `sees_hidden` is false. The parameters of a nested stack are the values
     from its parent resource. The resource registry also contains the operator's entries that were
     used.
     """
     body = dict(revision.environment)
     body["parameters"] = {**(body.get("parameters") or {}), **revision.parameters}
-    hidden = None if program is None else _hidden_names(program.module)
+    all_hidden = program is None or _all_hidden(revision, sees_hidden)
+    hidden = None if program is None or all_hidden else _hidden_names(program.module)
     for section in ("parameters", "parameter_defaults"):
         values = dict(body.get(section) or {})
         body[section] = {
@@ -84,6 +90,10 @@ def masked_environment(revision: Revision, program: Program | None) -> dict[str,
     body["resource_registry"] = {"resources": {}, **_found_by(program), **registry}
     body.pop("parameter_merge_strategies", None)
     return body
+
+
+def _all_hidden(revision: Revision, sees_hidden: bool) -> bool:
+    return not sees_hidden and bool(revision.facade.get("secret"))
 
 
 def _found_by(program: Program | None) -> dict[str, str]:
@@ -106,25 +116,29 @@ def _hidden_names(module: Module) -> set[str]:
     return found
 
 
-def parameters_of(kept: Kept) -> dict[str, str]:
+def parameters_of(kept: Kept, *, sees_hidden: bool = True) -> dict[str, str]:
     """Return the parameter values of a revision as text, by name.
 
     Hidden values are masked. If the revision no longer compiles, only the parameters in its
     environment are returned, and all of them are masked.
     """
     if kept.program is not None:
-        return parameter_texts(kept.program)
+        return parameter_texts(kept.program, sees_hidden=sees_hidden)
     return dict.fromkeys(kept.revision.environment.get("parameters") or {}, MASK)
 
 
-async def compare(services: Services, project: str, before: Kept, after: Kept) -> dict[str, Any]:
-    """Return the differences between two revisions, in the API's format.
+async def compare(
+    services: Services, project: str, before: Kept, after: Kept, sight: Sight
+) -> dict[str, Any]:
+    """Return the differences between two revisions, in the API's format, as somebody with this
+    sight sees them.
 
-    The entry `resources` is None if one of the two revisions no longer compiles. `project` is the
-    id of the stack's project.
+    The entry `resources` is None if one of the two revisions no longer compiles, or if it would
+    show values that a parent stack hides. `project` is the id of the stack's project.
     """
     changed = None
-    if before.program is not None and after.program is not None:
+    masks = any(_all_hidden(kept.revision, sight.hidden) for kept in (before, after))
+    if not masks and before.program is not None and after.program is not None:
         one, other = before.program, after.program
         changed = await services.compute.evaluated(lambda: _resources(one, other), project)
     differences = await services.compute.run(
@@ -137,8 +151,8 @@ async def compare(services: Services, project: str, before: Kept, after: Kept) -
         "from": before.row.number,
         "to": after.row.number,
         "resources": changed,
-        "parameters": _parameters(before, after),
-        **differences,
+        "parameters": _parameters(before, after, all_hidden=masks),
+        **(differences if sight.secrets else _without_defaults(differences, before, after)),
     }
 
 
@@ -206,12 +220,23 @@ def _written(definition: ResourceDefinition, key: str) -> Mapping[str, Any]:
     return found if isinstance(found, Mapping) else {}
 
 
-def _parameters(before: Kept, after: Kept) -> list[dict[str, Any]]:
+def _without_defaults(differences: dict[str, Any], before: Kept, after: Kept) -> dict[str, Any]:
+    """Return the differences of texts with the defaults of hidden parameters masked."""
+    texts_of = [
+        text
+        for kept in (before, after)
+        for text in (kept.revision.template, *kept.revision.files.values())
+    ]
+    masked: dict[str, Any] = masked_in(differences, hidden_defaults(texts_of))
+    return masked
+
+
+def _parameters(before: Kept, after: Kept, *, all_hidden: bool) -> list[dict[str, Any]]:
     """Return the parameters whose values differ; the values of hidden ones are masked."""
     values = [_values(kept) for kept in (before, after)]
     found = []
     for name in sorted(differing(*values)):
-        hidden = any(
+        hidden = all_hidden or any(
             kept.program is None or name in _hidden_names(kept.program.module)
             for kept in (before, after)
         )

@@ -15,8 +15,9 @@ from hearth.model.problem import Invalid, NotFound, Rejected, RequestLimitExceed
 from hearth.model.span import Span
 from hearth.service.caller import Caller
 from hearth.service.deployment_signals import fetched
+from hearth.service.problems import Forbidden
 from hearth.service.services import Services
-from hearth.store import accept, server_metadata, software_configs
+from hearth.store import accept, reads, server_metadata, software_configs
 from hearth.store import software_deployments as deployments
 from hearth.store.database import Tx
 from hearth.store.messages import Signalled
@@ -141,15 +142,25 @@ async def delete_deployment(services: Services, project_id: str | None, deployme
 
 
 async def server_configs(
-    services: Services, project_id: str, server_id: str, *, guest: bool = False
+    services: Services, caller: Caller, project_id: str, server_id: str
 ) -> list[Config]:
     """Return the software configurations that a server must apply.
 
-    If `guest` is true, the caller is a stack domain user and gets only those of its stack.
+    Raises Rejected with Forbidden if the caller is a stack domain user that was not created for
+    this server.
     """
-    return await services.store.read(
-        lambda tx: deployments.configs_of(tx, project_id, server_id, users_only=guest)
-    )
+
+    def look(tx: Tx) -> list[Config] | None:
+        own = not caller.guest or reads.is_user_of(tx, server_id, project_id, caller.user_id)
+        if not own:
+            return None
+        return deployments.configs_of(tx, project_id, server_id, users_only=caller.guest)
+
+    found = await services.store.read(look)
+    if found is None:
+        words = f"You are not authorized to use the deployments of server {server_id}."
+        raise Rejected([Forbidden(None, words)])
+    return found
 
 
 def _found(tx: Tx, project_id: str | None, deployment_id: str, *, lock: bool = False) -> Deployment:

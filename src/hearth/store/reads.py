@@ -539,6 +539,19 @@ def data_of(tx: Tx, resource_id: str) -> tuple[int, dict[str, str], Any]:
     return row.version, *_opened(tx, row)
 
 
+def is_user_of(tx: Tx, physical_id: str, user_project_id: str, user_id: str) -> bool:
+    """Return whether a stack domain user was created for the resource that has this object.
+
+    `user_project_id` is the domain project of the user.
+    """
+    query = (
+        sa.select(resource.c.id)
+        .join(stack, stack.c.id == resource.c.stack_id)
+        .where(resource.c.physical_id == physical_id, stack.c.user_project_id == user_project_id)
+    )
+    return any(data_of(tx, row.id)[1].get("user_id") == user_id for row in tx.rows(query))
+
+
 _ALL_DATA = Listed(lambda ids: sa.select(resource_data).where(resource_data.c.stack_id.in_(ids)))
 
 

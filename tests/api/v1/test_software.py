@@ -349,7 +349,7 @@ def test_a_server_that_listens_to_a_queue_finds_them_there(api: Caller, servers:
     assert found() == [{**now, "own": 2, "deployments": []}]
 
 
-def test_a_guest_reads_what_its_own_stack_has_for_a_server_and_nothing_else(
+def test_a_guest_reads_what_its_own_server_has_and_nothing_else(
     api: Caller, servers: Servers
 ):
     access = metadata(api, servers, "polls")["os-collect-config"]["heat"]
@@ -364,7 +364,11 @@ def test_a_guest_reads_what_its_own_stack_has_for_a_server_and_nothing_else(
 
     path = f"{DEPLOYMENTS}/metadata/{servers.polls}"
     assert ask("GET", path).json() == {"metadata": [mine]}
-    assert ask("GET", f"{DEPLOYMENTS}/metadata/{servers.fetches}").json() == {"metadata": []}
+    of_another = config(api, "of-another")
+    deployment(api, servers.fetches, of_another, stack_user_project_id=access["project_id"])
+    for ident in (servers.fetches, some_server()):
+        reply = ask("GET", f"{DEPLOYMENTS}/metadata/{ident}")
+        assert refused(reply, 403)[0] == "Forbidden"
     assert requests.get(api.url(path), headers=token, timeout=10).status_code == 403
     for method, place in [
         ("GET", CONFIGS), ("POST", CONFIGS), ("GET", f"{CONFIGS}/{mine['id']}"),
@@ -375,7 +379,7 @@ def test_a_guest_reads_what_its_own_stack_has_for_a_server_and_nothing_else(
         assert refused(ask(method, place), 403)[0] == "Forbidden"
 
 
-def test_a_guest_in_the_project_itself_reads_only_what_is_for_guests(api: Caller):
+def test_a_guest_in_the_project_itself_reads_nothing_of_servers_that_are_not_its_own(api: Caller):
     """As where there is no domain for the users of stacks."""
     with api.dev.sdk("hearth-admin") as admin:
         user = admin.identity.create_user(name="guest", password="secret")
@@ -394,7 +398,7 @@ def test_a_guest_in_the_project_itself_reads_only_what_is_for_guests(api: Caller
     deployment(api, server, mine, stack_user_project_id=project)
     deployment(api, server, others)
     url = api.url(f"{DEPLOYMENTS}/metadata/{server}")
-    assert requests.get(url, headers=token, timeout=10).json() == {"metadata": [mine]}
+    assert refused(requests.get(url, headers=token, timeout=10), 403)[0] == "Forbidden"
     assert api.call("GET", url).json() == {"metadata": [mine, others]}
 
 

@@ -28,6 +28,7 @@ from hearth.service.describe_resource import describe_resource
 from hearth.service.find_stack import find_stack, list_stacks
 from hearth.service.outputs import outputs
 from hearth.service.problems import ResourceNotFound
+from hearth.service.redact import sight_of, without_hidden_defaults
 from hearth.service.remote_templates import template_at
 from hearth.service.services import Services
 from hearth.service.stack_request import StackRequest
@@ -113,9 +114,10 @@ async def _own(asked: Request) -> list[StackRow]:
 
 async def _stack(asked: Request, row: StackRow) -> view.Tree:
     program = await asked.program(row)
-    if program is None or row.deleted_at is not None:
-        return view.stack(row, program, ())
-    return view.stack(row, program, await outputs(asked.services, asked.caller, row))
+    sees = sight_of(asked.services, asked.caller).hidden
+    there = program is not None and row.deleted_at is None
+    found = await outputs(asked.services, asked.caller, row) if there else ()
+    return view.stack(row, program, found, sees_hidden=sees)
 
 
 async def create(asked: Request) -> view.Tree:
@@ -201,7 +203,9 @@ async def template(asked: Request) -> view.Tree:
     """GetTemplate: the template as JSON, even if it was sent as YAML."""
     row = await asked.stack(deleted=True)
     revision = await asked.services.store.read(lambda tx: reads.revision_of(tx, row))
-    return {"TemplateBody": await as_object(asked.services, row, revision.template)}
+    plain = await as_object(asked.services, row, revision.template)
+    exports = sight_of(asked.services, asked.caller).secrets
+    return {"TemplateBody": plain if exports else without_hidden_defaults(plain)}
 
 
 async def check(asked: Request) -> view.Tree | str:

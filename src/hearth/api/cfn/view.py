@@ -32,12 +32,20 @@ def summary(row: StackRow, program: Program | None) -> Tree:
     }
 
 
-def stack(row: StackRow, program: Program | None, outputs: Sequence[OutputValue]) -> Tree:
-    """Return a stack in the form of DescribeStacks.
+def stack(
+    row: StackRow,
+    program: Program | None,
+    outputs: Sequence[OutputValue],
+    *,
+    sees_hidden: bool = True,
+) -> Tree:
+    """Return a stack in the form of DescribeStacks, for a caller who sees hidden values or does
+    not.
 
     If `program` is None, because the stack no longer compiles, its description is "No description"
     and it has no parameters. `outputs` are its evaluated outputs.
     """
+    texts = {} if program is None else parameter_texts(program, sees_hidden=sees_hidden)
     shown: Tree = {
         **_who(row),
         "Description": _description(program),
@@ -50,8 +58,7 @@ def stack(row: StackRow, program: Program | None, outputs: Sequence[OutputValue]
         "Capabilities": [],
         "NotificationARNs": [],
         "Parameters": [
-            {"ParameterKey": name, "ParameterValue": text}
-            for name, text in (parameter_texts(program) if program is not None else {}).items()
+            {"ParameterKey": name, "ParameterValue": text} for name, text in texts.items()
         ],
         "Outputs": [
             {

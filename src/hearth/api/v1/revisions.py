@@ -7,7 +7,7 @@ from hearth.api.answer import JSONResponse
 from hearth.api.v1 import parse, view
 from hearth.api.v1.context import caller_of, services_of, stack_of
 from hearth.service import revisions as use
-from hearth.service.redact import may_export, without_hidden_defaults
+from hearth.service.redact import sight_of, without_hidden_defaults
 from hearth.service.template_text import as_object
 from hearth.store.rows import StackRow
 from hearth.store.texts import RevisionRow
@@ -37,14 +37,17 @@ async def show(request: Request) -> Response:
     row = await stack_of(request, deleted=True)
     kept = await use.show_revision(services_of(request), row, _number(request, "number"))
     template = await as_object(services_of(request), row, kept.revision.template)
-    if not may_export(services_of(request), caller_of(request)):
+    sight = sight_of(services_of(request), caller_of(request))
+    if not sight.secrets:
         template = without_hidden_defaults(template)
     body = {
         **_summary(row, kept.row),
         "template": template,
-        "environment": use.masked_environment(kept.revision, kept.program),
+        "environment": use.masked_environment(
+            kept.revision, kept.program, sees_hidden=sight.hidden
+        ),
         "files": sorted(kept.revision.files),
-        "parameters": use.parameters_of(kept),
+        "parameters": use.parameters_of(kept, sees_hidden=sight.hidden),
     }
     return JSONResponse({"revision": body})
 
@@ -55,7 +58,8 @@ async def diff(request: Request) -> Response:
     services = services_of(request)
     before = await use.show_revision(services, row, _number(request, "number"))
     after = await use.show_revision(services, row, _number(request, "other"))
-    return JSONResponse({"diff": await use.compare(services, row.project_id, before, after)})
+    sight = sight_of(services, caller_of(request))
+    return JSONResponse({"diff": await use.compare(services, row.project_id, before, after, sight)})
 
 
 def _number(request: Request, name: str) -> int:

@@ -7,7 +7,7 @@ from hearth.api.answer import JSONResponse
 from hearth.api.v1 import parse, view
 from hearth.api.v1.context import caller_of, services_of, stack_of
 from hearth.service import snapshots as use
-from hearth.service.redact import may_export, redacted
+from hearth.service.redact import redacted, sight_of
 from hearth.store.rows import StackRow
 from hearth.store.snapshots import Snapshot
 
@@ -45,7 +45,7 @@ async def _shown(request: Request, row: StackRow, one: Snapshot) -> view.Body:
     If the caller may not export the stack, hidden values are masked and private data is left out.
     """
     shown = await view.snapshot(services_of(request), row, one)
-    if shown["data"] is not None and not may_export(services_of(request), caller_of(request)):
+    if shown["data"] is not None and not sight_of(services_of(request), caller_of(request)).secrets:
         shown["data"] = redacted(shown["data"])
     return shown
 

@@ -7,6 +7,7 @@ from hearth.api.answer import JSONResponse
 from hearth.api.v1 import parse, queries, software, view
 from hearth.api.v1.context import caller_of, demand, scope_of, services_of
 from hearth.service import software_configs as use
+from hearth.service.redact import seen_config, sight_of
 
 
 async def index(request: Request) -> Response:
@@ -38,7 +39,8 @@ async def show(request: Request) -> Response:
     """Show a software configuration."""
     path = request.path_params
     found = await use.show_config(services_of(request), scope_of(request), path["config_id"])
-    return JSONResponse({"software_config": found.document()})
+    shown = seen_config(sight_of(services_of(request), caller_of(request)), found.document())
+    return JSONResponse({"software_config": shown})
 
 
 async def delete(request: Request) -> Response:

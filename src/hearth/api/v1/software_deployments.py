@@ -7,6 +7,7 @@ from hearth.api.answer import JSONResponse
 from hearth.api.v1 import parse, queries, software
 from hearth.api.v1.context import caller_of, scope_of, services_of
 from hearth.service import software_deployments as use
+from hearth.service.redact import seen_config, seen_deployment, sight_of
 from hearth.store.software_deployments import Deployment
 
 
@@ -17,7 +18,8 @@ async def index(request: Request) -> Response:
         request.path_params["tenant_id"],
         parse.last(request, queries.SERVER_ID),
     )
-    shown = [one.document() for one in found]
+    sight = sight_of(services_of(request), caller_of(request))
+    shown = [seen_deployment(sight, one.document()) for one in found]
     return JSONResponse({"software_deployments": shown})
 
 
@@ -25,7 +27,8 @@ async def create(request: Request) -> Response:
     """Create a software deployment. The server finds it in its metadata."""
     deployment_request = software.deployment(await parse.body(request))
     tenant = request.path_params["tenant_id"]
-    return _shown(await use.create_deployment(services_of(request), tenant, deployment_request))
+    made = await use.create_deployment(services_of(request), tenant, deployment_request)
+    return _shown(request, made)
 
 
 async def show(request: Request) -> Response:
@@ -34,7 +37,7 @@ async def show(request: Request) -> Response:
     found = await use.show_deployment(
         services_of(request), caller, scope_of(request), path["deployment_id"]
     )
-    return _shown(found)
+    return _shown(request, found)
 
 
 async def update(request: Request) -> Response:
@@ -46,7 +49,7 @@ async def update(request: Request) -> Response:
     changed = await use.update_deployment(
         services_of(request), scope_of(request), path["deployment_id"], changes
     )
-    return _shown(changed)
+    return _shown(request, changed)
 
 
 async def delete(request: Request) -> Response:
@@ -60,10 +63,12 @@ async def metadata(request: Request) -> Response:
     """List the configurations that a server has to apply, sorted by name."""
     caller, path = caller_of(request), request.path_params
     found = await use.server_configs(
-        services_of(request), path["tenant_id"], path["server_id"], guest=caller.guest
+        services_of(request), caller, path["tenant_id"], path["server_id"]
     )
-    return JSONResponse({"metadata": [config.document() for config in found]})
+    sight = sight_of(services_of(request), caller)
+    return JSONResponse({"metadata": [seen_config(sight, one.document()) for one in found]})
 
 
-def _shown(one: Deployment) -> Response:
-    return JSONResponse({"software_deployment": one.document()})
+def _shown(request: Request, one: Deployment) -> Response:
+    sight = sight_of(services_of(request), caller_of(request))
+    return JSONResponse({"software_deployment": seen_deployment(sight, one.document())})

@@ -29,7 +29,7 @@ from hearth.service.preview import (
     plan_create,
     plan_update,
 )
-from hearth.service.redact import may_export, without_hidden_defaults
+from hearth.service.redact import seen_files, sight_of, without_hidden_defaults
 from hearth.service.revisions import masked_environment
 from hearth.service.template_text import as_object
 from hearth.service.update_stack import cancel_update, delete_stack, update_stack
@@ -171,7 +171,9 @@ async def show(request: Request) -> Response:
         values = []
         if program is not None:
             values = await outputs(services, caller_of(request), row, ahead=ahead)
-    answer = JSONResponse({"stack": view.stack(request, row, program, values)})
+    sees = sight_of(services, caller_of(request)).hidden
+    shown = view.stack(request, row, program, values, sees_hidden=sees)
+    answer = JSONResponse({"stack": shown})
     if ahead.fingerprint is not None:
         with_resources = ahead.records is not None
         request.state.lasting = Lasting(bytes(answer.body), ahead.fingerprint, with_resources)
@@ -298,7 +300,7 @@ async def template(request: Request) -> Response:
     row = await stack_of(request, deleted=True)
     revision, _ = await services_of(request).program(row)
     plain = await as_object(services_of(request), row, revision.template)
-    exports = may_export(services_of(request), caller_of(request))
+    exports = sight_of(services_of(request), caller_of(request)).secrets
     return JSONResponse(plain if exports else without_hidden_defaults(plain))
 
 
@@ -306,14 +308,16 @@ async def environment(request: Request) -> Response:
     """Show the environment, with hidden values masked."""
     row = await stack_of(request, deleted=True)
     revision, program = await services_of(request).program(row)
-    return JSONResponse(masked_environment(revision, program))
+    sees = sight_of(services_of(request), caller_of(request)).hidden
+    return JSONResponse(masked_environment(revision, program, sees_hidden=sees))
 
 
 async def files(request: Request) -> Response:
     """Show the files that were sent with the template, by name."""
     row = await stack_of(request, deleted=True)
     revision, _ = await services_of(request).program(row)
-    return JSONResponse(revision.files)
+    sight = sight_of(services_of(request), caller_of(request))
+    return JSONResponse(seen_files(sight, revision.files))
 
 
 async def output_list(request: Request) -> Response:

@@ -106,9 +106,14 @@ def summary(request: Request, row: StackRow, *, project: bool = False) -> Body:
 
 
 def stack(
-    request: Request, row: StackRow, program: Program | None, outputs: Sequence[OutputValue] | None
+    request: Request,
+    row: StackRow,
+    program: Program | None,
+    outputs: Sequence[OutputValue] | None,
+    *,
+    sees_hidden: bool = True,
 ) -> Body:
-    """Return the body for a single stack.
+    """Return the body for a single stack, for a caller who sees hidden values or does not.
 
     If `program` is None, because the stack no longer compiles, the body has no parameters. If
     `outputs` is None, it has no outputs.
@@ -119,7 +124,7 @@ def stack(
         "tags": row.tags.split(",") if row.tags else [],
         "description": description,
         "template_description": description,
-        "parameters": parameter_texts(program) if program is not None else {},
+        "parameters": {} if program is None else parameter_texts(program, sees_hidden=sees_hidden),
         "capabilities": [],
         "notification_topics": [],
         "disable_rollback": row.disable_rollback,

@@ -46,7 +46,9 @@ class ScalingPolicy(Policy):
     relations = (
         OnlyFor("MinAdjustmentStep", "AdjustmentType", Policy.words[AdjustmentType.PERCENT]),
     )
-    attributes = {"AlarmUrl": Attr(STRING, "A signed URL that takes signals.", cached=False)}
+    attributes = {
+        "AlarmUrl": Attr(STRING, "A signed URL that takes signals.", cached=False, secret=True)
+    }
 
     def reference(self, ctx: ResourceContext) -> str:
         return ctx.data.get("ec2_signed_url", ctx.name)

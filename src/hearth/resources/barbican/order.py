@@ -80,7 +80,9 @@ class Order(BarbicanResource):
             STRING, "The intermediate certificates, if there are any.", since="5.0.0"
         ),
         "order_ref": Attr(STRING, "Its URL."),
-        "private_key": Attr(STRING, "The private key, if the order creates one.", since="5.0.0"),
+        "private_key": Attr(
+            STRING, "The private key, if the order creates one.", since="5.0.0", secret=True
+        ),
         "public_key": Attr(STRING, "The public key, if the order creates one.", since="5.0.0"),
         "secret_ref": Attr(STRING, "URL of the created secret, if the order creates one secret."),
         "status": Attr(STRING, "Its status."),

@@ -62,7 +62,7 @@ class Secret(BarbicanResource):
         ),
     }
     attributes = {
-        "decrypted_payload": Attr(STRING, "The secret itself; binary data in base64."),
+        "decrypted_payload": Attr(STRING, "The secret itself; binary data in base64.", secret=True),
         "status": Attr(STRING, "Its status."),
     }
     collection = kept("secrets")

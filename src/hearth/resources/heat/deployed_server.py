@@ -71,6 +71,7 @@ class DeployedServer(StackUser):
             "Configuration of the agent, to put on the machine.",
             cached=False,
             since="9.0.0",
+            secret=True,
         ),
     }
     physical_name_limit = 53

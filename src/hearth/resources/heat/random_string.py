@@ -145,7 +145,7 @@ class RandomString(ResourceType):
         ),
     }
     attributes = {
-        "value": Attr(STRING, "The value.", cached=False),
+        "value": Attr(STRING, "The value.", cached=False, secret=True),
     }
     relations = (
         Each("character_sequences", AtLeastOne("sequence")),

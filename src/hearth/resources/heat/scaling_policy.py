@@ -96,7 +96,7 @@ class ScalingPolicy(Policy):
     }
     relations = (OnlyFor("min_adjustment_step", "adjustment_type", str(AdjustmentType.PERCENT)),)
     attributes = {
-        "alarm_url": Attr(STRING, "A signed URL that takes signals.", cached=False),
+        "alarm_url": Attr(STRING, "A signed URL that takes signals.", cached=False, secret=True),
         "signal_url": Attr(STRING, "A URL that takes signals with a token.", since="5.0.0"),
     }
 

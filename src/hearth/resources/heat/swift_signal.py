@@ -54,8 +54,9 @@ class SwiftSignalHandle(ResourceType):
             STRING,
             "A curl command that sends a signal; add the data as --data-binary JSON.",
             cached=False,
+            secret=True,
         ),
-        "endpoint": Attr(STRING, "URL that takes signals.", cached=False),
+        "endpoint": Attr(STRING, "URL that takes signals.", cached=False, secret=True),
         "token": Attr(STRING, "Nothing: the URL needs no token.", cached=False),
     }
     service = OBJECTS

@@ -60,10 +60,13 @@ class WaitConditionHandle(CollectsSignals, StackUser):
             STRING,
             "A curl command that sends a signal; add the data as --data-binary JSON.",
             cached=False,
+            secret=True,
         ),
-        "endpoint": Attr(STRING, "URL that takes signals.", cached=False),
-        "signal": Attr(STRING, "What a client needs to send a signal, as JSON text.", cached=False),
-        "token": Attr(STRING, "Token that a signal must contain.", cached=False),
+        "endpoint": Attr(STRING, "URL that takes signals.", cached=False, secret=True),
+        "signal": Attr(
+            STRING, "What a client needs to send a signal, as JSON text.", cached=False, secret=True
+        ),
+        "token": Attr(STRING, "Token that a signal must contain.", cached=False, secret=True),
     }
 
     def create_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:

@@ -84,7 +84,7 @@ class AccessKey(ResourceType):
         "UserName": Prop(STRING, "The user of this stack, by its reference.", required=True),
     }
     attributes = {
-        "SecretAccessKey": Attr(STRING, "The secret.", cached=False),
+        "SecretAccessKey": Attr(STRING, "The secret.", cached=False, secret=True),
         "UserName": Attr(STRING, "The user.", cached=False),
     }
     needs_users = True

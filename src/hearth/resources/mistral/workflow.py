@@ -185,7 +185,9 @@ class Workflow(DeliversSignals, StackUser):
         ),
     }
     attributes = {
-        "alarm_url": Attr(STRING, "Signed URL; a POST to it starts an execution.", cached=False),
+        "alarm_url": Attr(
+            STRING, "Signed URL; a POST to it starts an execution.", cached=False, secret=True
+        ),
         "data": Attr(MAP, "Name and input of the workflow."),
         "executions": Attr(
             LIST, "The executions that signals have started, latest first.", cached=False

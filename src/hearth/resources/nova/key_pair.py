@@ -59,6 +59,7 @@ class KeyPair(ResourceType):
             STRING,
             "The private key, if it was generated and save_private_key is true.",
             cached=False,
+            secret=True,
         ),
         "public_key": Attr(STRING, "The public key."),
     }

@@ -102,7 +102,11 @@ class Server(CollectionResource):
         "name": Attr(STRING, "Its name."),
         "networks": Attr(MAP, "Addresses by network name and id."),
         "os_collect_config": Attr(
-            MAP, "Configuration of the agent in the server.", cached=False, since="9.0.0"
+            MAP,
+            "Configuration of the agent in the server.",
+            cached=False,
+            since="9.0.0",
+            secret=True,
         ),
         "tags": Attr(LIST, "Its tags.", since="8.0.0"),
     }

@@ -30,7 +30,7 @@ class HARestarter(Revived, SignedSignal):
         ),
     }
     attributes = {
-        "AlarmUrl": Attr(STRING, "A signed URL that takes signals.", cached=False),
+        "AlarmUrl": Attr(STRING, "A signed URL that takes signals.", cached=False, secret=True),
     }
 
     def recordable(self, ctx: ResourceContext) -> dict[str, Any]:

@@ -183,7 +183,7 @@ class SignedQueueURL(ZaqarResource):
         "paths": Attr(None, "The paths, a list."),
         "project": Attr(None, "Id of the project of the queue."),
         "query_str": Attr(None, "The whole signature, as the query string of a URL."),
-        "signature": Attr(None, "The signature itself."),
+        "signature": Attr(None, "The signature itself.", secret=True),
     }
     identified_by = IntentKey.OWN_ID
     read_back = False
