@@ -174,6 +174,8 @@ def test_closed_ports_and_other_protocols_look_alike():
         ("8.8.8.8", True), ("10.0.0.1", False), ("169.254.169.254", False), ("::1", False),
         ("64:ff9b::7f00:1", False), ("::ffff:10.0.0.1", False), ("224.0.0.1", False),
         ("2001:4860:4860::8888", True), ("fe80::1%eth0", False), ("100.64.0.1", False),
+        ("64:ff9b:1::a00:1", False), ("::10.0.0.1", False), ("fec0::1", False),
+        ("::ffff:0:10.0.0.1", False), ("2002:a00:1::", False), ("2002:808:808::", True),
     ],
 )  # fmt: skip
 def test_public_addresses_pass(address, allowed):

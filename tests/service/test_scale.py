@@ -12,12 +12,14 @@ from benchmarks.inside import CALLER, Inside, inside
 
 from hearth.bus.notification import Notifications, message_of
 from hearth.engine.core.predict import PlannedAction
+from hearth.engine.core.record import Record
 from hearth.model.problem import Rejected
 from hearth.resources.base import Scaling
 from hearth.resources.heat.adjustment import Adjustment, AdjustmentType
 from hearth.resources.heat.scaling_group import COOLDOWN
 from hearth.service.preview import plan_update
 from hearth.service.scale import scale
+from hearth.service.signal import signal
 from hearth.service.stack_request import StackRequest
 from hearth.store import outbox, reads
 from hearth.store.rows import Event, StackRow
@@ -43,6 +45,25 @@ ENGINE = sa.text("SELECT id FROM engine")
 def change(amount: float, *, cooldown_s: float | None = 0.0, group: str = "g") -> Scaling:
     adjustment = Adjustment(amount, AdjustmentType.CHANGE)
     return Scaling(group, adjustment, cooldown_s, "ChangeInCapacity")
+
+
+@pytest.mark.parametrize(
+    "rtype",
+    ["OS::Heat::ScalingPolicy", "AWS::AutoScaling::ScalingPolicy", "OS::Mistral::Workflow"],
+)
+def test_a_signal_before_the_create_is_refused(rtype: str, tmp_path: Path):
+    """The record has no values yet."""
+
+    async def story() -> list[Any]:
+        async with inside(tmp_path / "hearth.db") as running:
+            row, _ = await running.create("web", GROUP % 0)
+            record = Record("id", "p", rtype, 1, 0.0)
+            with pytest.raises(Rejected) as refused:
+                await signal(running.services, CALLER, row, record, {})
+            return [(one.kind, one.message) for one in refused.value.problems]
+
+    words = "Signal resource during INIT is not supported."
+    assert asyncio.run(story()) == [("NotSupported", words)]
 
 
 async def signalled(running: Inside, row: StackRow, wanted: Scaling) -> bool:

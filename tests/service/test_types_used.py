@@ -192,10 +192,13 @@ def test_what_only_an_engine_learns_is_refused_by_the_engine(way: str, tmp_path:
         assert REFUSED in row.reason
 
 
-def test_a_group_does_not_grow_by_a_type_that_its_last_requester_may_not_have(tmp_path: Path):
+@pytest.mark.parametrize("size", [0, 1])
+def test_a_group_does_not_grow_by_a_type_that_its_last_requester_may_not_have(
+    size: int, tmp_path: Path
+):
     async def story(running: Inside, rules: Rules) -> list[tuple[str, int]]:
         rules.in_force = False
-        asked = StackRequest(text(scaling(FORBIDDEN, 0)))
+        asked = StackRequest(text(scaling(FORBIDDEN, size)))
         rows = {
             who: await ended(running, await create_stack(running.services, caller, who, asked))
             for who, caller in (("member", CALLER), ("chief", CHIEF))
@@ -203,12 +206,24 @@ def test_a_group_does_not_grow_by_a_type_that_its_last_requester_may_not_have(tm
         rules.in_force = True
         return [await _grown(running, row) for row in rows.values()]
 
-    assert played(tmp_path, story) == [("FAILED", 0), ("COMPLETE", 1)]
+    assert played(tmp_path, story) == [("FAILED", size), ("COMPLETE", size + 1)]
 
 
-async def _grown(running: Inside, row: StackRow) -> tuple[str, int]:
-    """The state of the group's own stack after a signal to grow by one, and its members."""
-    wanted = Scaling("g", Adjustment(1, AdjustmentType.CHANGE), 0.0, "ChangeInCapacity")
+def test_a_group_of_a_forbidden_type_shrinks(tmp_path: Path):
+    async def story(running: Inside, rules: Rules) -> tuple[str, int]:
+        rules.in_force = False
+        asked = StackRequest(text(scaling(FORBIDDEN, 1)))
+        row = await ended(running, await create_stack(running.services, CALLER, "new", asked))
+        assert await _grown(running, row) == ("COMPLETE", 2)
+        rules.in_force = True
+        return await _grown(running, row, -1)
+
+    assert played(tmp_path, story) == ("COMPLETE", 1)
+
+
+async def _grown(running: Inside, row: StackRow, by: int = 1) -> tuple[str, int]:
+    """The state of the group's own stack after a signal to change its size, and its members."""
+    wanted = Scaling("g", Adjustment(by, AdjustmentType.CHANGE), 0.0, "ChangeInCapacity")
     ident = running.services.new_id()
     event = Event(ident, row.id, row.root_id, 0.0, "p", "t", None, "SIGNAL", "COMPLETE", "said")
     assert await scale(running.services, CALLER, row, wanted, event)

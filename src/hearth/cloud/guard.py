@@ -13,6 +13,18 @@ Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 TRANSLATED = ipaddress.ip_network("64:ff9b::/96")  # NAT64: the last 32 bits are an IPv4 address
+INTERNAL = tuple(
+    ipaddress.ip_network(one)
+    for one in (
+        "64:ff9b:1::/48",  # NAT64 of a site, to IPv4 addresses that may be its own (RFC 8215)
+        "::/96",  # IPv4-compatible addresses (RFC 4291)
+        "::ffff:0:0:0/96",  # IPv4-translated addresses (RFC 2765)
+        "fec0::/10",  # addresses of a site (RFC 3879)
+        "5f00::/16",  # segment routing inside a network (RFC 9602)
+        "3fff::/20",  # documentation (RFC 9637)
+    )
+)
+"""Networks that Python takes for public, but whose addresses may lead into an internal network."""
 
 
 class Guard(Struct, frozen=True):
@@ -40,4 +52,5 @@ def _plain(address: str) -> Address:
 def _allowed(address: Address, networks: Sequence[Network]) -> bool:
     if any(address in network for network in networks):
         return True
-    return address.is_global and not address.is_multicast
+    internal = any(address in network for network in INTERNAL)
+    return address.is_global and not address.is_multicast and not internal

@@ -23,8 +23,6 @@ from hearth.store.messages import DataChanged
 from hearth.store.outbox import ScalingNotice, put_scalings
 from hearth.store.rows import Event, StackRow
 
-ASKED_BY = "scaling"  # in place of the parent's traversal
-
 
 async def scale(
     services: Services, caller: Caller, row: StackRow, wanted: Scaling, event: Event
@@ -82,7 +80,7 @@ def _resize(
     if not reads.set_data(tx, row.id, group.id, version, data, metadata):
         return False  # after this first write, the transaction has locked the row
     revision = replace(reads.revision_of(tx, child), template=json.dumps(definition.template))
-    asked = accept.OperationRequest(Action.UPDATE, revision, parent_traversal=ASKED_BY)
+    asked = accept.OperationRequest(Action.UPDATE, revision, parent_traversal=accept.SCALING)
     traversal = accept.operate(tx, child.id, asked, now, services.new_id).traversal
     change = wanted.adjustment
     details = {

@@ -28,14 +28,14 @@ async def signal(
 
     `details` is the JSON value in the signal. A signal with the key `unset_hook` clears the hook
     with that name instead. Raises Rejected if the type of the resource takes no signals, or if the
-    resource is suspended or being deleted.
+    resource is suspended, being deleted, or not being created yet.
     """
     if isinstance(details, dict) and "unset_hook" in details:
         return await _clear_hook(services, row, record, str(details["unset_hook"]))
     rtype = services.programs.type_of(record)
     if isinstance(rtype, ReportsResults):
         return await _take_results(services, row, record, details)
-    if record.action in (Action.SUSPEND, Action.DELETE):
+    if record.action in (Action.INIT, Action.SUSPEND, Action.DELETE):
         words = f"Signal resource during {record.action} is not supported."
         raise Rejected([NotSupported(None, words)])
     if not isinstance(rtype, Signalled):

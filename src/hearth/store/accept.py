@@ -91,6 +91,9 @@ class NewStack(Struct, frozen=True):
     action: Action = Action.CREATE
 
 
+SCALING = "scaling"  # in place of the parent's traversal: a signal requested the operation
+
+
 class OperationRequest(Struct, frozen=True):
     """A request for an operation on an existing stack.
 

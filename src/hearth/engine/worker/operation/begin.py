@@ -27,6 +27,7 @@ from hearth.model.state import Action, Status
 from hearth.resources import zones
 from hearth.resources.base import ResourceType
 from hearth.resources.capabilities import NestedType
+from hearth.store.accept import SCALING
 from hearth.store.reads import resources_beside
 from hearth.store.snapshots import Snapshot
 from hearth.template import ResourceDefinition
@@ -162,15 +163,21 @@ class _Change(_Beginning):
         """Fail if the policy forbids the requester a type in a nested stack.
 
         The API has already checked the types that were known at the request. The types of existing
-        resources are always allowed, so that a rollback is possible.
+        resources are always allowed, so that a rollback is possible; but a signal, which the API
+        cannot check, may only keep or delete such resources.
         """
         credential, tools = self.owned.access.credential, self.owned.tools
         if self.stack.parent_id is None or credential is None:
             return None
         records = self.memory.records
-        there = {rtype.name for rtype in tools.programs.types_of(records).values()}
-        there |= {one.type for one in records.values()}
-        names = {one.type_info.name for one in self.aim.program.resources.values()} - there
+        resources = self.aim.program.resources
+        if self.stack.parent_traversal == SCALING:
+            known = {one.name for one in records.values()}
+            names = {one.type_info.name for name, one in resources.items() if name not in known}
+        else:
+            there = {rtype.name for rtype in tools.programs.types_of(records).values()}
+            there |= {one.type for one in records.values()}
+            names = {one.type_info.name for one in resources.values()} - there
         return tools.refused_types(credential, names) if names else None
 
     async def zones(self) -> Failure:
