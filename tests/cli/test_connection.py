@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from hearth.api.front.answered import Answered
-from hearth.cli import connection
+from hearth.cli import connection, doorman
 from hearth.cli.lifetime import Seldom
 from hearth.cli.serve import tell_of_readable
 from hearth.cli.served import server
@@ -320,26 +320,101 @@ def test_an_answered_error_leaves_the_connection() -> None:
     asyncio.run(story())
 
 
-def test_connections_have_a_bound_and_refusals_are_told_once(
+def test_the_oldest_that_never_asked_gives_way_and_it_is_told_once(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr("hearth.cli.served.CONNECTIONS_MAX", 16)
 
     async def story() -> None:
         async with serving() as dial:
+            reader, writer = await dial()
+            writer.write(GET)
+            assert b"200 OK" in await reader.readuntil(b"ok")
             mine = [await dial() for _ in range(12)]
             await asyncio.sleep(0.05)
-            closed = [reader.at_eof() or reader.exception() is not None for reader, _ in mine]
-            assert closed.count(False) == 4  # a quarter for one address
-            for _, writer in mine:
-                writer.transport.abort()
-            await asyncio.sleep(0.05)
-            reader, writer = await dial()
+            closed = [one.at_eof() or one.exception() is not None for one, _ in mine]
+            assert closed == [True] * 9 + [False] * 3  # a quarter for one address, with the first
             writer.write(GET)
             assert b"200 OK" in await reader.readuntil(b"ok")
 
     asyncio.run(story())
-    assert len([r for r in caplog.records if "connections refused" in r.message]) == 1
+    assert len([r for r in caplog.records if "connections too many" in r.message]) == 1
+
+
+def test_who_waits_for_an_answer_does_not_give_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hearth.cli.served.CONNECTIONS_MAX", 16)
+
+    async def slow(scope: Any, receive: Any, send: Any) -> None:
+        await asyncio.sleep(0.2)
+        await app(scope, receive, send)
+
+    async def story() -> None:
+        async with serving(slow) as dial:
+            mine = [await dial() for _ in range(4)]
+            for _, writer in mine:
+                writer.write(GET)
+            await asyncio.sleep(0.05)
+            late, _ = await dial()
+            assert (await ended(late))[0] < 0.15
+            for reader, _ in mine:
+                assert b"200 OK" in await reader.readuntil(b"ok")
+            newcomer, writer = await dial()  # in the place of one that is idle now
+            writer.write(GET)
+            assert b"200 OK" in await newcomer.readuntil(b"ok")
+
+    asyncio.run(story())
+
+
+MIB = 1024 * 1024
+
+
+async def large(scope: Any, receive: Any, send: Any) -> None:
+    size = int(scope["path"].strip("/") or 1) * MIB
+    headers = [(b"content-length", str(size).encode())]
+    await send({"type": "http.response.start", "status": 200, "headers": headers})
+    await send({"type": "http.response.body", "body": bytes(size)})
+
+
+def test_who_does_not_read_is_let_go(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doorman, "STALLED_S", 0.3)
+
+    async def story() -> None:
+        async with serving(large) as dial:
+            slow, slowly = await dial()
+            slowly.write(b"GET /16 HTTP/1.1\r\nHost: x\r\n\r\n")
+            deaf, mute = await dial()
+            mute.write(b"GET /16 HTTP/1.1\r\nHost: x\r\n\r\n")
+            await asyncio.sleep(0.05)
+            mute.transport.pause_reading()  # type: ignore[attr-defined]
+            got = 0
+            for _ in range(20):  # it takes a second, more than three times the deadline
+                got += len(await slow.read(MIB // 2))
+                await asyncio.sleep(0.05)
+            while got < 16 * MIB:
+                got += len(await slow.read(MIB))
+            mute.transport.resume_reading()  # type: ignore[attr-defined]
+            assert len((await ended(deaf))[1]) < 16 * MIB
+
+    asyncio.run(story())
+
+
+def test_what_nobody_reads_is_bounded_in_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doorman, "UNSENT_MAX", 40 * MIB)
+
+    async def story() -> None:
+        async with serving(large) as dial:
+            readers = []
+            for size in (8, 32, 16):
+                reader, writer = await dial()
+                writer.write(b"GET /%d HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n" % size)
+                await asyncio.sleep(0.05)
+                readers.append(reader)
+            sizes = [len((await ended(reader))[1]) // MIB for reader in readers]
+            assert sizes[0] == 8
+            assert sizes[1] < 32
+            assert sizes[2] == 16
+
+    asyncio.run(story())
 
 
 def test_a_readable_configuration_is_warned_of(

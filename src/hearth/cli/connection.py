@@ -1,21 +1,18 @@
 """An HTTP connection: uvicorn's protocol for httptools, with deadlines and limits.
 
-A client that sends a request too slowly loses its connection. The number of connections per address
-is limited. Ambiguous requests are rejected.
+A client that sends a request too slowly, or does not read its response, loses its connection.
+Ambiguous requests are rejected.
 """
 
 import asyncio
-import logging
-import time
-from collections import Counter
 from enum import Enum
+from functools import partial
 from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from hearth.cli.doorman import Doorman
 from hearth.cli.joined_writes import JoinedWrites
-
-log = logging.getLogger(__name__)
 
 HEAD_BYTES = 64 * 1024
 """Maximum size of a request head, and of the trailer after a chunked body, in bytes."""
@@ -36,52 +33,6 @@ DRAINED_S = 5.0
 Closing the connection at once could reset it before the client has read the response.
 """
 
-TELL_S = 60.0
-
-
-class Doorman:
-    """Counts the connections of a server and limits them.
-
-    At most `most` connections are open in total, and at most a quarter of that from one address.
-    """
-
-    def __init__(self, most: int) -> None:
-        self.most = most
-        self.address_most = max(1, most // 4)
-        self.total = 0
-        self._of: Counter[str] = Counter()
-        self._told_at = float("-inf")
-        self._refused = 0
-
-    def enter(self, address: str) -> bool:
-        """Count a new connection from an address, and return true.
-
-        If a limit is reached, return false and do not count it.
-        """
-        if self.total >= self.most or self._of[address] >= self.address_most:
-            self._tell(address)
-            return False
-        self.total += 1
-        self._of[address] += 1
-        return True
-
-    def leave(self, address: str) -> None:
-        """Stop counting a connection from an address that has ended."""
-        self.total -= 1
-        self._of[address] -= 1
-        if not self._of[address]:
-            del self._of[address]
-
-    def _tell(self, address: str) -> None:
-        """Log that connections were refused, at most once a minute."""
-        self._refused += 1
-        if time.monotonic() - self._told_at >= TELL_S:
-            log.warning(
-                "%d connections refused, the last from %s; open: %d, from that address: %d",
-                *(self._refused, address, self.total, self._of[address]),
-            )
-            self._told_at, self._refused = time.monotonic(), 0
-
 
 class Reads(Enum):
     """Which part of a request a connection reads next."""
@@ -100,7 +51,7 @@ class Connection(HttpToolsProtocol):
     def __init__(self, doorman: Doorman, **options: Any) -> None:
         super().__init__(**options)
         self._doorman = doorman
-        self._inside = False
+        self.address = ""
         self._deadline: asyncio.TimerHandle | None = None
         self._waits_for: Reads | None = None  # what the deadline is about
         self._reads = Reads.HEAD
@@ -117,9 +68,10 @@ class Connection(HttpToolsProtocol):
         """Accept the connection and set the first deadline; abort it if there are too many
         connections.
         """
-        super().connection_made(JoinedWrites(transport, self.loop))  # type: ignore[arg-type]
-        self._inside = self._doorman.enter(self._address)
-        if not self._inside:
+        wrote = partial(self._doorman.wrote, self)
+        super().connection_made(JoinedWrites(transport, self.loop, wrote))  # type: ignore[arg-type]
+        self.address = self.client[0] if self.client else ""
+        if not self._doorman.enter(self):
             transport.abort()
             return
         self._wait(Reads.HEAD, HEAD_S)
@@ -127,10 +79,20 @@ class Connection(HttpToolsProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """Cancel the deadline and stop counting the connection."""
         self._wait(None, 0)
-        if self._inside:
-            self._inside = False
-            self._doorman.leave(self._address)
+        self._doorman.leave(self)
         super().connection_lost(exc)
+
+    # -- of the doorman ----------------------------------------------------------------------
+
+    def unsent(self) -> int:
+        """Return how many bytes of responses the client has not read yet."""
+        return int(self.transport.get_write_buffer_size())
+
+    def throw_out(self) -> None:
+        """Abort the connection."""
+        self.transport.abort()
+
+    # -- of the transport --------------------------------------------------------------------
 
     def data_received(self, data: bytes) -> None:
         """Pass received data to the parser, and set the next deadline; reject too long a request
@@ -179,6 +141,7 @@ class Connection(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         """Start the request when its head is complete; called by the parser."""
         self._begun, self._found = False, True
+        self._doorman.works(self)
         super().on_headers_complete()
         self._reads = Reads.BODY
         if self.parser.should_upgrade():  # to no protocol that is known here
@@ -213,13 +176,11 @@ class Connection(HttpToolsProtocol):
         if self._reads is Reads.NOTHING and self.cycle.response_complete:
             self._reads = Reads.HEAD
             self._wait(None, 0)
+        if self._reads is Reads.HEAD and self.cycle.response_complete:
+            self._doorman.rests(self)
         self._look()
 
     # -- deadlines ---------------------------------------------------------------------------
-
-    @property
-    def _address(self) -> str:
-        return self.client[0] if self.client else ""
 
     def _look(self) -> None:
         """Set or cancel the deadline, according to what the connection reads next."""

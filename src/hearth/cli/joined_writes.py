@@ -5,18 +5,26 @@ response a fifth of its time.
 """
 
 import asyncio
+from collections.abc import Callable
 from typing import Any
 
 
 class JoinedWrites:
     """Passes everything to `transport`, but holds back a write until the next one.
 
-    Without another write, it is sent in the next iteration of the event loop.
+    Without another write, it is sent in the next iteration of the event loop. `wrote` is called
+    after each write.
     """
 
-    def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(
+        self,
+        transport: asyncio.Transport,
+        loop: asyncio.AbstractEventLoop,
+        wrote: Callable[[], None],
+    ) -> None:
         self._transport = transport
         self._loop = loop
+        self._wrote = wrote
         self._held = b""
         self._flush: asyncio.Handle | None = None
 
@@ -39,6 +47,7 @@ class JoinedWrites:
             self._flush = None
             self._transport.write(self._held)
             self._held = b""
+            self._wrote()
 
     def abort(self) -> None:
         """Drop what is held back, and close the transport at once."""

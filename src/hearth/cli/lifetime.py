@@ -153,7 +153,8 @@ def _servers(
     bound_to = (sockets.main, sockets.cfn, sockets.clusters)
     if any(bound_to):
         both = zip(applications(running), bound_to, strict=True)
-        found += [(server(*served), bound) for served, bound in both if bound]
+        by_proxy = running.front.settings.proxies
+        found += [(server(*served, by_proxy=by_proxy), bound) for served, bound in both if bound]
     if sockets.monitoring:
         from hearth.cli.monitoring import monitoring
 

@@ -15,7 +15,8 @@ from uvicorn.server import ServerState
 
 from hearth.api.front.shortcut import Header
 from hearth.cli import connection
-from hearth.cli.connection import Connection, Doorman
+from hearth.cli.connection import Connection
+from hearth.cli.doorman import Doorman
 
 Shortcut = Callable[[dict[str, Any]], Awaitable[tuple[list[Header], bytes] | None] | None]
 """A function that looks for the cached response (headers, body) to a request.
@@ -78,7 +79,7 @@ class PolledConnection(asyncio.Protocol):
         self._loop = asyncio.get_running_loop()
         self._address = ""
         self._client: Any = None
-        self._inside = False
+        self.address = ""
         self._finding: asyncio.Task[None] | None = None  # a known answer
         self._after = b""  # what came meanwhile
         self._last = False  # no request comes after the one in progress
@@ -90,9 +91,8 @@ class PolledConnection(asyncio.Protocol):
         """
         self._transport = transport
         self._client = transport.get_extra_info("peername")
-        self._address = str(self._client[0]) if isinstance(self._client, tuple) else ""
-        self._inside = self._doorman.enter(self._address)
-        if not self._inside:
+        self.address = str(self._client[0]) if isinstance(self._client, tuple) else ""
+        if not self._doorman.enter(self):
             transport.abort()
             return
         self._server.connections.add(self)  # type: ignore[arg-type]
@@ -121,6 +121,7 @@ class PolledConnection(asyncio.Protocol):
             return
         self._last = self._last or poll[1]
         self._wait(None)
+        self._doorman.works(self)
         task = self._finding = self._loop.create_task(self._find(finding, data))
         self._server.tasks.add(task)
         task.add_done_callback(self._server.tasks.discard)
@@ -159,9 +160,11 @@ class PolledConnection(asyncio.Protocol):
             parts += name, b": ", value, b"\r\n"
         parts += (b"connection: close\r\n\r\n" if self._last else b"\r\n"), body
         self._transport.write(b"".join(parts))
+        self._doorman.wrote(self)
         if self._last:
             self._transport.close()
         else:
+            self._doorman.rests(self)
             self._wait(self._config.timeout_keep_alive)
 
     def _pass_on(self, data: bytes) -> None:
@@ -179,9 +182,15 @@ class PolledConnection(asyncio.Protocol):
     def _leave(self) -> None:
         self._wait(None)
         self._server.connections.discard(self)
-        if self._inside:
-            self._inside = False
-            self._doorman.leave(self._address)
+        self._doorman.leave(self)
+
+    def unsent(self) -> int:
+        """Return how many bytes of responses the client has not read yet."""
+        return int(self._transport.get_write_buffer_size())
+
+    def throw_out(self) -> None:
+        """Abort the connection."""
+        self._transport.abort()
 
     def _wait(self, seconds: float | None) -> None:
         """Set the deadline for the next request, in seconds from now; None removes it."""

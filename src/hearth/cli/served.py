@@ -111,14 +111,18 @@ def connections_max() -> int:
     return min(CONNECTIONS_MAX, max(soft // 4, (soft - DESCRIPTORS_KEPT) // 2))
 
 
-def server(app: "ASGIApp", shortcut: "Shortcut | None" = None) -> "uvicorn.Server":
+def server(
+    app: "ASGIApp", shortcut: "Shortcut | None" = None, *, by_proxy: bool = False
+) -> "uvicorn.Server":
     """Return an HTTP server for an application. It installs no signal handlers.
 
-    If `shortcut` is given, it answers polls from a cache.
+    If `shortcut` is given, it answers polls from a cache. If all clients come `by_proxy`, the
+    connections of one address are not limited.
     """
     import uvicorn
 
-    from hearth.cli.connection import Connection, Doorman
+    from hearth.cli.connection import Connection
+    from hearth.cli.doorman import Doorman
     from hearth.cli.polled import PolledConnection
 
     class Server(uvicorn.Server):
@@ -126,7 +130,7 @@ def server(app: "ASGIApp", shortcut: "Shortcut | None" = None) -> "uvicorn.Serve
         def capture_signals(self) -> Iterator[None]:
             yield
 
-    doorman = Doorman(connections_max())
+    doorman = Doorman(connections_max(), by_proxy=by_proxy)
     made: Any = partial(Connection, doorman)
     if shortcut is not None:
         made = partial(PolledConnection, doorman, shortcut)
