@@ -13,6 +13,8 @@ from collections.abc import Coroutine
 from pathlib import Path
 from typing import Any, TextIO
 
+from hearth.cli.own_files import open_own
+
 LINE = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 """The format of a log line."""
 
@@ -109,7 +111,7 @@ def lock(path: Path) -> TextIO:
     Raises WrongSetting if another process holds the lock.
     """
     try:
-        held = path.open("w")
+        held = open_own(path)
     except OSError as problem:
         raise WrongSetting(f"{path} cannot be written: {problem.strerror}") from None
     try:

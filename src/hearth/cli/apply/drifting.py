@@ -93,10 +93,9 @@ def _accept(path: Path, found_drift: Body) -> None:
     text = text_of(path)
     changed, done, left = accepted(text, path, found_drift["resources"])
     if done:
-        fresh = path.with_name(f".{path.name}.new")
-        fresh.write_text(changed, encoding="utf-8")
-        fresh.chmod(path.stat().st_mode)
-        fresh.replace(path)
+        from hearth.authoring.fmt_files import replace
+
+        replace(path, changed)
     for line in done:
         click.echo(f"accepted {line}")
     for line in left:
