@@ -13,6 +13,7 @@ from hearth.authoring.fmt_files import files_of
 from hearth.authoring.lint import lint_with_texts
 from hearth.authoring.report import FORMATS
 from hearth.authoring.rules import RULES
+from hearth.authoring.terminal import say
 from hearth.model.problem import hint, nearest
 
 
@@ -30,7 +31,7 @@ def run(files: Sequence[Path], environments: Sequence[Path], form: str, *, stric
         try:
             found, read = lint_with_texts(file, environments, open_texts=_standard_input(file))
         except OSError as problem:
-            click.echo(f"hearth: {problem.filename or file}: {problem.strerror}", err=True)
+            say(f"hearth: {problem.filename or file}: {problem.strerror}", err=True)
             status = 2
             continue
         findings.update(dict.fromkeys(found))
