@@ -121,6 +121,29 @@ def test_the_environment_of_the_cloud_is_hidden(monkeypatch: pytest.MonkeyPatch)
     assert "OS_PASSWORD" not in text
 
 
+def test_a_server_uses_the_cloud_but_not_its_admin_api(machines: Machines):
+    script = """python3 - <<'END'
+import urllib.error, urllib.request
+for call in ("GET /identity/v3", "GET /devcloud/objects", "POST /devcloud/knobs",
+             "DELETE /devcloud/objects/any"):
+    method, path = call.split()
+    asked = urllib.request.Request("URL" + path, method=method)
+    try:
+        with urllib.request.urlopen(asked, timeout=5) as reply:
+            print("@", method, path, reply.status)
+    except urllib.error.HTTPError as error:
+        print("@", method, path, error.code)
+END
+"""
+    text = output(machines, script.replace("URL", machines.url))
+    assert [line for line in text.splitlines() if line.startswith("@")] == [
+        "@ GET /identity/v3 200",
+        "@ GET /devcloud/objects 403",
+        "@ POST /devcloud/knobs 403",
+        "@ DELETE /devcloud/objects/any 403",
+    ]
+
+
 def test_output_of_each_kind_is_on_the_console_and_in_the_log(machines: Machines):
     text = output(
         machines,
