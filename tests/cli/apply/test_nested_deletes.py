@@ -21,18 +21,18 @@ def parent(resources: str, more: str = "") -> str:
     return f"{HEAD}{more}resources:\n{OTHER}{resources}"
 
 
-def group(count: int) -> str:
+def group(count: int, rtype: str = "tier.yaml", more: str = "") -> str:
     return parent(
         "  group:\n    type: OS::Heat::ResourceGroup\n"
-        f"    properties: {{count: {count}, resource_def: {{type: tier.yaml}}}}\n"
+        f"    properties: {{count: {count}, resource_def: {{type: {rtype}}}{more}}}\n"
     )
 
 
-def scaled(capacity: int) -> str:
+def scaled(capacity: int, rtype: str = "tier.yaml", more: str = "") -> str:
     return parent(
         "  group:\n    type: OS::Heat::AutoScalingGroup\n    properties:\n"
-        "      {min_size: 0, max_size: 3, resource: {type: tier.yaml}, "
-        f"desired_capacity: {capacity}}}\n"
+        f"      {{min_size: 0, max_size: 3, resource: {{type: {rtype}}}, "
+        f"desired_capacity: {capacity}{more}}}\n"
     )
 
 
@@ -56,6 +56,23 @@ CASES: Mapping[str, tuple[str, str, str]] = {
     "a scaling group": (scaled(1), NONE, ".db"),
     "a link of a chain": (chain(2), chain(1), "chain.1.db"),
     "a chain": (chain(2), NONE, "chain.0.db"),
+    "a member that is named": (
+        group(2),
+        group(2, more=", removal_policies: [{resource_list: ['0']}]"),
+        "group.0.db",
+    ),
+    "what members of another template lack": (group(2), group(2, "other.yaml"), "group.0.db"),
+    "what members of another type replace": (
+        group(2),
+        group(2, "OS::Heat::RandomString"),
+        "group.1.db",
+    ),
+    "what a scaling group changes in batches": (
+        scaled(2),
+        scaled(2, "other.yaml", ", rolling_updates: {max_batch_size: 1, min_in_service: 1}")
+        + "  spare: {type: tier.yaml}\n",  # the batches need this file
+        ".db",
+    ),
     "a condition": (
         parent(IF, "conditions: {wanted: {get_param: some}}\n"),
         parent(IF, "conditions: {wanted: {not: {get_param: some}}}\n"),
@@ -71,6 +88,7 @@ def shell(tmp_path: Path) -> Shell:
     found = Shell(tmp_path, nowhere, {"OS_CLOUD": ""})  # type: ignore[arg-type]
     found.write("tier.yaml", TIER)
     found.write("outer.yaml", OUTER)
+    found.write("other.yaml", NONE)
     found.write("protect.yaml", 'protect: ["*.db"]\n')
     found.write(
         "deny.yaml",
