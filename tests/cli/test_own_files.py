@@ -161,7 +161,7 @@ def test_accepted_values_are_not_written_through_a_prepared_link(
     assert (target.read_text(), mode(target)) == (VALUE, 0o600)
 
 
-@pytest.mark.parametrize("name", OURS)
+@pytest.mark.parametrize("name", [*OURS, "volumes"])
 def test_the_folder_of_the_embedded_cloud_has_no_links(folder: Path, target: Path, name: str):
     (folder / name).symlink_to(target)
     before = os.umask(0o077)
@@ -171,6 +171,19 @@ def test_the_folder_of_the_embedded_cloud_has_no_links(folder: Path, target: Pat
     finally:
         os.umask(before)
     assert target.read_text() == VALUE
+
+
+def test_a_folder_of_the_embedded_cloud_in_a_repository_is_no_link(folder: Path, tmp_path: Path):
+    (tmp_path / "private").mkdir()
+    (folder / ".hearth").symlink_to(tmp_path / "private")
+    with pytest.raises(WrongSetting, match="symbolic link; name its target with --data"):
+        _prepare(Path(".hearth"))
+    assert list((tmp_path / "private").iterdir()) == []
+    before = os.umask(0o077)
+    try:
+        _prepare(folder / ".hearth")  # the user has named it in full
+    finally:
+        os.umask(before)
 
 
 def test_the_probe_and_the_lock_of_the_embedded_cloud_follow_no_link(folder: Path, target: Path):

@@ -21,7 +21,7 @@ from urllib.parse import urlsplit
 from msgspec import Struct
 
 from hearth.cli.memory import few_heaps
-from hearth.cli.own_files import demand_own, write_own
+from hearth.cli.own_files import demand_no_link, demand_own, write_own
 from hearth.cli.process import (
     WrongSetting,
     allow_descriptors,
@@ -117,12 +117,16 @@ def _default_folder() -> Path:
 
 
 def _prepare(folder: Path) -> None:
-    """Create the directory if needed, and protect its files. Raises WrongSetting if it is not
-    writable.
+    """Create the directory if needed, and protect its files.
+
+    Raises WrongSetting if it is not writable, or if links in it lead elsewhere.
     """
+    if folder.is_symlink() and not folder.is_absolute():  # a cloned repository may contain it
+        raise WrongSetting(f"{folder} is a symbolic link; name its target with --data")
     try:
         os.umask(0o077)  # passwords and keys are in nearly every file
         folder.mkdir(parents=True, exist_ok=True)
+        demand_no_link(folder / "volumes")  # the owner of this folder is changed
         for name in OURS:
             demand_own(folder / name)
             if (folder / name).is_file():  # created by a release that did not protect them

@@ -16,8 +16,15 @@ LINK = "is a symbolic link, which Hearth does not follow"
 NO_FILE = "is not a regular file"
 
 
+def demand_no_link(path: Path) -> None:
+    """Raise OSError if there is a symbolic link at `path`."""
+    if path.is_symlink():
+        raise OSError(errno.ELOOP, f"{path.name} {LINK}", str(path))
+
+
 def demand_own(path: Path) -> None:
     """Raise OSError if there is something else than a regular file at `path`."""
+    demand_no_link(path)
     with suppress(FileNotFoundError):
         _demand_regular(path, path.lstat().st_mode)
 
@@ -64,7 +71,5 @@ def write_own(path: Path, text: str) -> None:
 
 
 def _demand_regular(path: Path, mode: int) -> None:
-    if stat.S_ISLNK(mode):
-        raise OSError(errno.ELOOP, f"{path.name} {LINK}", str(path))
     if not stat.S_ISREG(mode):
         raise OSError(errno.EINVAL, f"{path.name} {NO_FILE}", str(path))
