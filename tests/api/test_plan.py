@@ -81,6 +81,21 @@ def test_an_update_that_changes_nothing_keeps_all(api: Caller, path: str):
     }
 
 
+@pytest.mark.parametrize("method", ["PUT", "PATCH"])
+def test_a_plan_contains_each_delete_in_a_nested_stack_that_leaves_the_template(
+    api: Caller, path: str, method: str
+):
+    without, _, _ = TEMPLATE.partition("  pair:\n")
+    reply = api.call(method, f"{path}/plan", {"template": without})
+    lines = {line["resource"]: line for line in reply.json()["plan"]["resources"]}
+    assert lines["pair"]["action"] == "delete"
+    nested = lines["pair"]["nested"]["resources"]
+    assert {line["resource"]: line["action"] for line in nested} == {
+        "value": "delete",
+        "random": "delete",
+    }
+
+
 def test_the_reason_of_an_update_in_place_is_told_by_property(api: Caller, path: str):
     line = plan(api, path, parameters={"label": "two"})["net"]
     assert (line["action"], line["certain"]) == ("update", True)

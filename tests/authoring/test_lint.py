@@ -1,7 +1,9 @@
 """What lint finds, where, and what it leaves alone."""
 
 import re
+import signal
 from pathlib import Path
+from time import process_time
 
 import pytest
 
@@ -10,6 +12,7 @@ from hearth.authoring.finding import Severity
 from hearth.authoring.lint import lint
 from hearth.cli.lint import run
 from hearth.resources.known import RETIRED, advice
+from hearth.schema import patterns
 
 HOT = "heat_template_version: 2021-04-16\n"
 
@@ -512,3 +515,69 @@ def test_the_type_of_an_attribute_says_nothing_about_what_a_path_reads(tmp_path,
     file.write_text(text)
     found = [one.code for one in lint(file)]
     assert ("attribute-type" in found) is warned
+
+
+SLOW = "a" * 60 + "b"
+
+
+def slow_patterns(form: str) -> dict[str, str]:
+    """A template or an environment with many patterns, each of which needs the longest time that a
+    match may take, with the values to match.
+    """
+    names = [f"p{number}" for number in range(20)]
+    tries = {
+        name: f"  {name}: {{type: string, constraints: [{{allowed_pattern: '(a|aa)+{name}$'}}]"
+        for name in names
+    }
+    value = "resources: {v: {type: OS::Heat::Value, properties: {value: 1}}}\n"
+    declared = "".join(f"{one}}}\n" for one in tries.values())
+    if form == "environment":
+        given = "".join(f"  {name}: {SLOW}\n" for name in names)
+        return {"root": f"{HOT}parameters:\n{declared}{value}", "env": f"parameters:\n{given}"}
+    if form == "defaults":
+        declared = "".join(f"{one}, default: {SLOW}}}\n" for one in tries.values())
+        return {"root": f"{HOT}parameters:\n{declared}{value}"}
+    given = ", ".join(f"{name}: {SLOW}" for name in names)
+    children = "".join(f"  c{n}: {{type: child.yaml, properties: {{{given}}}}}\n" for n in range(5))
+    return {
+        "root": f"{HOT}resources:\n{children}",
+        "child": f"{HOT}parameters:\n{declared}{value}",
+    }
+
+
+@pytest.mark.parametrize("form", ["defaults", "environment", "nested"])
+def test_all_patterns_of_a_check_share_one_budget(
+    tmp_path: Path, form: str, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(patterns, "PATIENCE_S", 0.2)
+    files = slow_patterns(form)
+    texts = {name: text for name, text in files.items() if name != "root"}
+    begun = process_time()
+    findings = found_in(tmp_path, files["root"], *({"env"} & texts.keys()), **texts)
+    assert process_time() - begun < 2  # each match alone may take half a second
+    assert sum("needs more than" in one.message for one in findings) >= 20
+
+
+def test_a_command_has_a_limit_of_time(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
+    names = range(1000)
+    unknown = "".join(
+        f"  a_resource_{n}: {{type: OS::Heat::Value, properties: {{value: "
+        f"{{get_resource: a_resuorce_{n}x}}}}}}\n"
+        for n in names
+    )
+    (tmp_path / "a.yaml").write_text(f"{HOT}parameters: {{unused: {{type: string}}}}\n")
+    (tmp_path / "b.yaml").write_text(f"{HOT}resources:\n{unknown}")
+    (tmp_path / "c.yaml").write_text(f"{HOT}resorces: {{}}\n")
+    monkeypatch.setattr("hearth.cli.lint.CPU_S", 0.3)
+    monkeypatch.setattr("hearth.cli.lint.CHARACTERS_A_SECOND", 1_000_000)
+    assert run([tmp_path], [], "text", strict=False) == 2
+    told = capsys.readouterr()
+    assert re.search(
+        r"b\.yaml: the checks need more than [0-9]+ s of CPU time; this file", told.err
+    )
+    assert "a.yaml:2" in told.out  # what was found before
+    assert "c.yaml" not in told.out
+    assert signal.getitimer(signal.ITIMER_PROF) == (0.0, 0.0)
+    assert run([tmp_path / "a.yaml"], [], "text", strict=False) == 0

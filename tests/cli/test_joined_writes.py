@@ -27,7 +27,7 @@ class Transport:
 
 async def joined() -> tuple[JoinedWrites, list[Any]]:
     transport = Transport()
-    return JoinedWrites(transport, asyncio.get_running_loop()), transport.calls  # type: ignore[arg-type]
+    return JoinedWrites(transport, asyncio.get_running_loop(), lambda: None), transport.calls  # type: ignore[arg-type]
 
 
 def test_head_and_body_are_one_write() -> None:

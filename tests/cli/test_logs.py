@@ -71,3 +71,11 @@ def test_how_much_is_told(tmp_path: Path, debug: str, level: str, monkeypatch: p
 def test_a_place_that_cannot_be_written_is_told(tmp_path: Path):
     with pytest.raises(WrongSetting, match="log_file: /nowhere/x"):
         open_log(written(tmp_path, DEFAULT={"log_file": "/nowhere/x"}).conf)
+
+
+def test_a_message_is_one_line_without_control_characters(tmp_path: Path):
+    path = tmp_path / "hearth.log"
+    open_log(written(tmp_path, DEFAULT={"log_file": str(path)}).conf)
+    logging.getLogger("hearth").info("stack %s", "a\x1b[2J\n2026 INFO hearth: forged")
+    (line,) = path.read_text().splitlines()
+    assert line.endswith(r" INFO hearth: stack a\x1b[2J\n2026 INFO hearth: forged")

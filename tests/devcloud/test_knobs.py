@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import threading
 import time
+from http.client import HTTPConnection
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 import requests
@@ -207,3 +209,46 @@ def test_what_is_alive_does_not_count_what_was_there_from_the_start(served: Serv
     alive = served.call("GET", "/devcloud/objects").json()["objects"]
     assert network in {o["id"] for o in alive}
     assert not {o["name"] for o in alive} & {"public", "private", "cirros", "admin"}
+
+
+@pytest.mark.parametrize(
+    ("headers", "peer", "allowed"),
+    [
+        ({}, "127.0.0.1", True),
+        ({"Host": "localhost:PORT"}, "127.0.0.1", True),
+        ({"Sec-Fetch-Site": "none"}, "127.0.0.1", True),  # typed into a browser
+        ({"Origin": "http://pages.example"}, "127.0.0.1", False),
+        ({"Origin": "null"}, "127.0.0.1", False),
+        ({"Sec-Fetch-Site": "cross-site"}, "127.0.0.1", False),
+        ({"Sec-Fetch-Site": "same-origin"}, "127.0.0.1", False),
+        ({"Host": "pages.example"}, "127.0.0.1", False),
+        ({"Host": "pages.example:PORT"}, "127.0.0.1", False),
+        ({"Host": "127.0.0.1.pages.example"}, "127.0.0.1", False),
+        ({"Host": "[::1"}, "127.0.0.1", False),
+        ({}, "127.0.0.2", False),  # a sandbox server
+    ],
+)
+def test_only_programs_of_the_machine_use_the_admin_api(
+    served: Served, headers: dict[str, str], peer: str, *, allowed: bool
+) -> None:
+    made = make(served, "stays").json()["network"]["id"]
+    address = urlsplit(served.url)
+    assert address.hostname is not None
+    headers = {name: value.replace("PORT", str(address.port)) for name, value in headers.items()}
+    calls = [
+        ("POST", "/devcloud/knobs", b'{"rules": []}'),
+        ("GET", "/devcloud/objects", None),
+        ("DELETE", f"/devcloud/objects/{made}", None),
+    ]
+    for method, path, body in calls:
+        sender = HTTPConnection(
+            address.hostname, address.port, source_address=(peer, 0), timeout=10
+        )
+        sender.request(method, path, body, {"Content-Type": "text/plain", **headers})
+        reply = sender.getresponse()
+        said = reply.read()
+        sender.close()
+        assert reply.status == (200 if allowed else 403)
+        assert allowed or b"the admin API refuses this" in said
+    assert ("stays" in names(served)) is not allowed
+    served.call("DELETE", f"{NETWORKS}/{made}")

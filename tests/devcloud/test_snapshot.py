@@ -42,3 +42,12 @@ def test_a_state_of_another_format_is_refused(tmp_path: Path) -> None:
     path.write_bytes(msgspec.msgpack.encode({**state, "format": 99}))
     with pytest.raises(ValueError, match="format 99"):
         snapshot.load(cloud, path)
+
+
+def test_no_link_is_followed_and_only_the_owner_can_read_the_state(tmp_path: Path) -> None:
+    target = tmp_path / "target"
+    target.write_text("a file of the user")
+    (tmp_path / "state.new").symlink_to(target)
+    snapshot.save(DevCloud(), tmp_path / "state")
+    assert (tmp_path / "state").stat().st_mode & 0o077 == 0
+    assert target.read_text() == "a file of the user"

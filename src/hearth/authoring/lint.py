@@ -26,6 +26,7 @@ from hearth.model.problem import (
 from hearth.model.span import Span
 from hearth.schema.named import wrong_value
 from hearth.template import NOWHERE, Environment, Module
+from hearth.template.budget import spending
 from hearth.template.check import examine
 from hearth.template.check.codes import rule_of
 from hearth.template.check.values import against_names
@@ -63,6 +64,8 @@ def lint_with_texts(
 ) -> tuple[list[Finding], Mapping[str, str]]:
     """Lint a template as `lint` does; return the findings, and the texts of all files that were
     read, by name.
+
+    All checks together have the budget that a request to the API has.
     """
     texts = {path.absolute(): text for path, text in (open_texts or {}).items()}
     project = Project(open_texts=texts)
@@ -71,10 +74,11 @@ def lint_with_texts(
     name = str(template)
     root = project.template(name)
     problems = [*project.problems]
-    if root is not None:
-        problems.extend(_problems(root, name, project))
-    elif name in project.environments:
-        problems.extend(_environment(project, name)[1])
+    with spending():
+        if root is not None:
+            problems.extend(_problems(root, name, project))
+        elif name in project.environments:
+            problems.extend(_environment(project, name)[1])
     return _findings(problems, name, project), project.texts
 
 

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import PurePath
 from typing import Any
-
-import click
 
 import hearth
 from hearth.authoring.finding import Finding, Severity
 from hearth.authoring.rules import RULES
+from hearth.authoring.terminal import printable, style
 from hearth.authoring.text import lines_of
+from hearth.model.printable import escaped
 
 Texts = Mapping[str, str]
 COLOURS = {Severity.ERROR: "red", Severity.WARNING: "yellow"}
@@ -23,24 +23,25 @@ WIDTH_MAX = 160
 def as_text(findings: Sequence[Finding], texts: Texts) -> str:
     """Return the findings as text: excerpts of the files with carets, and a summary."""
     lines = {name: lines_of(text) for name, text in texts.items()}
-    shown = [_excerpt(one, lines.get(one.file, [])) for one in findings]
-    return "\n".join([*shown, _summary(findings, len(texts))]) + "\n"
+    shown = [line for one in findings for line in _excerpt(one, lines.get(one.file, []))]
+    shown.append(_summary(findings, len(texts)))
+    return "".join(f"{printable(line)}\n" for line in shown)
 
 
-def _excerpt(one: Finding, lines: Sequence[str]) -> str:
+def _excerpt(one: Finding, lines: Sequence[str]) -> Iterator[str]:
     colour = COLOURS[one.severity]
-    head = click.style(f"{one.severity}[{one.code}]", fg=colour, bold=True)
-    place = click.style(f"{one.file}:{one.line}:{one.column}", bold=True)
-    shown = [f"{place}: {head}: {one.message}"]
+    head = style(f"{one.severity}[{one.code}]", fg=colour, bold=True)
+    place = style(f"{one.file}:{one.line}:{one.column}", bold=True)
+    yield f"{place}: {head}: {one.message}"
     if one.line <= len(lines):
         line, column = _cut(lines[one.line - 1].replace("\t", " "), one.column)
         margin = len(str(one.line))
         carets = "^" * max(1, min(one.length, len(line) - column + 1))
-        bar = click.style("|", dim=True)
-        shown.append(f"  {one.line} {bar} {line}")
-        carets = click.style(carets, fg=colour, bold=True)
-        shown.append(f"  {' ' * margin} {bar} {' ' * (column - 1)}{carets}")
-    return "\n".join([*shown, ""])
+        bar = style("|", dim=True)
+        yield f"  {one.line} {bar} {line}"
+        carets = style(carets, fg=colour, bold=True)
+        yield f"  {' ' * margin} {bar} {' ' * (column - 1)}{carets}"
+    yield ""
 
 
 def _cut(line: str, column: int) -> tuple[str, int]:
@@ -54,7 +55,7 @@ def _summary(findings: Sequence[Finding], files: int) -> str:
     errors = sum(one.severity is Severity.ERROR for one in findings)
     warnings = len(findings) - errors
     if not findings:
-        return click.style(f"No problems found in {_count(files, 'file')}", fg="green")
+        return style(f"No problems found in {_count(files, 'file')}", fg="green")
     return f"{_count(errors, 'error')}, {_count(warnings, 'warning')}"
 
 
@@ -64,7 +65,7 @@ def _count(number: int, what: str) -> str:
 
 def as_json(findings: Sequence[Finding], texts: Texts) -> str:
     """Return the findings as a JSON list of maps."""
-    return json.dumps([one.as_json() for one in findings], indent=1, ensure_ascii=False) + "\n"
+    return json.dumps([one.as_json() for one in findings], indent=1) + "\n"
 
 
 def as_sarif(findings: Sequence[Finding], texts: Texts) -> str:
@@ -86,7 +87,7 @@ def as_sarif(findings: Sequence[Finding], texts: Texts) -> str:
         "version": "2.1.0",
         "runs": [run],
     }
-    return json.dumps(log, indent=1, ensure_ascii=False) + "\n"
+    return json.dumps(log, indent=1) + "\n"
 
 
 def _sarif_rule(code: str) -> dict[str, Any]:
@@ -134,7 +135,7 @@ def as_github(findings: Sequence[Finding], texts: Texts) -> str:
 def _escaped(text: str, more: str = "") -> str:
     for letter in "%\r\n" + more:
         text = text.replace(letter, f"%{ord(letter):02X}")
-    return text
+    return escaped(text)
 
 
 FORMATS: Mapping[str, Callable[[Sequence[Finding], Texts], str]] = {

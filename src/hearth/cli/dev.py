@@ -21,6 +21,7 @@ from urllib.parse import urlsplit
 from msgspec import Struct
 
 from hearth.cli.memory import few_heaps
+from hearth.cli.own_files import demand_no_link, demand_own, write_own
 from hearth.cli.process import (
     WrongSetting,
     allow_descriptors,
@@ -38,7 +39,10 @@ HOST = "127.0.0.1"
 OTHER_PORT = "--port; make dev PORT=0 uses any free one"
 LOOPBACK = (ip_network("127.0.0.0/8"), ip_network("::1/128"))
 FORMER_PASSWORD = "secret"  # noqa: S105 - of folders that are older than random passwords
-OURS = ("cloud.json", "clouds.yaml", "hearth.db", "hearth.db-wal", "hearth.db-shm", "openrc")
+OURS = (
+    "cloud.json", "clouds.yaml", "hearth.db", "hearth.db-wal", "hearth.db-shm", "hearth.lock",
+    "openrc", "password", "secret",
+)  # fmt: skip
 REGION = "RegionOne"
 HIDDEN_TAG = "data-processing-cluster"  # as in most clouds
 
@@ -113,17 +117,22 @@ def _default_folder() -> Path:
 
 
 def _prepare(folder: Path) -> None:
-    """Create the directory if needed, and protect its files. Raises WrongSetting if it is not
-    writable.
+    """Create the directory if needed, and protect its files.
+
+    Raises WrongSetting if it is not writable, or if links in it lead elsewhere.
     """
+    if folder.is_symlink() and not folder.is_absolute():  # a cloned repository may contain it
+        raise WrongSetting(f"{folder} is a symbolic link; name its target with --data")
     try:
         os.umask(0o077)  # passwords and keys are in nearly every file
         folder.mkdir(parents=True, exist_ok=True)
+        demand_no_link(folder / "volumes")  # the owner of this folder is changed
         for name in OURS:
+            demand_own(folder / name)
             if (folder / name).is_file():  # created by a release that did not protect them
                 (folder / name).chmod(0o600)
         probe = folder / ".probe"
-        probe.write_text("")
+        write_own(probe, "")
         probe.unlink()
     except OSError as problem:
         words = f"{folder} cannot be written to: {problem.strerror}; choose another with --data"
@@ -231,17 +240,16 @@ def _password(folder: Path) -> str:
     """
     path = folder / "password"
     if not path.exists() and (folder / "cloud.json").exists():
-        path.write_text(FORMER_PASSWORD)
+        write_own(path, FORMER_PASSWORD)
     if not path.exists():
-        path.write_text(secrets.token_urlsafe(18))
+        write_own(path, secrets.token_urlsafe(18))
     return path.read_text()
 
 
 def _secret(path: Path) -> str:
     """Return the key for the encryption of user data; generate it at the first start."""
     if not path.exists():
-        path.touch(mode=0o600)
-        path.write_text(secrets.token_hex(32))
+        write_own(path, secrets.token_hex(32))
     return path.read_text()
 
 
@@ -268,7 +276,7 @@ def _write_clouds(folder: Path, auth_url: str, password: str) -> None:
         ]
         variables = _variables(auth_url, user, project, password)
         _write_exports(folder / f"{user}-openrc.sh", variables, without=["OS_CLOUD"])
-    (folder / "clouds.yaml").write_text("\n".join(lines) + "\n")
+    write_own(folder / "clouds.yaml", "\n".join(lines) + "\n")
     exports = {
         "OS_CLIENT_CONFIG_FILE": str(folder.resolve() / "clouds.yaml"),
         "OS_CLOUD": "hearth",
@@ -294,7 +302,7 @@ def _write_exports(path: Path, variables: Mapping[str, str], *, without: Iterabl
     """Write a shell script that sets these environment variables and unsets others."""
     lines = [f"unset {' '.join(without)}"]
     lines += [f"export {name}='{value}'" for name, value in variables.items()]
-    path.write_text("\n".join(lines) + "\n")
+    write_own(path, "\n".join(lines) + "\n")
 
 
 def _say_ready(

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from hearth.authoring.fmt import formatted
 from hearth.authoring.fmt_files import decoded, difference, files_of, read, replace
+from hearth.authoring.terminal import say
 from hearth.model.problem import Rejected
 
 STDIN = "-"
@@ -40,9 +41,9 @@ def _told(path: Path | None, check: bool, diff: bool) -> int:
     except Rejected as rejected:
         for problem in rejected.problems:
             line, column = (problem.at.line, problem.at.column) if problem.at else (1, 1)
-            print(f"{name}:{line or 1}:{column or 1}: {problem.text}", file=sys.stderr)
+            say(f"{name}:{line or 1}:{column or 1}: {problem.text}", err=True)
     except OSError as error:
-        print(f"hearth: {name}: {error.strerror}", file=sys.stderr)
+        say(f"hearth: {name}: {error.strerror}", err=True)
     return 2
 
 
@@ -53,14 +54,14 @@ def _one(path: Path | None, name: str, check: bool, diff: bool) -> int:
     if diff:
         _write(difference(before, after, name))
     elif check and changed:
-        print(name)
+        say(name)
     if check or diff:
         return int(check and changed)
     if path is None:
         _write(after)
     elif changed:
         replace(path, after)
-        print(path)
+        say(str(path))
     return 0
 
 

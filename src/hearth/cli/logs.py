@@ -9,7 +9,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from hearth.cli.process import LINE, WrongSetting, log_level
+from hearth.cli.process import AsText, WrongSetting, log_level
 from hearth.telemetry.about import about
 
 LIBRARIES: Mapping[str, str] = MappingProxyType(
@@ -54,7 +54,7 @@ def open_log(conf: Any) -> None:
             raise WrongSetting(f"log_file: {path} cannot be written: {problem.strerror}") from None
     else:
         handler = logging.StreamHandler()
-    handler.setFormatter(AsJson() if conf.use_json else logging.Formatter(LINE))
+    handler.setFormatter(AsJson() if conf.use_json else AsText())
     root.handlers[:] = [handler]
     levels(conf)
 

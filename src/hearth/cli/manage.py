@@ -13,6 +13,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 
 from hearth.cli.configuration import read
 from hearth.cli.process import WrongSetting
+from hearth.model.printable import escaped
 from hearth.model.problem import hint, nearest
 from hearth.store import migrate, reads
 from hearth.store.database import Store, Tx
@@ -156,7 +157,7 @@ def reset_stack_status(configs: Configs, stack_id: str) -> None:
         if row is None:
             raise WrongSetting(f"there is no stack {stack_id}")
         alive = {one.id: one for one in store.transact(engines, write=False)}
-    print(f"stack {row.name} ({row.id}): {row.state}, {row.reason}")
+    print(escaped(f"stack {row.name} ({row.id}): {row.state}, {row.reason}"))
     print(_held(row, alive.get(row.owner or "")))
     print(
         "not needed. The database holds the state. If the engine of a stack dies, another engine "
@@ -246,4 +247,4 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     widths = [max(len(line[i]) for line in lines) for i in range(len(head))]
     for line in lines:
         shown = (cell.ljust(width) for cell, width in zip(line, widths, strict=True))
-        print("  ".join(shown).rstrip())
+        print(escaped("  ".join(shown).rstrip(), lines=True))

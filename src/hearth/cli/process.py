@@ -13,6 +13,9 @@ from collections.abc import Coroutine
 from pathlib import Path
 from typing import Any, TextIO
 
+from hearth.cli.own_files import open_own
+from hearth.model.printable import escaped
+
 LINE = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 """The format of a log line."""
 
@@ -23,6 +26,16 @@ many collections the older ones.
 A stack that has ended is garbage of a few hundred objects in cycles. With a larger number, such
 garbage fills up the memory, and what is created in between keeps it from being returned.
 """
+
+
+class AsText(logging.Formatter):
+    """Formats each message as one line, with control characters escaped; a traceback follows it."""
+
+    def __init__(self) -> None:
+        super().__init__(LINE)
+
+    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - a method of logging
+        return escaped(super().formatMessage(record))
 
 
 class WrongSetting(Exception):
@@ -87,7 +100,9 @@ def listening(host: str, port: int, chosen_by: str = "--port") -> socket.socket:
 
 def log_to_stderr(usual: str = "WARNING") -> None:
     """Log to standard error, one line per message, with the level `log_level(usual)`."""
-    logging.basicConfig(level=log_level(usual), format=LINE)
+    handler = logging.StreamHandler()
+    handler.setFormatter(AsText())
+    logging.basicConfig(level=log_level(usual), handlers=[handler])
 
 
 def log_level(usual: str) -> str:
@@ -109,7 +124,7 @@ def lock(path: Path) -> TextIO:
     Raises WrongSetting if another process holds the lock.
     """
     try:
-        held = path.open("w")
+        held = open_own(path)
     except OSError as problem:
         raise WrongSetting(f"{path} cannot be written: {problem.strerror}") from None
     try:

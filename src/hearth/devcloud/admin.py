@@ -1,13 +1,14 @@
 """The admin API of the embedded cloud: audit log, fault rules and existing objects.
 
-Its paths begin with `/devcloud/`, and it needs no token.
+Its paths begin with `/devcloud/`. It needs no token, so only programs of this machine may use it:
+neither servers of the cloud nor pages in a browser.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
-from urllib.parse import parse_qs
+from urllib.parse import parse_qs, urlsplit
 
 import msgspec
 
@@ -19,6 +20,32 @@ from hearth.devcloud.ledger import Ledger
 from hearth.devcloud.neutron import loss
 from hearth.devcloud.store import Thing
 from hearth.devcloud.trove import clusters
+
+GUEST_ADDRESS = "127.0.0.2"
+"""The loopback address from which the connections of sandbox servers come."""
+_HOSTS = ("127.0.0.1", "localhost", "::1")
+
+
+def refusal(peer: str | None, headers: Mapping[str, str]) -> Reply | None:
+    """Return the reply to a request that must not use the admin API, or None if it may.
+
+    `peer` is the address from which the request comes. A browser adds the headers `Origin` or
+    `Sec-Fetch-Site` to the requests of a page. The host is another one if the name of a page's
+    server was given the address of this machine.
+    """
+    why = None
+    if peer == GUEST_ADDRESS:
+        why = "servers of the cloud may not use it"
+    elif "Origin" in headers or headers.get("Sec-Fetch-Site", "none") != "none":
+        why = "pages in a browser may not use it"
+    else:
+        try:
+            host = urlsplit(f"//{headers.get('Host', '')}").hostname
+        except ValueError:
+            host = None
+        if host not in _HOSTS:
+            why = f"the header Host must name one of {', '.join(_HOSTS)}"
+    return None if why is None else Reply(403, {"error": f"the admin API refuses this: {why}"})
 
 
 def handle(cloud: Cloud, method: str, target: str, raw: bytes) -> Reply:

@@ -141,6 +141,8 @@ class _Front:
             await request.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
         raw = await request.content.read() if request.body_exists else b""
         if target.startswith("/devcloud"):
+            if (refused := admin.refusal(request.remote, request.headers)) is not None:
+                return _response(refused, request.method)
             done = admin.handle(cloud, request.method, target, raw)
             await self.post.deliver()
             if cloud.machines is not None:

@@ -41,7 +41,9 @@ def save(cloud: Cloud, path: Path) -> None:
         serials=store.serials,
     )
     beside = path.with_name(path.name + ".new")
-    beside.write_bytes(msgspec.msgpack.encode(state))
+    beside.unlink(missing_ok=True)  # it is created exclusively, never opened through a link
+    with open(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+        file.write(msgspec.msgpack.encode(state))
     os.replace(beside, path)
     store.changed = False
 

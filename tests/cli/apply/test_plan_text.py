@@ -1,10 +1,10 @@
 """A plan in words: marks, reasons, values that are not known, and the last line."""
 
-import re
 from typing import Any
 
 import click
 
+from hearth.authoring.terminal import printable
 from hearth.cli.apply import plan_text
 
 
@@ -36,7 +36,7 @@ PLAN = {
 
 
 def said() -> list[str]:
-    return [re.sub(r"\x1b\[[0-9;]*m", "", line) for line in plan_text.lines(PLAN)]
+    return [click.unstyle(printable(line)) for line in plan_text.lines(PLAN)]
 
 
 def test_each_change_has_a_mark_and_its_reasons():
@@ -77,7 +77,7 @@ def test_a_plan_without_changes_says_so():
 
 def test_what_deletes_data_says_so():
     plan = {"resources": [entry("disk", "replace", deletes_data=True), entry("net", "replace")]}
-    told = [click.unstyle(line) for line in plan_text.lines(plan)]
+    told = [click.unstyle(printable(line)) for line in plan_text.lines(plan)]
     assert told[0].endswith("replace, deletes its data")
     assert told[1].endswith("replace")
 

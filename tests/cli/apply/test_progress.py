@@ -51,3 +51,14 @@ def test_a_resource_of_a_nested_stack_is_below_its_parent():
 def test_without_utf8_only_ascii_is_added():
     label = str(tree(board(1), {}, 1.0, 10, utf8=False).children[0].label)
     assert label.isascii()
+
+
+def test_names_and_reasons_move_no_cursor():
+    found = board(1)
+    found.stack = "web\x1b[2J"
+    path = ("r0\x1b[1A\nr9",)
+    found.lines[path] = Line(path, "CREATE_IN_PROGRESS", 0.0)
+    text = "\n".join(drawn(found, 10))
+    assert r"web\x1b[2J" in text
+    assert r"r0\x1b[1A\nr9" in text
+    assert "\x1b" not in text

@@ -45,6 +45,19 @@ def test_a_build_gives_an_image(
     assert stat.S_IMODE((root / "sealed/file").stat().st_mode) == 0o4755
 
 
+def test_a_link_is_no_place_for_images(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    pretend(tmp_path / "bin", monkeypatch)
+    private = tmp_path / "private"
+    private.mkdir(mode=0o700)
+    folder.parent.mkdir()
+    folder.symlink_to(private)
+    assert command.main(["build", "debian", "--data", str(folder.parent)]) == 1
+    assert list(private.iterdir()) == []
+    assert stat.S_IMODE(private.stat().st_mode) == 0o700
+
+
 def test_its_files_belong_to_the_accounts_of_servers(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):

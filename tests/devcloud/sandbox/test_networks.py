@@ -194,6 +194,31 @@ def test_the_metadata_service_and_the_endpoints_are_reached_and_nothing_else(mac
     machines.delete(server)
 
 
+CHANGES = """#!/bin/sh
+ip addr add GATEWAY/24 dev eth0 && echo @address changed || echo @address kept
+ip link set eth0 down && echo @link changed || echo @link kept
+unshare --user --map-root-user ip link set eth0 down && echo @inner changed || echo @inner kept
+grep -hE '^Cap(Eff|Prm|Bnd|Inh)' /proc/self/status /proc/1/status | while read name caps; do
+    test $((0x$caps >> 12 & 1)) = 0 || echo has the capability
+done
+"""
+
+
+@pytest.mark.parametrize("secured", [True, False])
+def test_only_a_server_without_port_security_changes_its_network(
+    machines: Machines, *, secured: bool
+):
+    net, _ = network(machines, "10.7.0.0/24")
+    one = neutron(machines, "port", network_id=net, port_security_enabled=secured)
+    server = on(machines, CHANGES.replace("GATEWAY", "10.7.0.1"), one)
+    found = answers(machines, server)
+    assert found["address"] == ("kept" if secured else "changed")
+    assert found["link"] == ("kept" if secured else "changed")
+    assert found["inner"] == "kept"
+    assert ("has the capability" in machines.said(server)) is not secured
+    machines.delete(server)
+
+
 def test_security_groups_decide_what_comes_in(machines: Machines):
     if programs()[1] is None:
         assert any("nft" in note for note in machines.notes)

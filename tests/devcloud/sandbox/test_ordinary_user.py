@@ -44,12 +44,13 @@ script = (
     "cat /mnt/vdb/note && rm /mnt/vdb/note\\nip -o addr show eth0\\n"
     "python3 -c 'import socket; socket.create_connection((\\"169.254.169.254\\", 80), 2)' "
     "&& echo metadata address: in use\\n"
+    "ip addr add 10.9.0.1/24 dev eth0 || echo the address is kept\\n"
 )
 part = {"type": "text/x-shellscript", "name": "script", "note": "",
         "data": base64.b64encode(script.encode()).decode()}
 plan = {"cloud_init": False, "instance_id": "i", "hostname": "mine", "notes": [],
         "user_data": "", "parts": [part], "bootcmd": "", "runcmd": "", "write_files": [],
-        "authorized_keys": [], "etc": {}, "drive": {}}
+        "authorized_keys": [], "etc": {}, "drive": {}, "changes_network": False}
 console, file = os.memfd_create("console"), os.memfd_create("plan")
 os.write(file, json.dumps(plan).encode())
 os.lseek(file, 0, os.SEEK_SET)
@@ -69,8 +70,8 @@ def ask(files=(), **message):
     return opened
 
 
-ask([console, file], do="start", id="s", image=None, fresh=True, disk_mb=64, hostname="mine",
-    listen=[["169.254.169.254", 80]])
+ask([console, file], do="start", id="s", image=None, fresh=True, disk_mb=64, memory_mb=64,
+    hostname="mine", listen=[["169.254.169.254", 80]])
 ask([network], do="fabric")
 ask(do="go", id="s")
 for _ in range(200):
@@ -139,6 +140,7 @@ def test_an_ordinary_user_has_servers_too(place: Path, *, programs: bool):
     lines = done.stdout.splitlines()
     assert any(line.startswith("I am 0 ") and line.endswith(" on mine") for line in lines)
     assert "refused" in lines
+    assert "the address is kept" in lines
     assert "root:*:19000:0:99999:7:::" in lines
     assert "NOTE" in lines
     assert not (place / "volumes" / "v" / "note").exists()

@@ -5,6 +5,8 @@ from __future__ import annotations
 import gzip
 import os
 import shutil
+import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -119,6 +121,86 @@ def test_the_environment_of_the_cloud_is_hidden(monkeypatch: pytest.MonkeyPatch)
         text = output(cloud, "tr '\\0' '\\n' < /proc/1/environ; env\n")
     assert "product_name=OpenStack Nova" in text
     assert "OS_PASSWORD" not in text
+
+
+KEYCTL = """
+import ctypes, sys
+libc = ctypes.CDLL(None, use_errno=True)
+number = {"x86_64": 250, "ppc64le": 271, "s390x": 280}.get(__import__("os").uname().machine, 219)
+SEARCH, READ, SESSION = 10, 11, ctypes.c_long(-3)
+found = libc.syscall(number, SEARCH, SESSION, b"user", NAME, 0)
+data = ctypes.create_string_buffer(100)
+size = libc.syscall(number, READ, ctypes.c_long(found), data, 100) if found > 0 else 0
+print("key", data.raw[:size].decode() or "missing")
+"""
+ADD = """
+import ctypes, sys
+libc = ctypes.CDLL(None, use_errno=True)
+machine = __import__("os").uname().machine
+join = {"x86_64": 250, "ppc64le": 271, "s390x": 280}.get(machine, 219)
+add = {"x86_64": 248, "ppc64le": 269, "s390x": 278}.get(machine, 217)
+session = ctypes.c_long(-3)
+joined = libc.syscall(join, 1, None)
+if joined < 0 or libc.syscall(add, b"user", NAME, b"secret of the user", 18, session) < 0:
+    sys.exit(f"no keys here: {ctypes.get_errno()}")
+"""
+
+
+def test_the_keys_of_whoever_starts_the_cloud_are_hidden():
+    name = f"NAME = b'hearth-test-{os.getpid()}'\n"
+    there = f"python3 - <<'END'\n{name}{KEYCTL}END\n"
+    program = (
+        f"{name}{ADD}exec({KEYCTL!r})\n"
+        "from tests.devcloud.sandbox.machines import Machines\n"
+        "from tests.devcloud.sandbox.test_servers import output\n"
+        f"with Machines() as cloud:\n    print(output(cloud, {there!r}))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=120, check=False
+    )
+    if "no keys here" in done.stderr:
+        pytest.skip(done.stderr)
+    assert done.returncode == 0, done.stderr
+    said = [line for line in done.stdout.splitlines() if line.startswith("key ")]
+    assert said == ["key secret of the user", "key missing"]
+
+
+def test_what_is_in_memory_and_the_processes_are_limited(machines: Machines):
+    text = output(
+        machines,
+        "grep 'Max processes' /proc/self/limits\n"
+        "df -m /run /dev/shm /dev | awk '{print \"size\", $6, $2}'\n"
+        "head -c 300M /dev/zero >/dev/shm/big || echo full\nhead -c 300M /dev/zero >/run/big\n"
+        "du -m /dev/shm/big /run/big\n",
+    )
+    (processes,) = [line for line in text.splitlines() if line.startswith("Max processes")]
+    assert processes.split()[2:4] == ["8192", "8192"]
+    assert {"size /run 256", "size /dev/shm 256", "size /dev 1"} <= set(text.splitlines())
+    assert "full" in text
+    assert {"256\t/dev/shm/big", "256\t/run/big"} <= set(text.splitlines())
+
+
+def test_a_server_uses_the_cloud_but_not_its_admin_api(machines: Machines):
+    script = """python3 - <<'END'
+import urllib.error, urllib.request
+for call in ("GET /identity/v3", "GET /devcloud/objects", "POST /devcloud/knobs",
+             "DELETE /devcloud/objects/any"):
+    method, path = call.split()
+    asked = urllib.request.Request("URL" + path, method=method)
+    try:
+        with urllib.request.urlopen(asked, timeout=5) as reply:
+            print("@", method, path, reply.status)
+    except urllib.error.HTTPError as error:
+        print("@", method, path, error.code)
+END
+"""
+    text = output(machines, script.replace("URL", machines.url))
+    assert [line for line in text.splitlines() if line.startswith("@")] == [
+        "@ GET /identity/v3 200",
+        "@ GET /devcloud/objects 403",
+        "@ POST /devcloud/knobs 403",
+        "@ DELETE /devcloud/objects/any 403",
+    ]
 
 
 def test_output_of_each_kind_is_on_the_console_and_in_the_log(machines: Machines):

@@ -1,11 +1,9 @@
 """`hearth drift`: the differences between a stack and the cloud, in words."""
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 
-import click
-
+from hearth.authoring.terminal import say, say_json, style
 from hearth.cli.apply.accept import accepted
 from hearth.cli.apply.api import Refused
 from hearth.cli.apply.options import Where
@@ -53,10 +51,10 @@ async def last_drift(where: Where, name: str | None) -> int:
 def _print(where: Where, found_drift: Body, text: Iterator[str]) -> int:
     """Print a drift as JSON or as `text`; return 2 if anything has drifted, else 0."""
     if where.as_json:
-        click.echo(json.dumps({"type": "drift", **found_drift}))
+        say_json({"type": "drift", **found_drift})
     else:
         for line in text:
-            click.echo(line)
+            say(line)
     return CHANGES if found_drift["state"] == "drifted" else 0
 
 
@@ -75,14 +73,14 @@ def lines(found_drift: Body, *, every: bool) -> Iterator[str]:
             continue
         above = f"{one['parent_resource']}." if one["parent_resource"] else ""
         reason = f": {one['reason']}" if one["reason"] else ""
-        state = click.style(one["state"], fg=COLOURS[one["state"]])
+        state = style(one["state"], fg=COLOURS[one["state"]])
         yield f"{above}{one['resource_name']}  {one['resource_type']}  {state}{reason}"
         for pair in one["differences"]:
             yield f"    {pair['property']}: {value(pair['want'])} -> {value(pair['have'])}"
         if one["reason"] is None:
             for other in one["not_checkable"]:
                 words = f"    {other['property']}: not checkable: {other['reason']}"
-                yield click.style(words, dim=True)
+                yield style(words, dim=True)
     counts = ", ".join(
         f"{count} {state}" for state, count in found_drift["counts"].items() if count
     )
@@ -93,11 +91,10 @@ def _accept(path: Path, found_drift: Body) -> None:
     text = text_of(path)
     changed, done, left = accepted(text, path, found_drift["resources"])
     if done:
-        fresh = path.with_name(f".{path.name}.new")
-        fresh.write_text(changed, encoding="utf-8")
-        fresh.chmod(path.stat().st_mode)
-        fresh.replace(path)
+        from hearth.authoring.fmt_files import replace
+
+        replace(path, changed)
     for line in done:
-        click.echo(f"accepted {line}")
+        say(f"accepted {line}")
     for line in left:
-        click.echo(f"{click.style('change by hand:', fg='yellow')} {line}", err=True)
+        say(f"{style('change by hand:', fg='yellow')} {line}", err=True)

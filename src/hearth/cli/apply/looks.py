@@ -1,12 +1,10 @@
 """The commands that only read: output, show, events, graph, revisions, diff."""
 
-import json
 import time
 from collections.abc import Iterator
 from typing import Any
 
-import click
-
+from hearth.authoring.terminal import say, say_json, say_value, style
 from hearth.cli.apply.api import Refused
 from hearth.cli.apply.graph import FORMATS, graph_of
 from hearth.cli.apply.options import Where
@@ -30,19 +28,22 @@ async def output(where: Where, name: str | None, key: str | None) -> int:
         }
     if key is None:
         if where.as_json:
-            click.echo(json.dumps(outputs, default=str))
+            say_json(outputs)
         else:
             for line in output_lines(outputs):
-                click.echo(line)
+                say(line)
             for one, error in errors.items():
-                click.echo(f"{one}: {error}", err=True)
+                say(f"{one}: {error}", err=True)
         return 0
     if key in errors:
         raise Refused([f"{key}: {errors[key]}"])
     if key not in outputs:
         raise Refused([f"there is no output {key}{hint(nearest(key, outputs))}"], 404)
     known = outputs[key]
-    click.echo(known if isinstance(known, str) and not where.as_json else json.dumps(known))
+    if isinstance(known, str) and not where.as_json:
+        say_value(known)
+    else:
+        say_json(known)
     return 0
 
 
@@ -53,16 +54,16 @@ async def show(where: Where, name: str | None) -> int:
         resources = await stack.resources()
     assert stack.shown is not None
     if where.as_json:
-        click.echo(json.dumps({"stack": stack.shown, "resources": resources}, default=str))
+        say_json({"stack": stack.shown, "resources": resources})
         return 0
     for line in _shown(stack, resources):
-        click.echo(line)
+        say(line)
     return 0
 
 
 def _shown(stack: Stack, resources: Any) -> Iterator[str]:
     shown = stack.shown or {}
-    yield f"{click.style(stack.name, bold=True)}  {stack.status}  {shown['id']}"
+    yield f"{style(stack.name, bold=True)}  {stack.status}  {shown['id']}"
     if not stack.status.endswith("_COMPLETE"):
         yield f"  {shown.get('stack_status_reason') or ''}"
     listed = sorted(paths(resources), key=lambda item: item[0])
@@ -91,7 +92,10 @@ async def events(where: Where, name: str | None) -> int:
         stack = await Stack(api, found).demand()
         listed = await stack.all_events()
     for one in listed:
-        click.echo(json.dumps({"type": "event", **one}) if where.as_json else _event(one))
+        if where.as_json:
+            say_json({"type": "event", **one})
+        else:
+            say(_event(one))
     return 0
 
 
@@ -108,7 +112,7 @@ async def graph(where: Where, name: str | None, form: str) -> int:
         stack = await Stack(api, found).demand()
         resources, listed = await stack.resources(), await stack.all_events()
     for line in FORMATS[form](graph_of(resources, listed, time.time())):
-        click.echo(line)
+        say(line)
     return 0
 
 
@@ -119,11 +123,11 @@ async def revisions(where: Where, name: str | None) -> int:
         listed = (await api.call("GET", f"{stack.path}/revisions"))["revisions"]
     for one in listed:
         if where.as_json:
-            click.echo(json.dumps({"type": "revision", **one}))
+            say_json({"type": "revision", **one})
             continue
         copy = f"  like revision {one['copy_of']}" if one["copy_of"] is not None else ""
         now = "  current" if one["current"] else ""
-        click.echo(f"{one['number']:4}  {one['created_at']}  {one['created_by']}{copy}{now}")
+        say(f"{one['number']:4}  {one['created_at']}  {one['created_by']}{copy}{now}")
     return 0
 
 
@@ -136,10 +140,10 @@ async def diff(where: Where, name: str | None, before: int, after: int | None) -
             after = next(one["number"] for one in listed if one["current"])
         compared = (await api.call("GET", f"{stack.path}/revisions/{before}/diff/{after}"))["diff"]
     if where.as_json:
-        click.echo(json.dumps(compared))
+        say_json(compared)
         return 0
     for line in _difference(compared):
-        click.echo(line)
+        say(line)
     return 0
 
 
@@ -148,9 +152,9 @@ def _difference(compared: Body) -> Iterator[str]:
     changed = compared["resources"] or {}
     for mark, key, colour in (("+", "added", "green"), ("-", "removed", "red")):
         for name in changed.get(key, ()):
-            yield click.style(f"{mark} {name}", fg=colour)
+            yield style(f"{mark} {name}", fg=colour)
     for one in changed.get("changed", ()):
-        yield click.style(f"~ {one['resource']}", fg="yellow")
+        yield style(f"~ {one['resource']}", fg="yellow")
         for name in one["properties"]:
             yield f"    {name['property']}: {value(name['before'])} -> {value(name['after'])}"
         if one["parts"]:
@@ -159,4 +163,4 @@ def _difference(compared: Body) -> Iterator[str]:
         yield f"parameter {one['parameter']}: {value(one['before'])} -> {value(one['after'])}"
     for text in (compared["template"], *compared["files"].values()):
         for line in text.splitlines():
-            yield click.style(line, fg={"+": "green", "-": "red"}.get(line[:1]))
+            yield style(line, fg={"+": "green", "-": "red"}.get(line[:1]))

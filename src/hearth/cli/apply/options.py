@@ -1,6 +1,5 @@
 """The options that the commands share, and where they find the stack."""
 
-import json
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -67,10 +66,12 @@ class Where(Struct, frozen=True):
             yield local, state.name
 
     def _say_served(self, url: str) -> None:
+        from hearth.authoring.terminal import say, say_json
+
         if self.as_json:
-            click.echo(json.dumps({"type": "endpoint", "url": url}))
+            say_json({"type": "endpoint", "url": url})
         else:
-            click.echo(f"serving signals and polls at {url}")
+            say(f"serving signals and polls at {url}")
 
 
 def where_options(command: F) -> F:

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-import click
+from hearth.authoring.terminal import style
 
 Plan = Mapping[str, Any]
 
@@ -65,8 +65,8 @@ def lines(plan: Plan, depth: int = 0) -> Iterator[str]:
         mark, colour = MARKS[one["action"]]
         name = f"{one['resource']:{width}}"
         yield (
-            f"{'  ' * depth}{click.style(f'{mark:>{MARK_WIDTH}} {name}', fg=colour or None)}"
-            f"  {click.style(one['type'], dim=True)}  {_action(one)}"
+            f"{'  ' * depth}{style(f'{mark:>{MARK_WIDTH}} {name}', fg=colour or None)}"
+            f"  {style(one['type'], dim=True)}  {_action(one)}"
         )
         yield from (f"{'  ' * depth}{' ' * (MARK_WIDTH + 3)}{text}" for text in _reasons(one))
         for inner in filter(None, (one.get("removed"), one.get("nested"))):
@@ -74,7 +74,7 @@ def lines(plan: Plan, depth: int = 0) -> Iterator[str]:
 
 
 def _action(one: Mapping[str, Any]) -> str:
-    lost = click.style(", deletes its data", fg="red") if one.get("deletes_data") else ""
+    lost = style(", deletes its data", fg="red") if one.get("deletes_data") else ""
     kept = ": the object stays in the cloud" if one["action"] == "retain" else ""
     return f"{one['action']}{lost}{kept}"
 
@@ -90,13 +90,13 @@ def _reasons(one: Mapping[str, Any]) -> Iterator[str]:
             after = value(reason["after"]) if "after" in reason else "(known after apply)"
             text += f"{value(reason['before'])} -> {after}"
             said = "" if said == "changed" else f"  ({said})"
-        yield click.style(f"{text}{said}", dim=not text)
+        yield style(f"{text}{said}", dim=not text)
     if one.get("unexpanded"):
         yield f"the plan does not contain the resources in it: {one['unexpanded']}"
     explained = {reason.get("property") for reason in one["reasons"]}
     for name, until in one.get("later", {}).items():
         if name not in explained:
-            yield click.style(f"{name}: (known after {', '.join(until)})", dim=True)
+            yield style(f"{name}: (known after {', '.join(until)})", dim=True)
 
 
 def value(found: Any) -> str:

@@ -1,14 +1,12 @@
 """What the user sees while an operation goes on: a live tree, plain lines, or JSON."""
 
 import contextlib
-import json
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
-import click
-
+from hearth.authoring.terminal import printable, say, say_json
 from hearth.cli.apply.waits import duration
 from hearth.cli.board import Board, Line
 
@@ -61,7 +59,7 @@ class JsonView:
         pass
 
     def data(self, kind: str, body: Mapping[str, Any]) -> None:
-        print(json.dumps({"type": kind, "time": round(time.time(), 3), **body}), flush=True)
+        say_json({"type": kind, "time": round(time.time(), 3), **body})
 
 
 class PlainView:
@@ -78,11 +76,11 @@ class PlainView:
         for line in changed:
             why = f"  {line.reason}" if line.failed else ""
             rows.append(f"{seconds:7.1f} s  {'.'.join(line.path)}  {line.status}{why}")
-        if rows:
-            click.echo("\n".join(rows))
+        for row in rows:
+            say(row)
 
     def say(self, words: str) -> None:
-        click.echo(words)
+        say(words)
 
     def data(self, kind: str, body: Mapping[str, Any]) -> None:
         pass
@@ -106,15 +104,13 @@ class LiveView(PlainView):
     def update(self, board: Board, changed: Sequence[Line], waits: Mapping[str, str]) -> None:
         for line in changed:
             if line.failed:
-                self._console.print(
-                    f"{'.'.join(line.path)}  {line.status}  {line.reason}",
-                    style="red", markup=False, highlight=False,
-                )  # fmt: skip
+                text = printable(f"{'.'.join(line.path)}  {line.status}  {line.reason}")
+                self._console.print(text, style="red", markup=False, highlight=False)
         room = max(1, self._console.size.height - MARGIN)
         self._live.update(tree(board, waits, time.monotonic(), room, utf8=_utf8(self._console)))
 
     def say(self, words: str) -> None:
-        self._console.print(words, markup=False, highlight=False)
+        self._console.print(printable(words), markup=False, highlight=False)
 
     def close(self) -> None:
         """End the live display."""
@@ -136,7 +132,8 @@ def tree(
     from rich.tree import Tree
 
     ended, count = board.done()
-    root = Tree(Text.assemble((board.stack, "bold"), f"  {board.status}  {ended} of {count}"))
+    name = printable(board.stack)
+    root = Tree(Text.assemble((name, "bold"), f"  {board.status}  {ended} of {count}"))
     running = {path: line for path, line in board.lines.items() if line.running}
     shown = sorted(running, key=lambda path: running[path].since)[: room - 1]
     branches: dict[tuple[str, ...], Tree] = {(): root}
@@ -144,9 +141,9 @@ def tree(
     for path in sorted(shown, key=lambda path: (len(path), path)):
         line = running[path]
         above = next(path[:n] for n in range(len(path) - 1, -1, -1) if path[:n] in branches)
-        words = waits.get(".".join(path), "")
+        words = printable(waits.get(".".join(path), ""))
         label = Text.assemble(
-            (f"{mark} ", "yellow"), ".".join(path[len(above) :]), "  ",
+            (f"{mark} ", "yellow"), printable(".".join(path[len(above) :])), "  ",
             (line.status.partition("_")[0].lower(), "yellow"), "  ",
             (duration(line.elapsed(now)), "dim"), *([("  " + words, "dim")] if words else []),
             no_wrap=True, overflow="ellipsis",

@@ -15,6 +15,7 @@ from typing import Any
 import click
 from msgspec import Struct
 
+from hearth.authoring.terminal import say, say_json, style
 from hearth.cli.apply import plan_text
 from hearth.cli.apply.api import Refused
 from hearth.cli.apply.follow import LOCAL_S, REMOTE_S, Follower
@@ -67,10 +68,10 @@ def run(main: Callable[[], Coroutine[Any, Any, int]], *, as_json: bool) -> int:
         refused = Refused([f"{where}{problem.strerror}"])
     if as_json:
         body = {"type": "error", "status": refused.status, "messages": refused.lines}
-        click.echo(json.dumps(body))
+        say_json(body)
     else:
         for line in refused.lines:
-            click.echo(f"{click.style('error:', fg='red')} {line}", err=True)
+            say(f"{style('error:', fg='red')} {line}", err=True)
     return 1
 
 
@@ -150,7 +151,7 @@ def _unsettled(where: Where, stack: Stack, found: Body) -> bool:
     if plan_text.changes(found) or stack.shown is None or stack.good:
         return False
     if not where.as_json:
-        click.echo(f"The stack is {stack.status}; an update without changes completes it.")
+        say(f"The stack is {stack.status}; an update without changes completes it.")
     return True
 
 
@@ -220,11 +221,11 @@ def placed(line: str, template: Path) -> str:
 def _show_plan(where: Where, found: Body) -> None:
     if where.as_json:
         body = {"summary": dict(plan_text.counted(found)), **found}
-        click.echo(json.dumps({"type": "plan", **body}))
+        say_json({"type": "plan", **body})
         return
     for line in plan_text.lines(found):
-        click.echo(line)
-    click.echo(plan_text.summary(found))
+        say(line)
+    say(plan_text.summary(found))
 
 
 def _judged(where: Where, wanted: Wanted, found: Body) -> None:
@@ -237,9 +238,9 @@ def _judged(where: Where, wanted: Wanted, found: Body) -> None:
         denied += reasons
         for line in warned:
             if where.as_json:
-                click.echo(json.dumps({"type": "warning", "message": line}))
+                say_json({"type": "warning", "message": line})
             else:
-                click.echo(f"{click.style('warning:', fg='yellow')} {line}", err=True)
+                say(f"{style('warning:', fg='yellow')} {line}", err=True)
     if denied:
         raise Refused(denied)
 
@@ -257,7 +258,7 @@ def _agreed(where: Where, *, sure: bool, delete: bool) -> bool:
 async def _resume(where: Where, stack: Stack) -> int:
     """Follow an operation that an earlier command has not finished."""
     if not where.as_json:
-        click.echo(f"continuing {stack.status}: an earlier command did not finish it")
+        say(f"continuing {stack.status}: an earlier command did not finish it")
     return await _followed(where, stack, await stack.last_event())
 
 
@@ -304,13 +305,13 @@ async def _ended(where: Where, stack: Stack, words: str) -> int:
     outputs = {} if gone else outputs_of(stack.shown)
     if where.as_json:
         body = {"status": stack.status, "reason": reason, "outputs": outputs}
-        click.echo(json.dumps({"type": "end", **body}, default=str))
+        say_json({"type": "end", **body})
         return 0 if good else 1
-    click.echo(click.style(words, fg="green" if good else "red"))
-    if not good:
-        click.echo(reason)
+    say(style(words, fg="green" if good else "red"))
+    for line in () if good else reason.split("\n"):
+        say(line)
     for line in output_lines(outputs):
-        click.echo(line)
+        say(line)
     return 0 if good else 1
 
 
@@ -324,10 +325,14 @@ def outputs_of(shown: Body) -> dict[str, Any]:
 
 
 def output_lines(outputs: dict[str, Any]) -> Iterator[str]:
-    """Yield `name = value` for each output."""
+    """Yield `name = value` for each output; further lines of a value are indented, so that they
+    cannot pass for other lines.
+    """
     width = max(map(len, outputs), default=0)
     for name, value in outputs.items():
         text = json.dumps(value, ensure_ascii=False)
         if isinstance(value, str):
             text = value.rstrip("\n")
-        yield f"{name:{width}} = {text}"
+        first, *more = text.split("\n")
+        yield f"{name:{width}} = {first}"
+        yield from (f"{' ' * width}   {line}" for line in more)

@@ -1,7 +1,6 @@
 """Plans in files: what `hearth plan -o FILE` writes and `hearth apply FILE` carries out."""
 
 import json
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ from msgspec.structs import asdict
 
 from hearth.cli.apply.api import Refused
 from hearth.cli.apply.stack import Body, Stack
+from hearth.cli.own_files import write_own
 
 FORMAT = 1
 KIND = "hearth-plan"
@@ -60,11 +60,7 @@ class SavedPlan(Struct, frozen=True, forbid_unknown_fields=True):
         Raises OSError.
         """
         text = json.dumps({"kind": KIND, "format": FORMAT, **asdict(self)}, indent=1)
-        fresh = path.with_name(f"{path.name}.new")
-        handle = os.open(fresh, os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o600)
-        with os.fdopen(handle, "w") as file:
-            file.write(text)
-        fresh.replace(path)
+        write_own(path, text)
 
     @classmethod
     def read(cls, path: Path) -> "SavedPlan | None":

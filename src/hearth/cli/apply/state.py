@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from hearth.cli.apply.api import Refused
 from hearth.cli.apply.text_file import text_of
+from hearth.cli.own_files import create_own, demand_own, open_own
 from hearth.model.problem import Rejected
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ class StateFile(Struct):
         path = self.path.with_suffix(".lock")
         try:
             self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            held = os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, 0o600), "r+")
+            held = open_own(path)
         except OSError as problem:
             raise Refused([f"{path} cannot be written: {problem.strerror}"]) from None
         try:
@@ -77,7 +78,7 @@ class StateFile(Struct):
         try:
             self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             key = self._key()
-            self.path.touch(mode=0o600)
+            open_own(self.path).close()
             store = StateStore(f"sqlite:///{self.path}", sealer_of([key]))
             upgrade(store)
             unlock(store, [key])
@@ -112,9 +113,8 @@ class StateFile(Struct):
                 if using := [one for one in known if one.exists() and one.stat().st_size]:
                     words = f"the key {path}, with which {min(using)} is encrypted, is missing"
                     raise Refused([words, "restore it from a backup"])
-                handle = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
-                with os.fdopen(handle, "w") as file:
-                    file.write(secrets.token_hex(32))
+                create_own(path, secrets.token_hex(32))
+            demand_own(path)
             if path.stat().st_mode & 0o077:
                 raise Refused([f"other users can read the key {path}; run chmod 600 {path}"])
             key = text_of(path).strip()
@@ -126,10 +126,13 @@ class StateFile(Struct):
 
 
 def _demand_database(path: Path) -> None:
-    """Raise Refused unless the file is a whole SQLite database."""
+    """Raise Refused unless the file is a whole SQLite database of its own, not a link to one."""
     try:
+        demand_own(path)
         with closing(sqlite3.connect(path)) as database:
             (told,) = database.execute("PRAGMA quick_check(1)").fetchone()
+    except OSError as problem:
+        raise Refused([f"{path} cannot be used: {problem.strerror}"]) from None
     except sqlite3.Error as problem:
         told = str(problem)
     if told != "ok":
@@ -147,8 +150,14 @@ def state_file(name: str | None, path: Path | None) -> StateFile:
         name = name or path.stem
     if name is not None:
         _check_name(name)
-        return StateFile(path or Path(FOLDER) / f"{name}{ENDING}", name)
-    found = sorted(Path(FOLDER).glob(f"*{ENDING}"))
+    if path is not None:
+        return StateFile(path, name or path.stem)
+    folder = Path(FOLDER)
+    if folder.is_symlink():  # a cloned repository may contain one to any folder of the user
+        raise Refused([f"{folder} is a symbolic link; name the state file in it with --state"])
+    if name is not None:
+        return StateFile(folder / f"{name}{ENDING}", name)
+    found = sorted(folder.glob(f"*{ENDING}"))
     if len(found) == 1:
         return StateFile(found[0], found[0].stem)
     names = ", ".join(one.stem for one in found)

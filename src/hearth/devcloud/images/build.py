@@ -36,6 +36,8 @@ def build(folder: Path, name: str, mirrors: list[str] | None = None) -> Path:
         raise CannotBuild(
             f"{PROGRAM} is not installed: on Debian and Ubuntu, apt install {PROGRAM}"
         )
+    if folder.is_symlink():  # its target would become readable for everybody
+        raise CannotBuild(f"{folder} is a symbolic link; build the image where it leads")
     folder.mkdir(parents=True, exist_ok=True)
     folder.chmod(0o755)
     command = [program, *debian.options(), *_proxies(), "--format=tar", debian.SUITE, "-"]

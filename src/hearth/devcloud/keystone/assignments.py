@@ -9,6 +9,7 @@ from hearth.devcloud.http import Body, Call, Reply, Route
 from hearth.devcloud.keystone.people import roles
 from hearth.devcloud.keystone.rest import admin_only, find, link, listed, missing, self_or_admin
 from hearth.devcloud.keystone.role_grants import assign, key
+from hearth.devcloud.keystone.tokens import end_without_roles
 from hearth.devcloud.store import Thing
 
 
@@ -42,6 +43,7 @@ def revoke(call: Call, kind: str, actors: str) -> Reply:
     """Handle DELETE of a role assignment; reply with status 204."""
     admin_only(call)
     call.cloud.store.remove(_existing(call))
+    end_without_roles(call.cloud.store)
     return Reply(204)
 
 

@@ -8,7 +8,7 @@ from hearth.devcloud.http import Body, Call, Refusal, Reply, Route
 from hearth.devcloud.keystone import people, tokens
 from hearth.devcloud.keystone.names import named
 from hearth.devcloud.keystone.rest import bad, link, listed, missing
-from hearth.devcloud.keystone.role_grants import expanded, roles_on
+from hearth.devcloud.keystone.role_grants import expanded, has_roles, roles_on
 from hearth.devcloud.store import Store, Thing
 
 _METHODS = {"password", "token", "application_credential"}
@@ -112,17 +112,16 @@ def _by_credential(store: Store, given: Body) -> Thing:
 
 
 def _for_credential(call: Call, user: Thing, credential: Thing) -> Thing:
-    roles = [
-        role
-        for role_id in credential.hidden["roles"]
-        if (role := call.cloud.store.get("identity.roles", role_id)) is not None
-    ]
+    store, project_id = call.cloud.store, credential.body["project_id"]
+    if not has_roles(store, user.id, project_id, credential.hidden["roles"]):
+        raise unauthorized()
+    roles = [store.table("identity.roles")[role_id] for role_id in credential.hidden["roles"]]
     return tokens.issue(
         call.cloud,
         user=user,
         methods=["application_credential"],
         roles=roles,
-        project_id=credential.body["project_id"],
+        project_id=project_id,
         application_credential_id=credential.id,
         expires=tokens.parse_time(expires) if (expires := credential.body["expires_at"]) else None,
     )
@@ -186,9 +185,8 @@ def _in_trust(call: Call, user: Thing, trust_id: str, more: Body) -> Thing:
     trustor = store.get("identity.users", body["trustor_user_id"])
     if trustor is None or not trustor.body["enabled"]:
         raise unauthorized()
-    has = {role.id for role in expanded(store, roles_on(store, trustor.id, body["project_id"]))}
     roles = expanded(store, trust.hidden["roles"])
-    if not {role.id for role in roles} <= has:
+    if not has_roles(store, trustor.id, body["project_id"], [role.id for role in roles]):
         raise Refusal(403, message="The trustor has lost a role of this trust.")
     if body["remaining_uses"] is not None:
         if body["remaining_uses"] <= 0:

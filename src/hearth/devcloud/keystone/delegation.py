@@ -5,7 +5,7 @@ from __future__ import annotations
 from hearth.devcloud.caller import Caller
 from hearth.devcloud.http import Body, Cloud, Refusal
 from hearth.devcloud.keystone import people, tokens
-from hearth.devcloud.keystone.role_grants import expanded, roles_on
+from hearth.devcloud.keystone.role_grants import expanded, has_roles
 from hearth.devcloud.store import Thing
 
 TABLE = "identity.trusts"
@@ -58,9 +58,8 @@ def token(cloud: Cloud, service: str, trust_id: str) -> str | None:
     if trustor is None or not trustor.body["enabled"]:
         return None
     project_id = trust.body["project_id"]
-    has = {role.id for role in expanded(store, roles_on(store, trustor.id, project_id))}
     roles = expanded(store, trust.hidden["roles"])
-    if not {role.id for role in roles} <= has:
+    if not has_roles(store, trustor.id, project_id, [role.id for role in roles]):
         return None
     made = tokens.issue(
         cloud, user=trustor, authenticated=user, roles=roles, project_id=project_id,

@@ -11,7 +11,7 @@ from hearth.devcloud.keystone import signature, tokens
 from hearth.devcloud.keystone.auth import unauthorized
 from hearth.devcloud.keystone.credentials import ec2_pair
 from hearth.devcloud.keystone.rest import bad, forbidden
-from hearth.devcloud.keystone.role_grants import expanded, roles_on
+from hearth.devcloud.keystone.role_grants import expanded, has_roles, roles_on
 
 SIGNATURE_LIFE_S = 15 * 60  # for signatures with a time; Keystone's [credential] auth_ttl
 
@@ -82,7 +82,8 @@ def _token(call: Call, given: Body, holds: object) -> Reply:
     trust = store.get("identity.trusts", trust_id) if trust_id else None
     if trust is not None:
         roles = expanded(store, trust.hidden["roles"])
-    if not roles:
+    trustor_id = user.id if trust is None else trust.body["trustor_user_id"]
+    if not roles or not has_roles(store, trustor_id, project.id, [role.id for role in roles]):
         raise unauthorized()
     token = tokens.issue(
         call.cloud,

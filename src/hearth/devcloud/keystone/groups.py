@@ -6,6 +6,7 @@ from hearth.devcloud.collection import Collection, Field, text
 from hearth.devcloud.http import Body, Call, Reply, Route
 from hearth.devcloud.keystone.people import drop, users
 from hearth.devcloud.keystone.rest import Rest, admin_only, find, listed, missing, self_or_admin
+from hearth.devcloud.keystone.tokens import end_without_roles
 from hearth.devcloud.store import Thing
 
 GROUPS = Collection(
@@ -28,6 +29,7 @@ class _Groups(Rest):
 
     def gone(self, call: Call, thing: Thing) -> None:
         drop(call.cloud.store, "assignments", actor=thing.id)
+        end_without_roles(call.cloud.store)
 
 
 def members(call: Call) -> Reply:
@@ -60,6 +62,7 @@ def leave(call: Call) -> Reply:
     group = find(call, "groups", call.ids[0])
     if group.hidden["users"].pop(call.ids[1], None) is None:
         raise missing("user in group", call.ids[1])
+    end_without_roles(call.cloud.store)
     return Reply(204)
 
 

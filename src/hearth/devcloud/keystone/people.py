@@ -6,6 +6,7 @@ from hearth.devcloud.collection import READ_ONLY, Collection, Field, boolean, li
 from hearth.devcloud.http import Body, Call, Refusal, Reply, Route
 from hearth.devcloud.keystone.rest import Rest, admin_only, bad, find, forbidden, listed
 from hearth.devcloud.keystone.role_grants import roles_on
+from hearth.devcloud.keystone.tokens import end_without_roles
 from hearth.devcloud.store import Store, Thing
 
 _NAME = Field(text(255), required=True)
@@ -208,6 +209,7 @@ class _Roles(Rest):
 
     def gone(self, call: Call, thing: Thing) -> None:
         drop(call.cloud.store, "assignments", role=thing.id)
+        end_without_roles(call.cloud.store)
 
 
 def change_password(call: Call) -> Reply:

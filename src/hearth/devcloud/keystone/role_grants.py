@@ -40,6 +40,11 @@ def roles_on(store: Store, user_id: str, target: str) -> list[str]:
     return list(dict.fromkeys(found))
 
 
+def has_roles(store: Store, user_id: str, target: str, role_ids: Iterable[str]) -> bool:
+    """Return whether a user has all these roles on a project or domain, also as implied roles."""
+    return set(role_ids) <= {role.id for role in expanded(store, roles_on(store, user_id, target))}
+
+
 def expanded(store: Store, role_ids: Iterable[str]) -> list[Thing]:
     """Return the roles with these ids and the roles that they imply; unknown ids are skipped."""
     found: dict[str, Thing] = {}

@@ -9,6 +9,7 @@ from typing import Any
 from hearth.devcloud.caller import AccessRule, Caller
 from hearth.devcloud.http import Cloud
 from hearth.devcloud.keystone.access_rules import of_credential
+from hearth.devcloud.keystone.role_grants import has_roles
 from hearth.devcloud.store import Store, Thing, stamp_micro_z
 
 Body = dict[str, Any]
@@ -127,6 +128,19 @@ def issue(
         "application_credential_id": application_credential_id,
     }
     return store.insert(Thing(token, "identity.tokens", project_id, body, seed=True))
+
+
+def end_without_roles(store: Store) -> None:
+    """Remove all tokens with a role that has been taken from their user, or from the trustor of
+    their trust.
+    """
+    for token in store.where("identity.tokens"):
+        body = token.body
+        target = body["project_id"] or body["domain_id"]
+        trust = store.get("identity.trusts", body["trust_id"]) if body["trust_id"] else None
+        user_id = trust.body["trustor_user_id"] if trust is not None else body["user_id"]
+        if target is not None and not has_roles(store, user_id, target, body["roles"]):
+            store.remove(token)
 
 
 def view(cloud: Cloud, thing: Thing, *, with_catalogue: bool) -> Body:

@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 
 from aiohttp import web
 
+from hearth.devcloud.admin import GUEST_ADDRESS
 from hearth.devcloud.guest import service
 from hearth.devcloud.http import Cloud
 from hearth.devcloud.sandbox.fabric import METADATA
@@ -75,7 +76,9 @@ class Doors:
 
 
 def _to(target: Address) -> Connect:
-    return lambda: asyncio.open_connection(*target)
+    """Return a function that connects to an endpoint, so that the cloud knows a server as such."""
+    mine = (GUEST_ADDRESS, 0) if ip_address(target[0]).version == 4 else None
+    return lambda: asyncio.open_connection(*target, local_addr=mine)
 
 
 def _metadata(

@@ -206,7 +206,9 @@ class Sandbox:
         console, plan = self._consoles[server.id], os.memfd_create("plan")
         if fresh:
             os.ftruncate(console, 0)
-        wanted = self._plan(server)
+        ports = facts.ports(self._cloud.store, server)
+        secured = not ports or any(port.body["port_security_enabled"] for port in ports)
+        wanted = {**self._plan(server), "changes_network": not secured}
         try:
             os.write(plan, json.dumps(wanted).encode())
             os.lseek(plan, 0, os.SEEK_SET)
@@ -220,6 +222,7 @@ class Sandbox:
                 image=self._image(server),
                 hostname=wanted["hostname"],
                 disk_mb=max(1, server.hidden["flavor"]["disk"]) * _MB_PER_GB,
+                memory_mb=server.hidden["flavor"]["ram"],
                 listen=targets,
             )
             doors = self._doors[server.id] = Doors()

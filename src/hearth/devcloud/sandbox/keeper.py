@@ -116,6 +116,7 @@ class Keeper:
             binds=self._binds,
             read_only=frozenset(self._binds),
             image=server.image,
+            memory_mb=request["memory_mb"],
         )
         console, plan = files
         server.machine = machine.start(tree, request["hostname"], console, plan, self._ids)
@@ -317,6 +318,7 @@ def main() -> int:
     os.umask(0o022)
     folders = _hidden_folders() | _given_folders(sys.argv[2:])
     try:
+        kernel.new_session_keyring()  # that of the user may contain secrets
         ids, opened = identity.enter(list(folders.values()))
     except OSError as problem:
         wire.send(control, {"error": f"no namespaces: {problem}"})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import errno
 import os
 import struct
 
@@ -26,6 +27,13 @@ MNT_DETACH = 2
 _PR_SET_PDEATHSIG = 1
 _PR_SET_DUMPABLE = 4
 _SYS_PIVOT_ROOT = {"x86_64": 155, "aarch64": 41, "riscv64": 41, "ppc64le": 203, "s390x": 217}
+
+_SYS_KEYCTL = {"x86_64": 250, "aarch64": 219, "riscv64": 219, "ppc64le": 271, "s390x": 280}
+_JOIN_SESSION_KEYRING = 1
+
+NET_ADMIN = 12  # the capability to change addresses, routes and rules of a network namespace
+_PR_CAPBSET_DROP = 24
+_CAPABILITY_VERSION = 0x20080522
 
 _SYS_OPEN_TREE = 428  # the same number on every processor
 _SYS_MOVE_MOUNT = 429
@@ -120,3 +128,29 @@ def own_proc_files() -> None:
     A change of the user id resets this.
     """
     _check(_libc.prctl(_PR_SET_DUMPABLE, 1), "prctl")
+
+
+def new_session_keyring() -> None:
+    """Give this process and its children a new session keyring, without the keys of the former one.
+
+    Nothing happens on a kernel without keys, or where a container forbids all calls about keys.
+    """
+    number = _SYS_KEYCTL[os.uname().machine]
+    try:
+        _check(_libc.syscall(number, _JOIN_SESSION_KEYRING, None), "keyctl")
+    except OSError as problem:
+        if problem.errno not in (errno.ENOSYS, errno.EPERM):
+            raise
+
+
+def drop_capability(number: int) -> None:
+    """Take a capability from this process and from all programs that it will start, for good."""
+    _check(_libc.prctl(_PR_CAPBSET_DROP, number, 0, 0, 0), "prctl")
+    header = struct.pack("=Ii", _CAPABILITY_VERSION, 0)
+    data = ctypes.create_string_buffer(24)
+    _check(_libc.capget(header, data), "capget")
+    sets = list(struct.unpack("=6I", data.raw))  # two words: effective, permitted, inheritable
+    word, bit = divmod(number, 32)
+    for position in range(3 * word, 3 * word + 3):
+        sets[position] &= ~(1 << bit)
+    _check(_libc.capset(header, struct.pack("=6I", *sets)), "capset")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import resource
 import signal
 import socket
 import traceback
@@ -14,6 +15,7 @@ from dataclasses import dataclass
 from hearth.devcloud.sandbox import init, kernel, root
 from hearth.devcloud.sandbox.identity import write_maps
 
+PROCESSES_MAX = 8192
 ANSWER_S = 15.0  # maximum wait for a message of the new process; usually some hundredths
 
 
@@ -121,6 +123,8 @@ def _run(tree: root.Tree, hostname: str, door: socket.socket, console: int, plan
     """Enter new namespaces, start the first process inside them, and exit; never return."""
     try:
         _only_these_files(door.fileno(), console, plan)
+        kernel.new_session_keyring()
+        _limit_processes()
         kernel.unshare(kernel.ALL)
         kernel.own_proc_files()
         door.send(b"U")
@@ -161,6 +165,8 @@ def _first(tree: root.Tree, hostname: str, door: socket.socket, console: int, pl
         with os.fdopen(plan) as file:
             wanted = json.load(file)
         wanted["notes"] = [*notes, *wanted["notes"]]
+        if not wanted["changes_network"]:
+            kernel.drop_capability(kernel.NET_ADMIN)
         init.run(wanted, console)
     except BaseException as problem:
         with contextlib.suppress(OSError):
@@ -168,6 +174,13 @@ def _first(tree: root.Tree, hostname: str, door: socket.socket, console: int, pl
         os.write(console, traceback.format_exc().encode())
     finally:
         os._exit(1)
+
+
+def _limit_processes() -> None:
+    """Limit the processes of the server, so that a fork bomb does not reach the machine."""
+    _, most = resource.getrlimit(resource.RLIMIT_NPROC)
+    if most == resource.RLIM_INFINITY or most > PROCESSES_MAX:
+        resource.setrlimit(resource.RLIMIT_NPROC, (PROCESSES_MAX, PROCESSES_MAX))
 
 
 def _only_these_files(*kept: int) -> None:

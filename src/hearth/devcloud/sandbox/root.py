@@ -32,6 +32,7 @@ class Tree:
     image: Path | None = None  # the complete tree; None: skeleton and folders of the machine
     binds: Mapping[str, Path] = field(default_factory=dict)  # by the path in the server
     read_only: frozenset[str] = frozenset()
+    memory_mb: int = 512  # of the server; /run and /dev/shm get half of it each
 
 
 def enter(tree: Tree) -> list[str]:
@@ -47,7 +48,7 @@ def enter(tree: Tree) -> list[str]:
         notes = []
     else:
         notes = _of_machine(tree, root)
-    _systems(root)
+    _systems(root, tree.memory_mb)
     os.chdir(root)
     (root / ".old").mkdir(exist_ok=True)
     kernel.pivot_root(".", ".old")
@@ -110,17 +111,18 @@ def _bind(source: Path, target: Path, *, read_only: bool) -> None:
         kernel.make_read_only(str(target))
 
 
-def _systems(root: Path) -> None:
-    """Mount /proc, /sys, /dev and /run of a server below `root`."""
+def _systems(root: Path, memory_mb: int) -> None:
+    """Mount /proc, /sys, /dev and /run of a server with this memory below `root`."""
     safe = kernel.MS_NOSUID | kernel.MS_NODEV
+    half = f"size={max(1, memory_mb // 2)}m"  # else a half of the machine's memory
     kernel.mount("proc", str(root / "proc"), "proc", safe | kernel.MS_NOEXEC)
     with contextlib.suppress(OSError):  # refused if parts of the machine's /sys are hidden
         flags = safe | kernel.MS_NOEXEC | kernel.MS_RDONLY
         kernel.mount("sysfs", str(root / "sys"), "sysfs", flags)
-    kernel.mount("tmpfs", str(root / "run"), "tmpfs", safe, "mode=755")
+    kernel.mount("tmpfs", str(root / "run"), "tmpfs", safe, f"mode=755,{half}")
     (root / "run" / "lock").mkdir()
     dev = root / "dev"
-    kernel.mount("tmpfs", str(dev), "tmpfs", kernel.MS_NOSUID, "mode=755")
+    kernel.mount("tmpfs", str(dev), "tmpfs", kernel.MS_NOSUID, "mode=755,size=1m")
     for name in _DEVICES:
         (dev / name).touch()
         kernel.mount(f"/dev/{name}", str(dev / name), flags=kernel.MS_BIND)
@@ -131,6 +133,6 @@ def _systems(root: Path) -> None:
     with contextlib.suppress(OSError):
         options = "newinstance,ptmxmode=0666,mode=620"
         kernel.mount("devpts", str(dev / "pts"), "devpts", kernel.MS_NOSUID, options)
-    kernel.mount("tmpfs", str(dev / "shm"), "tmpfs", safe, "mode=1777")
+    kernel.mount("tmpfs", str(dev / "shm"), "tmpfs", safe, f"mode=1777,{half}")
     os.mkfifo(dev / "console", 0o622)
     (dev / "console").chmod(0o622)
