@@ -125,7 +125,8 @@ class Orchestration:
             for body in bodies:
                 if found["resource_type"] == "OS::Heat::SwiftSignalHandle":
                     url = found["attributes"]["endpoint"]
-                    assert self.http.put(url, data=json.dumps(body), timeout=120).ok
+                    # not by the session, whose headers name the trace of a request to Hearth
+                    assert requests.put(url, data=json.dumps(body), timeout=120).ok
                 else:
                     self.call("POST", f"{path}/resources/{name}/signal", body)
 
