@@ -88,14 +88,23 @@ async def drop_stray(ctx: ResourceContext, stray: str) -> None:
     await drop_object(ctx, container, name)
 
 
-async def signal_in(ctx: ResourceContext, container: str, name: str, *, after: float) -> Any:
-    """Return the signal in an object; None if it is empty or not written after the time `after`.
+async def empty_object(ctx: ResourceContext, container: str, name: str) -> None:
+    """Remove the signal from an object, so that the next one is recognized without a comparison of
+    the clocks of Swift and Hearth. Do nothing if the container is gone.
+    """
+    path = f"/{segment(container)}/{segment(name)}"
+    with suppress(NotFound):
+        await ctx.cloud.request(OBJECTS, "PUT", path, data=b"", idempotent=True)
+
+
+async def signal_in(ctx: ResourceContext, container: str, name: str) -> Any:
+    """Return the signal in an object; None if it is empty.
 
     A signal that is not valid JSON is returned as an empty map.
     """
     path = f"/{segment(container)}/{segment(name)}"
     head = (await ctx.cloud.request(OBJECTS, "HEAD", path)).headers
-    if written_at(head) <= after or head.get("content-length") == "0":
+    if head.get("content-length") == "0":
         return None
     body = (await ctx.cloud.request(OBJECTS, "GET", path)).body
     if not isinstance(body, str):
