@@ -66,15 +66,20 @@ class _Policy(asyncio.DefaultEventLoopPolicy):
 
 @contextmanager
 def hurried(speed: float = ALONE) -> Iterator[None]:
-    """Event loops that begin here are in a hurry, and the clocks of this process with them."""
-    before = asyncio.get_event_loop_policy()
-    with mock.patch.multiple(
+    """Event loops that begin here are in a hurry, and the clocks of this process with them.
+
+    A loop of uvloop, which processes of Hearth ask for, is one of asyncio here: uvloop waits by a
+    clock of its own.
+    """
+    before, policy = asyncio.get_event_loop_policy(), _Policy(speed)
+    clocks = mock.patch.multiple(
         time,
         monotonic=lambda: _monotonic() + _Ahead.s,
         time=lambda: _time() + _Ahead.s,
         clock_gettime=lambda clock: _clock_gettime(clock) + _Ahead.s,
-    ):
-        asyncio.set_event_loop_policy(_Policy(speed))
+    )
+    with clocks, mock.patch("uvloop.new_event_loop", policy.new_event_loop):
+        asyncio.set_event_loop_policy(policy)
         try:
             yield
         finally:

@@ -37,6 +37,7 @@ class Stack:
         self.caller: str = one.case.get("caller", "demo")
         self.heat = place.heat(self.caller).of(one.case)
         self.account = Account(place)
+        self.heat.guest.headers["traceparent"] = f"00-{self.account.new()}-{'1' * 16}-01"
         self.path = ""
         self.steps: list[str] = []
         self.keyless = False

@@ -112,9 +112,17 @@ FIXED = {
     "a delete that failed is tried again": Choice(
         ("OS::Cinder::Volume",), "delete", "error", 1, "delete"
     ),
+    "an empty container goes": Choice(
+        ("OS::Heat::SwiftSignalHandle",), "delete", "409", 3, "delete twice"
+    ),
+    "a lost subnet is in the way of nobody": Choice(
+        ("AWS::EC2::Subnet",), "replace CidrBlock", "gone before", 0, "back"
+    ),
     "a delete goes on": Choice(("OS::Neutron::Router",), "create", "500 after", 1, "delete twice"),
 }
 
+BY_ITSELF = frozenset({"OS::Neutron::PoolMember"})
+"""Types whose reads other stacks would share: such a call may carry the trace of another stack."""
 
 KILLED = (
     "OS::Cinder::Volume",
@@ -159,7 +167,8 @@ def of_killed(folder: Path) -> list[Outcome]:
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mapping[str, TypeResult]]:
-    """All types at once, and nothing left over; cells of a type would be in each other's way."""
+    """All types at once but those by themselves, and nothing left over; cells of a type would be in
+    each other's way."""
     by_type: dict[str, list[str]] = {}
     for name, choice in FIXED.items():
         by_type.setdefault(choice.types[0], []).append(name)
@@ -175,8 +184,9 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mapping[str, T
                 for number, name in enumerate(by_type[type_name])
             }
 
-        found = {name: one for some in pool.map(lived, by_type) for name, one in some.items()}
-        yield found
+        together = [type_name for type_name in by_type if type_name not in BY_ITSELF]
+        some = [*pool.map(lived, together), *map(lived, sorted(BY_ITSELF))]
+        yield {name: one for found in some for name, one in found.items()}
         assert place.left_over() == []
 
 

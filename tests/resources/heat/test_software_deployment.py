@@ -13,6 +13,7 @@ from hearth.model.state import Action
 from hearth.resources.base import Change, Failed, Later, Ready
 from hearth.resources.deployments import Deployments, DeploymentState
 from hearth.resources.heat.derived_config import filled
+from hearth.resources.heat.objects import KEY
 from tests.resources.fake import context_of
 from tests.resources.heat.test_wait_conditions import Desk
 
@@ -230,6 +231,49 @@ def test_nobody_waits_for_a_guest_that_cannot_run(status, after_delete, after_up
         ctx.data = {**ctx.data, **asyncio.run(prepare.do(ctx)).data}
         asyncio.run(run.do(ctx))
         assert isinstance(asyncio.run(run.poll(ctx)), end)
+
+
+class Swift(Away):
+    """An account whose clock is behind: {path: content}."""
+
+    def __init__(self):
+        self.objects = {}
+
+    async def endpoint(self, service):
+        return "http://swift/v1/AUTH_p"
+
+    async def request(self, service, method, path, data=None, **more):
+        if service != "object-store":
+            return await super().request(service, method, path)
+        if method == "PUT":
+            self.objects[path] = data
+        length = str(len(self.objects.get(path) or ""))
+        headers = {"x-timestamp": "1.0", "content-length": length, KEY: "key"}
+        return Response(200, headers, self.objects.get(path))
+
+
+def test_a_signal_counts_whatever_the_clock_of_swift_and_only_for_the_run_it_came_after():
+    ctx = deployment(signal_transport="TEMP_URL_SIGNAL")
+    ctx.cloud, shelf = Swift(), ctx.deployments
+    path = f"/{ctx.stack.id}/{ctx.physical_name}"
+    for action, sent in ((Action.CREATE, '{"a": 1}'), (Action.UPDATE, '{"a": 2}')):
+        assert isinstance(done(ctx, action), Later)
+        ctx.cloud.objects[path] = sent
+        assert isinstance(asyncio.run(ctx.kind.wait(ctx)), Ready)
+    assert shelf.results == [{"a": 1}, {"a": 2}]
+
+
+def test_a_delete_waits_for_no_signal_in_a_container_that_is_gone():
+    ctx = deployment(signal_transport="TEMP_URL_SIGNAL")
+    ctx.cloud = Swift()
+    assert isinstance(done(ctx), Later)
+    ctx.cloud = Away()
+    prepare, run = ctx.kind.steps(Action.DELETE, ctx)[:2]
+    assert prepare.name == "prepare"
+    ctx.action = Action.DELETE
+    for step in (prepare, run):
+        asyncio.run(step.do(ctx))
+    assert isinstance(asyncio.run(run.poll(ctx)), Ready)
 
 
 def test_a_delete_removes_the_deployment_its_run_and_its_user():

@@ -68,17 +68,14 @@ def test_the_handle_is_a_url_that_takes_signals():
     assert left == {}
 
 
-@pytest.mark.parametrize(
-    ("rtype", "properties"),
-    [
-        (HANDLE, {}),
-        ("OS::Heat::WaitConditionHandle", {"signal_transport": "TEMP_URL_SIGNAL"}),
-        (
-            "OS::Heat::DeployedServer",
-            {"name": "s", "software_config_transport": "POLL_TEMP_URL"},
-        ),
-    ],
-)
+WITH_CONTAINERS = [
+    (HANDLE, {}),
+    ("OS::Heat::WaitConditionHandle", {"signal_transport": "TEMP_URL_SIGNAL"}),
+    ("OS::Heat::DeployedServer", {"name": "s", "software_config_transport": "POLL_TEMP_URL"}),
+]
+
+
+@pytest.mark.parametrize(("rtype", "properties"), WITH_CONTAINERS)
 def test_a_refused_object_leaves_no_container(rtype, properties):
     async def story(driver):
         match = {
@@ -96,6 +93,22 @@ def test_a_refused_object_leaves_no_container(rtype, properties):
     made, left = drive(story)
     assert left == {}
     assert made == (rtype == HANDLE)
+
+
+@pytest.mark.parametrize(("rtype", "properties"), WITH_CONTAINERS)
+def test_an_empty_container_whose_delete_is_refused_is_deleted_later(rtype, properties):
+    async def story(driver):
+        made = await driver.create(rtype, properties)
+        match = {"service": "object-store", "method": "DELETE", "path_regex": "AUTH_[^/]+/[^/]+$"}
+        driver.knobs({"match": match, "effect": {"status": 409}})
+        with pytest.raises(CloudFault) as refused:
+            await driver.delete(made)
+        there = driver.left().get("object-store.containers")
+        driver.running.cloud.knobs.clear()
+        await driver.delete(made)
+        return refused.value.conflict, there, driver.left()
+
+    assert drive(story) == (True, 1, {})
 
 
 def test_signals_are_counted_and_their_data_kept():

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from hearth.devcloud.http import Cloud
-from hearth.devcloud.neutron import addresses, firewalls
-from hearth.devcloud.neutron.ports import remove_port
+from hearth.devcloud.neutron import addresses, firewalls, subnets
+from hearth.devcloud.neutron.ports import INTERFACE, remove_port
 from hearth.devcloud.store import Thing
 
 _PARTS = {
@@ -24,9 +24,24 @@ def follow(cloud: Cloud, thing: Thing) -> None:
     match thing.table:
         case "network.ports":
             addresses.free(store, thing.body["fixed_ips"])
+        case "network.subnets":
+            _follow_subnet(cloud, thing)
         case "network.network_gateways":
             for port in store.where("network.ports", device_id=thing.id):
                 remove_port(cloud, port)
         case "network.firewall_policies":
             thing.body["firewall_rules"] = []
             firewalls.link(store, thing)
+
+
+def _follow_subnet(cloud: Cloud, subnet: Thing) -> None:
+    """Remove the routers' interfaces that were in a subnet alone, and its addresses from others.
+
+    Neutron deletes no subnet that a router is connected to, so whoever deleted it has removed the
+    interface before.
+    """
+    ports = subnets.ports_on(cloud, subnet)
+    subnets.forget(cloud, subnet)
+    for port in ports:
+        if port.body["device_owner"] == INTERFACE and not port.body["fixed_ips"]:
+            remove_port(cloud, port)

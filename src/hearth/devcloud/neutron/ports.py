@@ -27,6 +27,7 @@ from hearth.devcloud.store import Thing
 
 _TABLE = "network.ports"
 _PAIRS_MAX = 10
+INTERFACE = "network:router_interface"  # the owner of a port of a router in a subnet
 _groups = checks.distinct(uuid, "Duplicate items in the list:")
 
 
@@ -176,7 +177,7 @@ def bind(port: Thing) -> None:
     """Set the status and the binding fields of a port according to its host and device owner."""
     body = port.body
     owner = body["device_owner"]
-    bound = bool(body["binding:host_id"]) or owner == "network:router_interface"
+    bound = bool(body["binding:host_id"]) or owner == INTERFACE
     body |= _BOUND if body["binding:host_id"] else _UNBOUND
     body["status"] = "ACTIVE" if bound else "DOWN"
 

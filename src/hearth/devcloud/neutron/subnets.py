@@ -24,6 +24,7 @@ from hearth.devcloud.http import Body, Call, Cloud, Refusal
 from hearth.devcloud.neutron import addresses, checks, pools, shape
 from hearth.devcloud.neutron.networks import networks
 from hearth.devcloud.neutron.physical import TABLE
+from hearth.devcloud.neutron.ports import INTERFACE
 from hearth.devcloud.neutron.rest import Rest, bad_input, bad_request, owned, stamped, touch
 from hearth.devcloud.store import Thing
 
@@ -198,25 +199,35 @@ class _Subnets(Rest):
             raise Refusal(409, "GatewayIpInUse", text_)
 
     def gone(self, call: Call, thing: Thing) -> None:
-        store = call.cloud.store
-        ports = [
-            port
-            for port in store.where("network.ports", network_id=thing.body["network_id"])
-            if any(item["subnet_id"] == thing.id for item in port.body["fixed_ips"])
-        ]
-        if ports and not addresses.is_slaac(thing):
+        slaac = addresses.is_slaac(thing)
+        ports = ports_on(call.cloud, thing)
+        if any(not slaac or port.body["device_owner"] == INTERFACE for port in ports):
             text = (
                 f"Unable to complete operation on subnet {thing.id}: One or more ports have an"
                 " IP allocation from this subnet."
             )
             raise Refusal(409, "SubnetInUse", text)
-        for port in ports:
-            kept = [item for item in port.body["fixed_ips"] if item["subnet_id"] != thing.id]
-            port.body["fixed_ips"] = kept
-        network = store.get("network.networks", thing.body["network_id"])
-        if network is not None:
-            network.body["subnets"].remove(thing.id)
-            touch(call.cloud, network)
+        forget(call.cloud, thing)
+
+
+def ports_on(cloud: Cloud, subnet: Thing) -> list[Thing]:
+    """Return the ports that have an address of a subnet."""
+    return [
+        port
+        for port in cloud.store.where("network.ports", network_id=subnet.body["network_id"])
+        if any(item["subnet_id"] == subnet.id for item in port.body["fixed_ips"])
+    ]
+
+
+def forget(cloud: Cloud, subnet: Thing) -> None:
+    """Take the addresses of a subnet from all ports, and the subnet from its network."""
+    for port in ports_on(cloud, subnet):
+        kept = [item for item in port.body["fixed_ips"] if item["subnet_id"] != subnet.id]
+        port.body["fixed_ips"] = kept
+    network = cloud.store.get("network.networks", subnet.body["network_id"])
+    if network is not None:
+        network.body["subnets"].remove(subnet.id)
+        touch(cloud, network)
 
 
 def _spread(call: Call, subnet: Thing) -> None:

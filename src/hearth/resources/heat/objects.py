@@ -88,14 +88,23 @@ async def drop_stray(ctx: ResourceContext, stray: str) -> None:
     await drop_object(ctx, container, name)
 
 
-async def signal_in(ctx: ResourceContext, container: str, name: str, *, after: float) -> Any:
-    """Return the signal in an object; None if it is empty or not written after the time `after`.
+async def empty_object(ctx: ResourceContext, container: str, name: str) -> None:
+    """Remove the signal from an object, so that the next one is recognized without a comparison of
+    the clocks of Swift and Hearth. Do nothing if the container is gone.
+    """
+    path = f"/{segment(container)}/{segment(name)}"
+    with suppress(NotFound):
+        await ctx.cloud.request(OBJECTS, "PUT", path, data=b"", idempotent=True)
+
+
+async def signal_in(ctx: ResourceContext, container: str, name: str) -> Any:
+    """Return the signal in an object; None if it is empty.
 
     A signal that is not valid JSON is returned as an empty map.
     """
     path = f"/{segment(container)}/{segment(name)}"
     head = (await ctx.cloud.request(OBJECTS, "HEAD", path)).headers
-    if written_at(head) <= after or head.get("content-length") == "0":
+    if head.get("content-length") == "0":
         return None
     body = (await ctx.cloud.request(OBJECTS, "GET", path)).body
     if not isinstance(body, str):
@@ -142,9 +151,25 @@ async def drop_object(ctx: ResourceContext, container: str, name: str) -> None:
 
 
 async def drop_container(cloud: Cloud, container: str) -> None:
-    """Delete a container, if it exists and is empty."""
+    """Delete a container, if it exists and is empty.
+
+    Raises the fault if Swift reports a conflict although no object is in the container: the delete
+    must be repeated then, because nobody else would do it.
+    """
+    path = f"/{segment(container)}"
     try:
-        await cloud.request(OBJECTS, "DELETE", f"/{segment(container)}", idempotent=True)
+        await cloud.request(OBJECTS, "DELETE", path, idempotent=True)
+    except NotFound:
+        pass
     except CloudFault as fault:
-        if not (isinstance(fault, NotFound) or fault.conflict):
+        if not fault.conflict or await _is_empty(cloud, path):
             raise
+
+
+async def _is_empty(cloud: Cloud, path: str) -> bool:
+    """Return whether a container has no objects; one that is gone has none either."""
+    try:
+        there = await cloud.request(OBJECTS, "HEAD", path)
+    except NotFound:
+        return True
+    return there.headers.get("x-container-object-count") == "0"

@@ -35,7 +35,7 @@ from hearth.resources.heat.derived_config import (
     replacing_inputs,
 )
 from hearth.resources.heat.objects import drop_object as delete_object
-from hearth.resources.heat.objects import make_signal_object, signal_in, stray_objects
+from hearth.resources.heat.objects import empty_object, make_signal_object, signal_in, stray_objects
 from hearth.resources.heat.stack_user import StackUser
 from hearth.resources.nova import states
 from hearth.schema import LIST, MAP, STRING, AllowedValues, Attr, Prop, Support
@@ -144,6 +144,8 @@ class SoftwareDeployment(ReportsResults, StackUser):
             await queues.drop_messages(ctx, name, [*before])
         elif transport == "TEMP_URL_SIGNAL" and "signal_url" not in ctx.data:
             made |= await make_signal_object(ctx)
+        elif transport == "TEMP_URL_SIGNAL" and "object_name" in ctx.data:
+            await empty_object(ctx, ctx.data["container"], ctx.data["object_name"])
         return Made(data=made)
 
     async def run(self, ctx: ResourceContext) -> Made | None:
@@ -189,7 +191,7 @@ class SoftwareDeployment(ReportsResults, StackUser):
         if ctx.given("signal_transport") not in FETCHED:
             return Later(UNTIL_TOLD_S)
         try:
-            results = await self._fetched(ctx, found.updated_at)
+            results = await self._fetched(ctx)
         except NotFound:  # an earlier delete may have removed the place of the results
             if ctx.action is Action.DELETE:
                 return Ready()
@@ -281,18 +283,18 @@ class SoftwareDeployment(ReportsResults, StackUser):
             raise NotFound("orchestration", words)
         return found
 
-    async def _fetched(self, ctx: ResourceContext, after: float) -> Any:
+    async def _fetched(self, ctx: ResourceContext) -> Any:
         """Return the results in the Swift object or queue that receives signals, or None if there
         are none.
 
-        Only an object written after the time `after` counts. Raises NotFound if it was deleted.
+        Raises NotFound if the object was deleted.
         """
         if ctx.given("signal_transport") == "ZAQAR_SIGNAL":
             messages = await queues.messages_in(ctx, ctx.data["queue"])
             return next(iter(messages.values()), None)
         if "object_name" not in ctx.data:
             raise NotFound("object-store", "The object for the results was deleted.")
-        return await signal_in(ctx, ctx.data["container"], ctx.data["object_name"], after=after)
+        return await signal_in(ctx, ctx.data["container"], ctx.data["object_name"])
 
     async def _without_guest(self, ctx: ResourceContext) -> Progress | None:
         """Return the end of a run whose server can report no results; None if it may report them.
