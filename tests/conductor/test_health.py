@@ -8,9 +8,10 @@ from typing import Any
 
 from aiohttp import web
 
-from hearth.clusters.health import judged, reachable, reports_itself
+from hearth.clusters.health import REASONS_MAX, TEXT_MAX, judged, reachable, reports_itself
 from hearth.clusters.objects import Cluster
 from hearth.conductor.health import HealthCheck
+from hearth.conductor.kubernetes import CONTAINERS_MAX
 from hearth.store import clusters
 from hearth.store.cluster_tables import cluster as table
 from tests.conductor.kubernetes import served
@@ -30,11 +31,31 @@ def test_a_cluster_is_healthy_if_its_api_and_all_nodes_say_so() -> None:
     )  # fmt: skip
     assert judged("ok", {"items": [node("a", "False")]})[0] == "UNHEALTHY"
     assert judged("not ok", nodes)[0] == "UNHEALTHY"
-    for strange in (None, [], {"items": None}, {"items": [None]}, {"items": [{}]}, "text"):
+    shapes = (
+        None, [], {"items": None}, {"items": [None]}, {"items": [{}]}, "text",
+        {"items": [{"metadata": ["a"], "status": ["b"]}]},
+        {"items": [{"status": {"conditions": 7}}]},
+        {"items": [{"status": {"conditions": ["Ready", None]}}]},
+    )  # fmt: skip
+    for strange in shapes:
         status, reason = judged("ok", strange)
         assert status in ("HEALTHY", "UNHEALTHY")
         assert all(isinstance(value, str) for value in reason.values())
     assert judged("ok", {"items": [{}]})[0] == "UNHEALTHY"
+
+
+def test_the_reasons_of_a_health_have_a_bound_and_name_the_sick_nodes_first() -> None:
+    nodes = [node(f"n{number}", "True") for number in range(70_000)]
+    nodes += [node("sick", "False"), node("n" * 9_000, "x" * 9_000)]
+    status, reason = judged("ok" * 9_000, {"items": nodes})
+    assert status == "UNHEALTHY"
+    assert len(reason) == REASONS_MAX
+    assert reason["sick.Ready"] == "False"
+    assert "api" in reason
+    assert max(len(text) for pair in reason.items() for text in pair) <= TEXT_MAX
+    longest = "n" * 253
+    assert judged("ok", {"items": [node(longest, "True")]})[1][f"{longest}.Ready"] == "True"
+    assert judged("ok", {"items": nodes[:70_000]})[0] == "HEALTHY"
 
 
 def test_where_a_cluster_can_be_reached() -> None:
@@ -119,6 +140,9 @@ async def test_the_health_follows_the_api_of_the_cluster(tmp_path: Path) -> None
             assert lost.health_status == "UNKNOWN"
             assert "longer than" in lost.health_status_reason["api"]
             answers["/healthz"] = "ok"
+            answers["/api/v1/nodes"] = "[" + "{}," * CONTAINERS_MAX + "{}]"
+            assert "lists and maps" in (await after(3)).health_status_reason["api"]
+            answers["/api/v1/nodes"] = {"items": [node("a", "Unknown")]}
             assert (await after()).health_status == "UNHEALTHY"
         gone = await after(3)
         assert gone.health_status == "UNKNOWN"

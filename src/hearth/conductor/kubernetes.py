@@ -27,6 +27,7 @@ from hearth.service.services import Services
 
 LIMIT_S = 10.0
 BYTES_MAX = 16 * 1024 * 1024  # a node with all its labels has some kilobytes
+CONTAINERS_MAX = 500_000  # lists and maps of an answer; they take more memory than their text
 SILENT = (aiohttp.ClientError, OSError, TimeoutError, CloudFault, Rejected, ValueError)
 """The exceptions of a call to an API that cannot be reached or whose response is invalid."""
 
@@ -124,7 +125,9 @@ class KubernetesApi:
             except BadAnswer:
                 words = f"the answer is longer than {BYTES_MAX} bytes or unreadable"
                 raise ValueError(f"{url}: {words}") from None
-            return answer.status, found.decode("utf-8", "replace")
+        if found.count(b"{") + found.count(b"[") > CONTAINERS_MAX:
+            raise ValueError(f"{url}: the answer has more than {CONTAINERS_MAX} lists and maps")
+        return answer.status, found.decode("utf-8", "replace")
 
 
 @asynccontextmanager

@@ -78,6 +78,14 @@ def test_a_node_reports_health_of_its_cluster_and_changes_nothing_else(nodes: Ap
     assert nodes.call("PATCH", other, again, by=person).status_code == 403
 
 
+def test_reported_reasons_are_stored_in_a_bounded_size(nodes: Api):
+    value = {f"n{number}.Ready": "x" * 60_000 for number in range(10)}
+    reasons = [{"op": "replace", "path": "/health_status_reason", "value": value}]
+    assert nodes.call("PATCH", "/v1/clusters/of-member", reasons, by="node").status_code == 202
+    shown = nodes.call("GET", "/v1/clusters/of-member").json()["health_status_reason"]
+    assert {len(one) for one in shown.values()} == {260}
+
+
 BODIES: dict[str, Any] = {
     "/clusters": {"cluster_template_id": "public"},
     "/clustertemplates": {"coe": "kubernetes", "image_id": "img"},
