@@ -14,7 +14,7 @@ from hearth.cloud import AppCredential, CloudFault, PasswordCredential, TrustCre
 from hearth.clusters.config import ClusterConfig
 from hearth.model.problem import Rejected
 from hearth.service.caller import RESTRICTED, TRUST, UNRESTRICTED
-from hearth.service.clusters import certificates, fence
+from hearth.service.clusters import certificates, fence, identity_application
 from hearth.service.clusters.identity import APPLICATION, BY_TRUST, NONE, NodeIdentity
 from hearth.store.cluster_key_table import cluster_identity
 from tests.service.clusters.requests import csr
@@ -38,7 +38,7 @@ def left(here) -> dict[str, int]:
 
 
 FULL = {
-    APPLICATION: {"rows": 1, "credentials": 2, "rules": 5},
+    APPLICATION: {"rows": 1, "credentials": 2, "rules": 3},
     BY_TRUST: {"rows": 1, "trustees": 1, "trusts": 1},
 }
 
@@ -234,7 +234,48 @@ def test_what_cannot_be_deleted_is_named(caplog):
     with caplog.at_level(logging.WARNING):
         caller, after = asyncio.run(story())
     assert caller.user_id in caplog.text
-    assert after == {"credentials": 1, "rules": 5}
+    assert after == {"credentials": 1, "rules": 3}
+
+
+def test_a_node_can_call_nothing_but_the_cluster_api():
+    """The metadata and signals of one cluster's stacks cannot be named, so there are no rules."""
+
+    async def story():
+        async with world(CONFIGS[APPLICATION]) as here:
+            _, cluster, _ = await made(here)
+            rules = [one.body for one in here.all("identity.access_rules")]
+            return cluster, {(one["service"], one["method"], one["path"]) for one in rules}
+
+    cluster, rules = asyncio.run(story())
+    assert rules == {
+        ("container-infra", "GET", f"/v1/certificates/{cluster.uuid}"),
+        ("container-infra", "POST", "/v1/certificates"),
+        ("container-infra", "PATCH", f"/v1/clusters/{cluster.uuid}"),
+    }
+
+
+def test_a_rotation_takes_the_rights_of_an_earlier_version_back(monkeypatch):
+    former = identity_application.access_rules
+
+    def wider(cluster_id):
+        return [*former(cluster_id), *identity_application.FORMER_RULES]
+
+    async def story():
+        async with world(CONFIGS[APPLICATION]) as here:
+            monkeypatch.setattr(identity_application, "access_rules", wider)
+            caller, old, identities = await made(here)
+            before = left(here)
+            monkeypatch.setattr(identity_application, "access_rules", former)
+            new = structs.replace(old, identity_id=await identities.rotate(old, caller))
+            await identities.drop_former(new)
+            after = left(here)
+            await identities.delete(new)
+            return before, after, left(here)
+
+    before, after, gone = asyncio.run(story())
+    assert before == {**FULL[APPLICATION], "rules": 5}
+    assert after == FULL[APPLICATION]
+    assert gone == {}
 
 
 def test_without_credentials_nodes_get_nothing():
