@@ -137,6 +137,32 @@ def test_a_later_master_never_begins_one(node: Any, monkeypatch: pytest.MonkeyPa
     assert node.started == []
 
 
+@pytest.mark.parametrize(
+    ("url", "place", "proof"),
+    [
+        ("http://hearth/v1/nodes/c?secret=a%2Fb", "http://hearth/v1/nodes/c", "a/b"),
+        ("http://hearth/v1/nodes/c/a%2Fb", "http://hearth/v1/nodes/c/a%2Fb", ""),
+    ],
+)
+def test_the_secret_of_a_node_is_in_a_header_and_in_no_address(
+    node: Any, monkeypatch: pytest.MonkeyPatch, url: str, place: str, proof: str
+):
+    asked: list[tuple[str, Any]] = []
+
+    def request(method: str, url: str, body: Any = None, headers: Any = None, context: Any = None):
+        asked.append((url, headers))
+        return {"auth_url": "http://keystone", "trustee_user_id": "u", "trustee_password": "p"}, {
+            "X-Subject-Token": "t"
+        }
+
+    monkeypatch.setattr(node, "request", request)
+    node.CloudAccess({"magnum_url": "http://hearth/v1"}, url).call("GET", "/certificates/c")
+    assert asked[0] == (place, {"X-Hearth-Node": proof})
+    assert [one for one, _ in asked[1:]] == [
+        "http://keystone/v3/auth/tokens", "http://hearth/v1/certificates/c"
+    ]  # fmt: skip
+
+
 def test_an_image_without_kubernetes_is_named(node: Any, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(node.shutil, "which", lambda name: None)
     with pytest.raises(node.Failed, match="the image has no kubeadm"):

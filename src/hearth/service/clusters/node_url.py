@@ -1,7 +1,8 @@
-"""The URL from which the nodes of a cluster fetch their credential.
+"""The URL from which the nodes of a cluster fetch their credential, and the secret in it.
 
 Secrets are not passed in stack parameters. The URL contains a keyed hash that only Hearth can
-compute; it changes with the credential.
+compute; it changes with the credential. The hash is in the query, and the program of a node moves
+it into a header, because proxies and services log the paths and queries of requests.
 """
 
 import hmac
@@ -11,6 +12,10 @@ from hearth.clusters.objects import Cluster
 from hearth.service.services import Services
 
 PATH = "/v1/nodes"
+HEADER = "X-Hearth-Node"
+"""The header with the secret in requests of nodes."""
+QUERY = "secret"
+"""The name of the secret in the query of the URL."""
 
 
 def credential_url(services: Services, cluster: Cluster) -> str:
@@ -18,7 +23,8 @@ def credential_url(services: Services, cluster: Cluster) -> str:
     if cluster.identity_id is None:
         return ""
     base = services.clusters.url.removesuffix("/v1")
-    return f"{base}{PATH}/{cluster.uuid}/{quote(signature(services, cluster), safe='')}"
+    secret = quote(signature(services, cluster), safe="")
+    return f"{base}{PATH}/{cluster.uuid}?{QUERY}={secret}"
 
 
 def signature(services: Services, cluster: Cluster) -> str:

@@ -21,6 +21,7 @@ import subprocess
 import sys
 import time
 import urllib.error
+import urllib.parse
 import urllib.request
 from pathlib import Path
 from typing import Any, Callable, Dict
@@ -96,10 +97,15 @@ def request(
 
 
 class CloudAccess:
-    """Access of the node to the cluster API, with the node's own credential."""
+    """Access of the node to the cluster API, with the node's own credential.
+
+    The secret in the query of the credential URL is sent in a header, because proxies log URLs.
+    """
 
     def __init__(self, settings: Settings, credential_url: str) -> None:
-        self._settings, self._url = settings, credential_url
+        self._settings = settings
+        self._url, _, query = credential_url.partition("?")
+        self._proof = {"X-Hearth-Node": dict(urllib.parse.parse_qsl(query)).get("secret", "")}
         self._context: Any = None
         self._token = ""
         if str(settings.get("verify_ca")).lower() == "false":
@@ -110,7 +116,11 @@ class CloudAccess:
     def _log_in(self) -> str:
         if not self._url:
             raise Failed("the node has no credential: the cluster was created without one")
-        known, _ = until("credential", lambda: request("GET", self._url, context=self._context), 60)
+
+        def fetch() -> Any:
+            return request("GET", self._url, headers=self._proof, context=self._context)
+
+        known, _ = until("credential", fetch, 60)
         auth: Any
         if known.get("application_credential_id"):
             one = {"id": known["application_credential_id"],
