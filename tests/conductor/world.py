@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import functools
 import time
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -60,11 +60,13 @@ outputs:
 
 
 def small_files(
-    resources: Mapping[str, Any] | None = None, workers_after: Sequence[str] = ()
+    resources: Mapping[str, Any] | None = None,
+    workers_after: Sequence[str] = (),
+    without: Collection[str] = (),
 ) -> Bundle:
     """Return templates with the parameters of the real ones, and hardly any resources.
 
-    The workers depend on the resources `workers_after`.
+    The workers depend on the resources `workers_after`. The parameters `without` do not exist.
     """
 
     def group(count: str, removed: bool) -> dict[str, Any]:
@@ -88,7 +90,7 @@ def small_files(
 
     small = {
         "heat_template_version": "2021-04-16",
-        "parameters": _parameters(),
+        "parameters": {n: one for n, one in _parameters().items() if n not in without},
         "resources": {
             "network": {"type": "network.yaml"},
             "secgroup_kube_minion": {"type": "OS::Heat::RandomString"},

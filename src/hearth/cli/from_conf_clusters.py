@@ -42,6 +42,7 @@ def cluster_config(conf: Any, url: str) -> ClusterConfig:
         x509=X509(
             key_bits=certificates.rsa_key_size,
             valid_days=certificates.term_of_validity,
+            worker_days=own.cluster_worker_certificate_days,
             allowed_extensions=tuple(certificates.allowed_extensions),
             allowed_key_usage=tuple(certificates.allowed_key_usage),
             allow_ca=certificates.allow_ca,

@@ -12,6 +12,7 @@ class X509(Struct, frozen=True):
 
     key_bits: int = 2048
     valid_days: int = 1825
+    worker_days: int = 14  # of certificates of workers, which workers renew
     allowed_extensions: tuple[str, ...] = (
         "keyUsage", "extendedKeyUsage", "subjectAltName", "basicConstraints",
         "subjectKeyIdentifier",

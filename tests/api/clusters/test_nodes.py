@@ -3,19 +3,21 @@
 import asyncio
 import logging
 from collections.abc import Iterator
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 from urllib.parse import unquote
 
 import pytest
 import requests
+from msgspec import structs
 from starlette.requests import Request
 
 from hearth.api.clusters import fault
 from hearth.api.clusters.routes import ROUTES
 from hearth.api.front import access_log
-from hearth.clusters.objects import Cluster
-from hearth.service.clusters.node_url import credential_url
+from hearth.clusters.objects import MASTER, WORKER, Cluster
+from hearth.service.clusters.node_url import FORMER, credential_url
 from hearth.store import cluster_find, cluster_identities, clusters
 from hearth.store.cluster_identities import Identity, Secrets
 from hearth.store.database import Tx
@@ -118,6 +120,27 @@ def test_a_node_proves_itself_in_a_header_a_query_or_as_earlier_in_the_path(node
         (own, {"X-Hearth-Node": "\u00e9"}),
     ):  # fmt: skip
         assert nodes.call("GET", path, by=None, headers=headers).status_code == 404
+
+
+def test_a_node_shows_in_a_header_that_it_is_a_master(nodes: Api):
+    found = nodes.services.store.transact(lambda tx: _of(tx, "of-member"))
+    kept = nodes.run(lambda tx: cluster_identities.of_cluster(tx, found.uuid))
+    (before,) = kept
+    strict = replace(before, secrets=structs.replace(before.secrets, roles=True))
+    nodes.run(lambda tx: cluster_identities.change(tx, strict))
+    try:
+        signed = []
+        for role in (MASTER, WORKER, FORMER, None):
+            url = "" if role is None else credential_url(nodes.services, found, role)
+            headers = {"X-Hearth-Node": unquote(url.partition("?secret=")[2])}
+            for organisation in ("system:masters", "system:nodes"):
+                request = csr(name="system:node:farm-node-0", organisation=organisation)
+                body = {"cluster_uuid": found.uuid, "csr": request}
+                reply = nodes.call("POST", "/v1/certificates", body, by="node", headers=headers)
+                signed.append(reply.status_code)
+        assert signed == [201, 201, 403, 201, 403, 201, 403, 201]
+    finally:
+        nodes.run(lambda tx: cluster_identities.change(tx, before))
 
 
 def _of(tx: Tx, name: str) -> Cluster:

@@ -10,7 +10,7 @@ from starlette.responses import Response
 from hearth.api.answer import JSONResponse
 from hearth.api.clusters.context import services_of
 from hearth.service.clusters.identity import NodeIdentity
-from hearth.service.clusters.node_url import HEADER, QUERY, proves
+from hearth.service.clusters.node_url import HEADER, QUERY, role_of
 from hearth.store import clusters
 
 PATH = "/nodes"
@@ -27,7 +27,10 @@ async def credential(request: Request) -> Response:
         request.headers.get(HEADER) or request.query_params.get(QUERY) or path.get("signature", "")
     )
     found = await services.store.read(lambda tx: clusters.whole(tx, path["cluster"]))
-    if found is None or not proves(services, found.cluster, secret):
+    role = None
+    if found is not None:
+        role = role_of(services, found.cluster.uuid, found.cluster.identity_id, secret)
+    if found is None or role is None:
         raise HTTPException(404, "No credential exists at this URL. Check the URL.")
     env = await NodeIdentity(services).env_for_nodes(found.cluster)
     return JSONResponse(dict(env), headers={"Cache-Control": "no-store"})

@@ -39,6 +39,7 @@ CLUSTERS = (
     _live("hearth", "cluster_identity", str, "application_credential", "Credential with which the nodes of clusters access the cloud.", own=True, choices=("application_credential", "trust", "none")),
     _live("hearth", "cluster_owner_only_certificates", bool, False, "true: only the creator of a cluster can use its certificates, as in Magnum; false: each member of the project can.", own=True),
     _live("hearth", "cluster_forced_common_name", bool, False, "true: a certificate that a user requests gets the name of the user as common name.", own=True),
+    _live("hearth", "cluster_worker_certificate_days", int, 14, "Days for which new certificates of workers are valid; workers renew them after half of that time.", own=True, least=1),
     _live("hearth", "cluster_rename", bool, False, "true: the name of a cluster can be changed; its stack keeps the old one.", own=True),
 )
 # fmt: on

@@ -123,14 +123,17 @@ def sign(
     now: float,
     *,
     subject: x509.Name | None = None,
+    limited: Callable[[Request], Request] | None = None,
 ) -> Signed:
     """Return a certificate for a signing request. If `subject` is given, it replaces that of the
     request.
 
-    Raises Rejected if the request is invalid or contains something that is not allowed, or if the
-    authority has expired.
+    `limited` returns the part of the request that is granted, or refuses it. Raises Rejected if the
+    request is invalid or contains something that is not allowed, or if the authority has expired.
     """
     asked = signing_request.read(csr_pem)
+    if limited is not None:
+        asked = limited(asked)
     authority, signer = _opened(ca)
     until = _until(authority, options, now, None)
     try:
