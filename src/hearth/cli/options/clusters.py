@@ -31,7 +31,7 @@ CLUSTERS = (
     _live("x509", "allow_ca", bool, False, "true: users can request certificates of certificate authorities."),
     _live("x509", "allowed_extensions", list, ["keyUsage", "extendedKeyUsage", "subjectAltName", "basicConstraints", "subjectKeyIdentifier"], "Extensions that are copied from a certificate signing request to the certificate."),
     _live("x509", "allowed_key_usage", list, ["Digital Signature", "Key Encipherment", "Non Repudiation"], "Key usages that are copied from a certificate signing request to the certificate."),
-    _live("x509", "rsa_key_size", int, 2048, "Size of new RSA keys in bits.", least=2048, most=8192),
+    _live("x509", "rsa_key_size", int, 2048, "Size of new RSA keys of certificate authorities in bits.", least=2048, most=8192),
     _live("x509", "term_of_validity", int, 1825, "Days for which new certificates are valid.", least=1),
     Option("hearth", "clusters", bool, False, "true: `hearth serve --role all` also serves clusters.", own=True),
     Option("hearth", "cluster_public_url", str, "", "Address of the API of clusters for users and nodes, without /v1. Default: the address where it listens.", own=True),

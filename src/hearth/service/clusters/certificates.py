@@ -18,7 +18,7 @@ from hearth.service.clusters import notify, worker_request
 from hearth.service.clusters.fence import demand, node_cluster, node_identity
 from hearth.service.clusters.key_store import key_store_of, new_key_store
 from hearth.service.clusters.node_url import role_of
-from hearth.service.clusters.x509 import KeyPair, common_name, in_thread, new_ca, new_client, sign
+from hearth.service.clusters.x509 import KeyPair, common_name, new_ca, new_client, sign
 from hearth.service.services import Services
 from hearth.store import key_pairs
 from hearth.store.cluster_identities import Identity
@@ -67,14 +67,18 @@ async def made(
             refs[field] = found
     missing = [field for field in AUTHORITIES if field not in refs]
     name = cluster.name or cluster.uuid
-    new = (in_thread(lambda: new_ca(name, options, now)) for _ in missing)
+    project = cluster.project_id
+    run = services.keys.run
+    new = (run(project, lambda: new_ca(name, options, now), slow=True) for _ in missing)
     for field, pair in zip(missing, await asyncio.gather(*new), strict=True):
         refs[field] = await store.keep(cluster, AUTHORITIES[field] + suffix, pair, now)
     kind = KINDS[SERVICE] + suffix
     client = refs.get(SERVICE) or await store.find(cluster.uuid, kind)
     if client is None:
         ca = await key_pair(services, cluster, refs[MAIN])
-        pair = await in_thread(lambda: new_client(ca, ADMIN_NAME, ADMIN_GROUP, options, now))
+        pair = await run(
+            project, lambda: new_client(ca, ADMIN_NAME, ADMIN_GROUP, options, now), slow=True
+        )
         client = await store.keep(cluster, kind, pair, now)
     refs[SERVICE] = client
     return refs
@@ -128,7 +132,10 @@ async def signed(
     ref, *_ = await _authorities(services, cluster, ca_cert_type)
     ca = await key_pair(services, cluster, ref)
     now = services.clock.now()
-    issued = await in_thread(lambda: sign(csr, ca, options, now, subject=subject, limited=limited))
+    issued = await services.keys.run(
+        caller.project_id,
+        lambda: sign(csr, ca, options, now, subject=subject, limited=limited),
+    )
     serial, ends = issued.serial, issued.not_after
     await _record(services, caller, cluster, ca_cert_type, issued.subject, serial, ends)
     return issued.pem
@@ -164,7 +171,9 @@ async def kubeconfig(
     options, now = services.clusters.x509, services.clock.now()
     name = caller.user_name or caller.user_id
     group = None if services.clusters.forced_common_name else ADMIN_GROUP
-    pair = await in_thread(lambda: new_client(ca, name, group, options, now, valid_s=valid_s))
+    pair = await services.keys.run(
+        caller.project_id, lambda: new_client(ca, name, group, options, now, valid_s=valid_s)
+    )
     words = f"kubeconfig of {name}"
     await _record(services, caller, cluster, None, words, None, now + valid_s)
     return kubeconfig_text(cluster, await trusted(services, cluster), pair)
