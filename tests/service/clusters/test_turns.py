@@ -144,6 +144,7 @@ async def test_a_running_job_keeps_its_thread_until_it_ends(jobs: Jobs) -> None:
     await jobs.reached("b 0")
     jobs.tasks["a 0"].cancel()
     assert await jobs.quiet() == ["a 0", "b 0"]
+    assert {one.project for one in jobs.turns._at_work} == {"a", "b"}
     jobs._goes["a 0"].set()
     await jobs.reached("c 0")
 
