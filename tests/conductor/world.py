@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import functools
+import ipaddress
 import time
 from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -91,9 +92,15 @@ def small_files(
     small = {
         "heat_template_version": "2021-04-16",
         "parameters": {n: one for n, one in _parameters().items() if n not in without},
+        "conditions": {"main": {"equals": [{"get_param": "is_cluster_stack"}, True]}},
         "resources": {
             "network": {"type": "network.yaml"},
             "secgroup_kube_minion": {"type": "OS::Heat::RandomString"},
+            "api": {
+                "type": "OS::Neutron::Port",
+                "condition": "main",
+                "properties": {"network": "private"},
+            },
             "note": {
                 "type": "OS::Heat::Value",
                 "properties": {"value": {"get_param": "ca_rotation_id"}},
@@ -103,7 +110,10 @@ def small_files(
             **(resources or {}),
         },
         "outputs": {
-            "api_address": {"value": "10.0.0.3"},
+            "api_address": {
+                "condition": "main",
+                "value": {"get_attr": ["api", "fixed_ips", 0, "ip_address"]},
+            },
             "kube_masters": {"value": ["10.0.0.3"]},
             "kube_minions": {"value": ["10.0.0.4"]},
         },
@@ -243,6 +253,7 @@ async def world(folder: Path, config: ClusterConfig | None = None) -> AsyncItera
                 config or ClusterConfig(),
                 url="http://127.0.0.1:1/container-infra/v1",
                 sync_every_s=0.02,
+                networks=(ipaddress.ip_network("127.0.0.0/8"),),
             ),
         )
         async with wired(settings) as process:

@@ -36,6 +36,7 @@ CLUSTERS = (
     Option("hearth", "clusters", bool, False, "true: `hearth serve --role all` also serves clusters.", own=True),
     Option("hearth", "cluster_public_url", str, "", "Address of the API of clusters for users and nodes, without /v1. Default: the address where it listens.", own=True),
     Option("hearth", "cluster_version_max", str, "1.14", "Highest microversion that the API of clusters announces. 1.12 helps tools that read stack_id of clusters.", own=True, choices=("1.9", "1.10", "1.11", "1.12", "1.13", "1.14")),
+    _live("hearth", "cluster_networks", list, [], "Non-public networks in which Hearth may call the Kubernetes API of clusters, for health and drains; in a private cloud, those of the floating IPs.", own=True),
     _live("hearth", "cluster_identity", str, "application_credential", "Credential with which the nodes of clusters access the cloud.", own=True, choices=("application_credential", "trust", "none")),
     _live("hearth", "cluster_owner_only_certificates", bool, False, "true: only the creator of a cluster can use its certificates, as in Magnum; false: each member of the project can.", own=True),
     _live("hearth", "cluster_forced_common_name", bool, False, "true: a certificate that a user requests gets the name of the user as common name.", own=True),
