@@ -39,17 +39,29 @@ def unreachable() -> Health:
     return UNKNOWN, {"api": "The cluster has no public address."}
 
 
-def judged(api: str, nodes: Any) -> Health:
-    """Return the health that follows from two responses of the Kubernetes API.
+def judged(api: str, ready: Mapping[str, str]) -> Health:
+    """Return the health that follows from responses of the Kubernetes API.
 
-    `api` is the text of /healthz, and `nodes` the parsed list of nodes. A cluster is healthy if the
-    text is "ok" and every node in the list is ready.
+    `api` is the text of /healthz, and `ready` what `nodes_ready` has found in all pages of the list
+    of nodes. A cluster is healthy if the text is "ok" and every node is ready.
     """
-    items = nodes.get("items") if isinstance(nodes, Mapping) else None
-    ready = dict(_ready(node) for node in (items if isinstance(items, list) else ()))
     good = api.strip() == "ok" and all(value == "True" for value in ready.values())
     reason = {"api": api.strip(), **{f"{name}.Ready": value for name, value in ready.items()}}
     return (HEALTHY if good else UNHEALTHY), bounded(reason)
+
+
+def nodes_ready(page: Any) -> dict[str, str]:
+    """Return the status of the condition `Ready` of each node by its name, from a parsed page of
+    the list of nodes.
+    """
+    items = page.get("items") if isinstance(page, Mapping) else None
+    return dict(_ready(node) for node in (items if isinstance(items, list) else ()))
+
+
+def next_page(page: Any) -> str:
+    """Return the token of the page that follows a parsed page of a list; "" if it is the last."""
+    token = _part(page, "metadata").get("continue")
+    return token if isinstance(token, str) else ""
 
 
 def bounded(reason: Mapping[str, str]) -> dict[str, str]:
@@ -69,11 +81,11 @@ def _ready(node: Any) -> tuple[str, str]:
     """Return the name of a node and the status of its condition `Ready`, from parsed JSON of an
     unknown shape.
     """
-    name = str(_part(node, "metadata").get("name"))
+    name = str(_part(node, "metadata").get("name"))[:TEXT_MAX]
     conditions = _part(node, "status").get("conditions")
     for condition in conditions if isinstance(conditions, list) else ():
         if isinstance(condition, Mapping) and condition.get("type") == "Ready":
-            return name, str(condition.get("status"))
+            return name, str(condition.get("status"))[:TEXT_MAX]
     return name, "Unknown"
 
 

@@ -30,9 +30,9 @@ from hearth.service.clusters.certificates import service_client, trusted
 from hearth.service.services import Services
 
 LIMIT_S = 10.0
-BYTES_MAX = 16 * 1024 * 1024  # a node with all its labels has some kilobytes
+BYTES_MAX = 8 * 1024 * 1024  # a node with all its labels has some kilobytes
 LOOPBACK = (ipaddress.ip_network("127.0.0.1"),)  # local ports of the embedded cloud
-CONTAINERS_MAX = 500_000  # lists and maps of an answer; they take more memory than their text
+CONTAINERS_MAX = 200_000  # lists and maps of an answer; they take more memory than their text
 SILENT = (aiohttp.ClientError, OSError, TimeoutError, CloudFault, Rejected, ValueError)
 """The exceptions of a call to an API that cannot be reached or whose response is invalid."""
 
