@@ -53,19 +53,16 @@ def usable_templates(project_id: str | None) -> list[sa.ColumnElement[bool]]:
 
 
 def readable_templates(tx: Tx, ident: str, project_id: str | None) -> list[ClusterTemplate]:
-    """Return the templates with the UUID or name `ident` that a project can read: its own, public
-    ones that are not hidden, and public hidden ones from which it has a cluster.
+    """Return the templates with the UUID or name `ident` that a project can read: its own, and
+    public ones.
 
-    Hidden templates of other projects are found only if there is no other one, so a new template
-    can have the name of a retired one. If `project_id` is None, all projects are searched.
+    Public templates that are hidden are found only if there is no other one, so a new template can
+    have the name of a retired one. If `project_id` is None, all projects are searched.
     """
-    found = by_ident(tx, ClusterTemplate, ident, *usable_templates(project_id))
-    if found or project_id is None:
-        return found
-    columns = cluster_template.c
-    its = sa.and_(cluster.c.cluster_template_id == columns.uuid, cluster.c.project_id == project_id)
-    used = sa.exists().where(its)
-    return by_ident(tx, ClusterTemplate, ident, columns.public.is_(sa.true()), used)
+    public = cluster_template.c.public.is_(sa.true())
+    return by_ident(tx, ClusterTemplate, ident, *usable_templates(project_id)) or by_ident(
+        tx, ClusterTemplate, ident, public
+    )
 
 
 def hold_template(tx: Tx, uuid: str) -> bool:

@@ -31,7 +31,7 @@ class Causes:
         self.template = api.template("plain")
         self.used = api.template("used")
         self.balanced = api.template("balanced", master_lb_enabled=True)
-        self.hidden = api.template("hidden", public=True, hidden=True)
+        self.hidden = api.template("hidden", "stranger", "other", public=True, hidden=True)
         self.private = api.template("private", "stranger", "other")
         self.tls = api.template("insecure", tls_disabled=True)
         self.cluster = api.cluster("c1", self.used, keys=True)

@@ -252,7 +252,7 @@ def test_strangers_find_nothing_and_admins_find_everything(world: World):
         assert {"used", "free"} <= names(path, "outer admin")
 
 
-def test_hidden_templates_exist_only_for_their_project_and_the_owners_of_clusters(world: World):
+def test_hidden_templates_leave_the_lists_and_stay_readable(world: World):
     public = world.api.template("public", public=True)
     hidden = world.api.template("hidden", public=True, hidden=True)
     unpublished = world.api.template("unpublished", hidden=True)
@@ -265,29 +265,19 @@ def test_hidden_templates_exist_only_for_their_project_and_the_owners_of_cluster
     }
     assert seen == {
         "member": [200, 200, 200, 200, 200],
-        "stranger": [200, 404, 404, 404, 404],
+        "stranger": [200, 200, 200, 404, 404],
         "outer admin": [200, 200, 200, 200, 200],
         "nobody": [200, 200, 200, 403, 403],
     }
     for path in ("/clustertemplates", "/clustertemplates/detail"):
         listed = world.ask("GET", path, "stranger").json()["clustertemplates"]
         assert [one["name"] for one in listed] == ["public"]
-    body = {"cluster_template_id": hidden, "master_count": 2}
-
-    def created() -> list[int]:
-        people = ("stranger", "member", "admin")
-        return [world.ask("POST", "/clusters", one, body).status_code for one in people]
-
-    def changed() -> list[int]:
-        paths = [f"/clustertemplates/{ident}" for ident in (public, hidden)]
-        return [world.ask("PATCH", path, "stranger", NAME).status_code for path in paths]
-
-    assert created() == [404, 403, 400]
-    assert changed() == [403, 404]
-    world.api.cluster("of-hidden", hidden, by="stranger", project="other")
-    assert world.ask("GET", f"/clustertemplates/{hidden}", "stranger").status_code == 200
-    assert created() == [403, 403, 400]
-    assert changed() == [403, 403]
+    for person, status in (("stranger", 403), ("member", 403), ("admin", 400)):
+        body = {"cluster_template_id": hidden, "master_count": 2}
+        assert world.ask("POST", "/clusters", person, body).status_code == status
+    for ident in (public, hidden):
+        changed = world.ask("PATCH", f"/clustertemplates/{ident}", "stranger", NAME)
+        assert changed.status_code == 403
 
 
 def test_a_template_that_is_not_hidden_is_found_before_a_hidden_one_by_its_name(world: World):

@@ -38,10 +38,10 @@ async def find_template(
 ) -> ClusterTemplate:
     """Return the template with this UUID or name: one of the caller's project, or a public one.
 
-    A public template that is hidden does not exist for other projects, except for those that have
-    a cluster of it, because clients read the template of a cluster. `everywhere` is the policy rule
-    that lets administrators find templates of all projects; None limits administrators to these,
-    too. Raises Rejected if there is no such template, or if several have the name.
+    A public template that is hidden is in no list of other projects, but clients of its clusters
+    read it. `everywhere` is the policy rule that lets administrators find templates of all
+    projects; None limits administrators to these, too. Raises Rejected if there is no such
+    template, or if several have the name.
     """
     project = await scope(services, caller, everywhere)
     return await _only(
@@ -57,9 +57,9 @@ async def template_for_clusters(
 ) -> ClusterTemplate:
     """Return the template with which a cluster is created or upgraded, by its UUID or name.
 
-    Raises Rejected. If the caller can read no such template, the status is 400 in API versions
-    before 1.10, and 404 from 1.10 on. Administrators find the templates of all projects, and only
-    they may use a hidden template.
+    Raises Rejected. If there is no such template, the status is 400 in API versions before 1.10,
+    and 404 from 1.10 on. Administrators find the templates of all projects, and only they may use a
+    hidden template.
     """
     admin = services.cluster_policy.is_admin(caller)
     project = None if admin else caller.project_id
