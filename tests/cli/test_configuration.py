@@ -104,6 +104,7 @@ def changed(option: Option, folder: Path) -> str:
         "auth_encryption_key": "f" * 32,
         "template_fetch_networks": "10.0.0.0/8",
         "foreign_cloud_networks": "10.0.0.0/8",
+        "cluster_networks": "10.0.0.0/8",
         "shared_services_types": "compute",
         "endpoint_type": "internalURL",
         "insecure": "true",

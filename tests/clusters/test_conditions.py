@@ -18,6 +18,7 @@ from hearth.clusters.conditions import (
     restarted,
     retrying,
 )
+from hearth.clusters.health import REASONS_MAX
 from hearth.clusters.objects import MASTER, Cluster, NodeGroup
 from hearth.clusters.obstacles import CAPACITY, QUOTA, delay_s, obstacle
 
@@ -89,6 +90,18 @@ def test_health_is_a_condition() -> None:
     assert found is not None
     assert (found.status, found.message) == ("False", "n1.Ready is False")
     assert of(observed(None, cluster(), GROUPS, 1.0), NODES_HEALTHY)[0] == "Unknown"
+
+
+def test_a_bounded_list_of_nodes_is_not_taken_for_all_nodes() -> None:
+    listed = nodes(*["False"] * REASONS_MAX)
+    large = [*GROUPS[:-1], replace(GROUPS[-1], node_count=REASONS_MAX + 5)]
+    full = cluster(status="CREATE_COMPLETE", health_status="UNHEALTHY", health_status_reason=listed)
+    after = observed(None, full, large, 1.0)
+    assert of(after, IN_SYNC) == ("Unknown", "NodesNotExamined")
+    assert of(observed(None, full, GROUPS, 1.0), IN_SYNC) == ("False", "NodesDiffer")
+    found = condition(after, NODES_HEALTHY)
+    assert found is not None
+    assert found.message.endswith(" and 950 more")
 
 
 def test_attempts_are_counted_until_the_operation_ends_or_another_begins() -> None:

@@ -6,6 +6,8 @@ from msgspec.structs import replace as changed
 
 from hearth.clusters.config import ClusterConfig
 from hearth.clusters.definition import (
+    MASTER_URL,
+    NODE_URL,
     ClusterNetwork,
     resize_parameters,
     rotation_parameters,
@@ -34,7 +36,10 @@ def test_all_parameters_are_declared_by_the_template():
          "boot_volume_type", "docker_volume_type", "etcd_volume_type", "kubeapi_options"), "x",
     )  # fmt: skip
     proxies = {"http_proxy": "p", "https_proxy": "p", "no_proxy": "n", "insecure_registry": "r"}
-    facts = replace(FACTS, credential_url="u", openstack_ca="c", post_install_manifest_url="m")
+    facts = replace(
+        FACTS, credential_url="u", master_credential_url="m", openstack_ca="c",
+        post_install_manifest_url="m",
+    )  # fmt: skip
     wanted = request(
         cluster={"labels": {**labels, "etcd_volume_size": "1"}, "docker_volume_size": 1},
         template=proxies, workers={"node_labels": {"a": "b"}}, facts=facts,
@@ -49,6 +54,13 @@ def test_all_parameters_are_declared_by_the_template():
         rotation_parameters("r-1"),
     ):
         assert update.keys() <= declared.keys()
+
+
+def test_only_the_stack_with_the_masters_has_their_url():
+    facts = replace(FACTS, credential_url="w", master_credential_url="m", existing=NETWORK)
+    main, extra = request(facts=facts).parameters, request(extra=EXTRA, facts=facts).parameters
+    assert (main[NODE_URL], main[MASTER_URL]) == ("w", "m")
+    assert (extra[NODE_URL], extra.get(MASTER_URL)) == ("w", None)
 
 
 def test_no_parameter_is_null():

@@ -3,7 +3,9 @@
 import importlib.util
 import json
 import re
+import shutil
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -11,8 +13,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
+from hearth.clusters.config import X509
+from hearth.model.problem import Rejected
 from hearth.service.clusters.template_files import TEMPLATES
+from hearth.service.clusters.worker_request import limited, options_of_worker
+from hearth.service.clusters.x509 import new_ca, sign
+from tests.clusters.authority import Authority
 
 BASIC = {"mount"}  # a program of every distribution
 NODE = {"name": "farm-master-1", "address": "10.0.0.6", "kubernetes_port": 6443}
@@ -135,6 +144,196 @@ def test_a_later_master_never_begins_one(node: Any, monkeypatch: pytest.MonkeyPa
     with pytest.raises(node.Failed, match="members of etcd"):
         member.start()
     assert node.started == []
+
+
+@pytest.mark.parametrize(
+    ("url", "place", "proof"),
+    [
+        ("http://hearth/v1/nodes/c?secret=a%2Fb", "http://hearth/v1/nodes/c", "a/b"),
+        ("http://hearth/v1/nodes/c/a%2Fb", "http://hearth/v1/nodes/c/a%2Fb", ""),
+    ],
+)
+def test_the_secret_of_a_node_is_in_a_header_and_in_no_address(
+    node: Any, monkeypatch: pytest.MonkeyPatch, url: str, place: str, proof: str
+):
+    asked: list[tuple[str, Any]] = []
+
+    def request(method: str, url: str, body: Any = None, headers: Any = None, context: Any = None):
+        asked.append((url, headers))
+        return {"auth_url": "http://keystone", "trustee_user_id": "u", "trustee_password": "p"}, {
+            "X-Subject-Token": "t"
+        }
+
+    monkeypatch.setattr(node, "request", request)
+    node.CloudAccess({"magnum_url": "http://hearth/v1"}, url).call("GET", "/certificates/c")
+    assert asked[0] == (place, {"X-Hearth-Node": proof})
+    assert [one for one, _ in asked[1:]] == [
+        "http://keystone/v3/auth/tokens", "http://hearth/v1/certificates/c"
+    ]  # fmt: skip
+    assert asked[2][1] == {"X-Auth-Token": "t", "X-Hearth-Node": proof}
+
+
+class Signer:
+    """The cluster API for a node, with a CA; each certificate is valid for 30 days and one more."""
+
+    def __init__(self) -> None:
+        self.ca = Authority("ca")
+        self.fails = False
+        self.signed: list[str] = []
+
+    def call(self, method: str, path: str, body: Any = None) -> Any:
+        if self.fails:
+            raise OSError("Hearth does not answer")
+        if method == "GET":
+            return {"pem": self.ca.pem}
+        pem = self.ca.sign(body["csr"])
+        self.signed.append(pem)
+        return {"pem": pem}
+
+
+@pytest.fixture
+def certificates(node: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    monkeypatch.setattr(node, "program", shutil.which)
+    return node.Certificates(Signer(), "c", tmp_path / "pki")
+
+
+def key_fits(folder: Path, name: str) -> bool:
+    """Whether a key in a file is that of the certificate beside it."""
+    certificate = x509.load_pem_x509_certificate((folder / f"{name}.crt").read_bytes())
+    key = load_pem_private_key((folder / f"{name}.key").read_bytes(), None)
+    return certificate.public_key() == key.public_key()
+
+
+def test_a_renewal_without_an_answer_keeps_the_old_key_and_certificate(
+    certificates: Any, tmp_path: Path
+):
+    folder = tmp_path / "pki"
+    certificates.of_node("farm-node-0", "10.0.0.7")
+    before = {path: path.read_bytes() for path in folder.glob("*.key")}
+    assert sorted(path.name for path in before) == ["kubelet.key", "proxy.key"]
+    certificates._cloud.fails = True
+    with pytest.raises(OSError, match="does not answer"):
+        certificates.of_node("farm-node-0", "10.0.0.7")
+    with pytest.raises(OSError, match="does not answer"):
+        certificates.issue("kubelet", "system:node:farm-node-0", "system:nodes")
+    assert key_fits(folder, "kubelet")
+    certificates._cloud.fails = False
+    certificates.of_node("farm-node-0", "10.0.0.7")
+    assert key_fits(folder, "kubelet")
+    assert key_fits(folder, "proxy")
+    assert before != {path: path.read_bytes() for path in folder.glob("*.key")}
+    assert {path.stat().st_mode & 0o077 for path in folder.glob("*.key")} == {0}
+    assert sorted(path.suffix for path in folder.iterdir()) == [".crt"] * 3 + [".key"] * 2
+
+
+def test_certificates_are_due_after_half_of_their_time(
+    node: Any, certificates: Any, tmp_path: Path
+):
+    certificates.of_node("farm-node-0", "10.0.0.7")
+    path, now = tmp_path / "pki" / "kubelet.crt", time.time()
+    assert [node.due(path, now + days * 86400) for days in (0, 14, 15, 40)] == [
+        False, False, True, True,
+    ]  # fmt: skip
+
+
+class Hearth:
+    """The certificates of Hearth for a worker; `refused` are the subjects that it did not sign."""
+
+    def __init__(self) -> None:
+        self.ca = new_ca("farm", X509(), time.time())
+        self.refused: list[str] = []
+
+    def call(self, method: str, path: str, body: Any = None) -> Any:
+        if method == "GET":
+            return {"pem": self.ca.certificate}
+        options, now = options_of_worker(X509()), time.time()
+        try:
+            return {"pem": sign(body["csr"], self.ca, options, now, limited=limited).pem}
+        except Rejected:
+            wanted = x509.load_pem_x509_csr(body["csr"].encode())
+            self.refused.append(wanted.subject.rfc4514_string())
+            return {"pem": ""}
+
+
+def test_hearth_signs_what_a_worker_asks_for_and_nothing_of_a_master(
+    certificates: Any, node: Any, tmp_path: Path
+):
+    certificates._cloud = Hearth()
+    certificates.of_node("farm-abc-node-0", "10.0.0.7")
+    assert certificates._cloud.refused == []
+    for name, days in (("kubelet", 8), ("proxy", 8)):
+        assert key_fits(tmp_path / "pki", name)
+        path = tmp_path / "pki" / f"{name}.crt"
+        assert not node.due(path, time.time())
+        assert node.due(path, time.time() + days * 86400)
+    certificates.of_node("farm-abc-master-0", "10.0.0.5")
+    certificates.of_control_plane(
+        {**NODE, "name": "farm-abc-master-0", "portal_network_cidr": "10.254.0.0/16"}
+    )
+    assert sorted(certificates._cloud.refused) == sorted([
+        "CN=system:node:farm-abc-master-0,O=system:nodes", "CN=kubernetes",
+        "CN=kube-apiserver-kubelet-client,O=system:masters", "CN=admin,O=system:masters",
+        "CN=system:kube-controller-manager", "CN=system:kube-scheduler", "CN=front-proxy-client",
+        "CN=farm-abc-master-0", "CN=farm-abc-master-0", "CN=kube-apiserver-etcd-client",
+    ])  # fmt: skip
+
+
+class Over(Exception):
+    """The test has seen enough of an endless loop."""
+
+
+def test_a_worker_renews_until_it_has_succeeded(
+    node: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """The first attempt fails after the certificate is new, so only `due` would give up."""
+    monkeypatch.setattr(node, "STATE", tmp_path)
+    monkeypatch.setattr(node, "PKI", tmp_path)
+    settings = {"task": "worker", "name": "farm-node-0"}
+    for name, value in (("settings", json.dumps(settings)), ("credential_url", "u"),
+                        ("kube_version", "v1.31.0")):  # fmt: skip
+        monkeypatch.setenv(name, value)
+    node.keep_renewing()
+    ((name, line),) = node.started
+    assert (name, line[1:]) == ("node-renewal", [str(tmp_path / "node.py"), "renew"])
+    assert (tmp_path / "inputs.json").stat().st_mode & 0o777 == 0o600
+    assert (tmp_path / "node.py").read_text() == Path(node.__file__).read_text()
+    attempts: list[Any] = []
+    dues = iter([False, True, False, False, False])
+    outcomes = iter([node.Failed("no kubelet"), None])
+    sleeps = 0
+
+    def set_up(*given: Any) -> None:
+        attempts.append(given)
+        problem = next(outcomes)
+        if problem is not None:
+            raise problem
+
+    def sleep(_seconds: float) -> None:
+        nonlocal sleeps
+        sleeps += 1
+        if sleeps == 5:
+            raise Over
+
+    monkeypatch.setattr(node, "due", lambda *_: next(dues))
+    monkeypatch.setattr(node, "set_up", set_up)
+    monkeypatch.setattr(node.time, "sleep", sleep)
+    with pytest.raises(Over):
+        node.renew_forever()
+    assert attempts == [(settings, "u", "v1.31.0")] * 2
+
+
+@pytest.mark.parametrize(
+    ("task", "plain", "renews"),
+    [("worker", "False", True), ("worker", "True", False), ("master", "False", False)],
+)
+def test_only_workers_with_certificates_renew(
+    node: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, task: str, plain: str, renews: bool
+):
+    monkeypatch.setattr(node, "STATE", tmp_path)
+    monkeypatch.setattr(node, "set_up", lambda *_: None)
+    monkeypatch.setenv("settings", json.dumps({"task": task, "tls_disabled": plain}))
+    assert node.main() == 0
+    assert [name for name, _ in node.started] == (["node-renewal"] if renews else [])
 
 
 def test_an_image_without_kubernetes_is_named(node: Any, monkeypatch: pytest.MonkeyPatch):

@@ -1,5 +1,6 @@
 """From a stack back to its cluster."""
 
+import pytest
 from msgspec.structs import replace
 
 from hearth.clusters.outputs import read_back
@@ -19,11 +20,12 @@ PARAMETERS = {
     "kube_version": "v1.31.4",
     "tls_disabled": "False",
 }
+SECURE = replace(CLUSTER, ca_cert_ref="a-key")
 GROUPS = (MASTERS, WORKERS)
 
 
 def test_a_stack_fills_its_cluster_and_groups():
-    found = read_back(OUTPUTS, PARAMETERS, CLUSTER, GROUPS)
+    found = read_back(OUTPUTS, PARAMETERS, SECURE, GROUPS)
     assert found.cluster == {
         "api_address": "https://172.24.4.9:6443",
         "coe_version": "v1.31.4",
@@ -41,9 +43,18 @@ def test_nodes_with_floating_ips_show_those():
     assert found.groups[WORKERS.uuid]["node_addresses"] == ["172.24.4.11"]
 
 
-def test_a_cluster_without_tls_has_another_address():
-    found = read_back(OUTPUTS, {**PARAMETERS, "tls_disabled": "True"}, CLUSTER, ())
-    assert found.cluster["api_address"] == "http://172.24.4.9:8080"
+@pytest.mark.parametrize("disabled", ["True", "False", ""])
+def test_the_cluster_decides_about_tls_and_not_its_stack(disabled: str):
+    given = {**PARAMETERS, "tls_disabled": disabled}
+    addresses = [
+        read_back(OUTPUTS, given, one, ()).cluster["api_address"] for one in (CLUSTER, SECURE)
+    ]
+    assert addresses == ["http://172.24.4.9:8080", "https://172.24.4.9:6443"]
+
+
+def test_an_address_of_version_6_has_brackets():
+    found = read_back({"api_address": "fd00::1"}, {}, SECURE, ())
+    assert found.cluster["api_address"] == "https://[fd00::1]:6443"
 
 
 def test_missing_and_null_outputs_change_nothing():
@@ -53,7 +64,7 @@ def test_missing_and_null_outputs_change_nothing():
 
 
 def test_what_is_known_already_is_no_change():
-    cluster = replace(CLUSTER, api_address="https://172.24.4.9:6443", coe_version="v1.31.4")
+    cluster = replace(SECURE, api_address="https://172.24.4.9:6443", coe_version="v1.31.4")
     masters = replace(MASTERS, node_addresses=("10.0.0.5",), node_count=3)
     found = read_back(OUTPUTS, PARAMETERS, cluster, [masters])
     assert (found.cluster, found.groups) == ({}, {})

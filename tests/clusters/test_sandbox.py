@@ -70,7 +70,8 @@ def farm(dev: Dev, api: ClusterApi, **given: Any) -> ClusterStack:
     """The request for a cluster on servers that run."""
     facts = replace(
         FACTS, auth_url=dev.auth_url, magnum_url=f"{api.url}/v1", kube_version="v1.31.4",
-        credential_url=f"{api.url}/credential",
+        credential_url=f"{api.url}/credential?secret=of-workers",
+        master_credential_url=f"{api.url}/credential?secret=of-masters",
     )  # fmt: skip
     return request(facts=facts, **given)
 

@@ -85,7 +85,7 @@ def test_a_node_is_one_server_resource_with_the_name_that_consumers_know(
 def test_secrets_are_in_hidden_parameters_only():
     declared = yaml.safe_load(template_files().template)["parameters"]
     hidden = {name for name, one in declared.items() if one.get("hidden")}
-    assert hidden == {"node_credential_url", "openstack_ca"}
+    assert hidden == {"node_credential_url", "master_credential_url", "openstack_ca"}
     words = ("password", "secret", "trust", "private_key", "token")
     assert not [name for name in declared if any(word in name for word in words)]
 

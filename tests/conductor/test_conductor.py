@@ -45,7 +45,11 @@ async def test_a_cluster_from_create_to_delete(tmp_path: Path):
     async with world(tmp_path) as here:
         here.start()
         found = await created(here, node_count=2)
-        assert found.api_address == "https://10.0.0.3:6443"
+        (port,) = [
+            one for one in here.cloud.cloud.store.all("network.ports")
+            if one.body["name"].startswith("first-")
+        ]  # fmt: skip
+        assert found.api_address == f"https://{port.body['fixed_ips'][0]['ip_address']}:6443"
         (row,) = await here.stacks()
         assert (row.id, row.tags) == (found.stack_id, f"cluster:{found.uuid}")
         assert row.name.startswith("first-")

@@ -2,15 +2,25 @@
 
 import asyncio
 import contextlib
+import json
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
 from aiohttp import web
 
-from hearth.clusters.health import judged, reachable, reports_itself
+from hearth.clusters.health import (
+    REASONS_MAX,
+    TEXT_MAX,
+    judged,
+    next_page,
+    nodes_ready,
+    reachable,
+    reports_itself,
+)
 from hearth.clusters.objects import Cluster
-from hearth.conductor.health import HealthCheck
+from hearth.conductor.health import PAGE, PAGES_MAX, HealthCheck, _nodes_ready
+from hearth.conductor.kubernetes import CONTAINERS_MAX
 from hearth.store import clusters
 from hearth.store.cluster_tables import cluster as table
 from tests.conductor.kubernetes import served
@@ -25,16 +35,65 @@ def node(name: str, ready: str) -> dict[str, Any]:
 
 def test_a_cluster_is_healthy_if_its_api_and_all_nodes_say_so() -> None:
     nodes = {"items": [node("a", "True"), node("b", "True")]}
-    assert judged("ok", nodes) == (
+    assert judged("ok", nodes_ready(nodes)) == (
         "HEALTHY", {"api": "ok", "a.Ready": "True", "b.Ready": "True"}
     )  # fmt: skip
-    assert judged("ok", {"items": [node("a", "False")]})[0] == "UNHEALTHY"
-    assert judged("not ok", nodes)[0] == "UNHEALTHY"
-    for strange in (None, [], {"items": None}, {"items": [None]}, {"items": [{}]}, "text"):
-        status, reason = judged("ok", strange)
+    assert judged("ok", nodes_ready({"items": [node("a", "False")]}))[0] == "UNHEALTHY"
+    assert judged("not ok", nodes_ready(nodes))[0] == "UNHEALTHY"
+    shapes = (
+        None, [], {"items": None}, {"items": [None]}, {"items": [{}]}, "text",
+        {"items": [{"metadata": ["a"], "status": ["b"]}]},
+        {"items": [{"status": {"conditions": 7}}]},
+        {"items": [{"status": {"conditions": ["Ready", None]}}]},
+    )  # fmt: skip
+    for strange in shapes:
+        status, reason = judged("ok", nodes_ready(strange))
         assert status in ("HEALTHY", "UNHEALTHY")
         assert all(isinstance(value, str) for value in reason.values())
-    assert judged("ok", {"items": [{}]})[0] == "UNHEALTHY"
+    assert judged("ok", nodes_ready({"items": [{}]}))[0] == "UNHEALTHY"
+
+
+def test_the_reasons_of_a_health_have_a_bound_and_name_the_sick_nodes_first() -> None:
+    nodes = [node(f"n{number}", "True") for number in range(70_000)]
+    nodes += [node("sick", "False"), node("n" * 9_000, "x" * 9_000)]
+    status, reason = judged("ok" * 9_000, nodes_ready({"items": nodes}))
+    assert status == "UNHEALTHY"
+    assert len(reason) == REASONS_MAX
+    assert reason["sick.Ready"] == "False"
+    assert "api" in reason
+    assert max(len(text) for pair in reason.items() for text in pair) <= TEXT_MAX
+    longest = "n" * 253
+    long = nodes_ready({"items": [node(longest, "True")]})
+    assert judged("ok", long)[1][f"{longest}.Ready"] == "True"
+    assert judged("ok", nodes_ready({"items": nodes[:70_000]}))[0] == "HEALTHY"
+
+
+class Pages:
+    """An API with pages of nodes; after the last one they begin again if it is `endless`."""
+
+    def __init__(self, pages: int, *, endless: bool = False) -> None:
+        self.pages, self.endless = pages, endless
+        self.asked: list[str] = []
+
+    async def text(self, path: str) -> str:
+        number = len(self.asked)
+        self.asked.append(path)
+        items = [node(f"n{number}-{one}", "True") for one in range(PAGE)]
+        more = "a/b &" if self.endless or number + 1 < self.pages else ""
+        return json.dumps({"metadata": {"continue": more}, "items": items})
+
+
+def test_the_list_of_nodes_is_read_page_by_page_and_ends() -> None:
+    pages: Any = Pages(3)
+    assert len(asyncio.run(_nodes_ready(pages))) == 3 * PAGE
+    assert (
+        pages.asked
+        == ["/api/v1/nodes?limit=250"] + ["/api/v1/nodes?limit=250&continue=a%2Fb+%26"] * 2
+    )
+    endless: Any = Pages(1, endless=True)
+    assert len(asyncio.run(_nodes_ready(endless))) == PAGES_MAX * PAGE
+    for strange in ([], {"metadata": None}, {"metadata": {"continue": 7}}, {"metadata": []}, "x"):
+        assert next_page(strange) == ""
 
 
 def test_where_a_cluster_can_be_reached() -> None:
@@ -119,6 +178,9 @@ async def test_the_health_follows_the_api_of_the_cluster(tmp_path: Path) -> None
             assert lost.health_status == "UNKNOWN"
             assert "longer than" in lost.health_status_reason["api"]
             answers["/healthz"] = "ok"
+            answers["/api/v1/nodes"] = "[" + "{}," * CONTAINERS_MAX + "{}]"
+            assert "lists and maps" in (await after(3)).health_status_reason["api"]
+            answers["/api/v1/nodes"] = {"items": [node("a", "Unknown")]}
             assert (await after()).health_status == "UNHEALTHY"
         gone = await after(3)
         assert gone.health_status == "UNKNOWN"

@@ -3,11 +3,14 @@
 import json
 import logging
 from pathlib import Path
+from urllib.parse import unquote
 
 import pytest
 
+from hearth.clusters.objects import MASTER, WORKER
 from hearth.service.clusters import certificates
 from hearth.service.clusters.identity import NodeIdentity
+from hearth.service.clusters.node_url import FORMER, credential_url
 from hearth.store import cluster_identities, reads
 from hearth.store.tables import stack
 from tests.conductor.test_conductor import created
@@ -67,6 +70,10 @@ async def test_secrets_stay_where_they_belong(
             texts += [str(values), str(revision.environment), *map(str, records)]
         await store.run(lambda tx: tx.execute(stack.select()) and None)
         stored = b"".join(path.read_bytes() for path in tmp_path.glob("hearth.db*"))
+        for role in (MASTER, WORKER, FORMER):  # hidden parameters of the stack contain them
+            proof = unquote(credential_url(here.services, cluster, role).partition("=")[2])
+            assert not [one for one in (caplog.text, *map(str, messages)) if proof in one], role
+            assert proof.encode() not in stored, role
         for name, secret in {**secrets, "token": token}.items():
             assert len(secret) > 12, name
             assert not [text for text in texts if secret in text], name

@@ -3,8 +3,9 @@
 import asyncio
 import contextlib
 import functools
+import ipaddress
 import time
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -60,11 +61,13 @@ outputs:
 
 
 def small_files(
-    resources: Mapping[str, Any] | None = None, workers_after: Sequence[str] = ()
+    resources: Mapping[str, Any] | None = None,
+    workers_after: Sequence[str] = (),
+    without: Collection[str] = (),
 ) -> Bundle:
     """Return templates with the parameters of the real ones, and hardly any resources.
 
-    The workers depend on the resources `workers_after`.
+    The workers depend on the resources `workers_after`. The parameters `without` do not exist.
     """
 
     def group(count: str, removed: bool) -> dict[str, Any]:
@@ -88,10 +91,16 @@ def small_files(
 
     small = {
         "heat_template_version": "2021-04-16",
-        "parameters": _parameters(),
+        "parameters": {n: one for n, one in _parameters().items() if n not in without},
+        "conditions": {"main": {"equals": [{"get_param": "is_cluster_stack"}, True]}},
         "resources": {
             "network": {"type": "network.yaml"},
             "secgroup_kube_minion": {"type": "OS::Heat::RandomString"},
+            "api": {
+                "type": "OS::Neutron::Port",
+                "condition": "main",
+                "properties": {"network": "private"},
+            },
             "note": {
                 "type": "OS::Heat::Value",
                 "properties": {"value": {"get_param": "ca_rotation_id"}},
@@ -101,7 +110,10 @@ def small_files(
             **(resources or {}),
         },
         "outputs": {
-            "api_address": {"value": "10.0.0.3"},
+            "api_address": {
+                "condition": "main",
+                "value": {"get_attr": ["api", "fixed_ips", 0, "ip_address"]},
+            },
             "kube_masters": {"value": ["10.0.0.3"]},
             "kube_minions": {"value": ["10.0.0.4"]},
         },
@@ -241,6 +253,7 @@ async def world(folder: Path, config: ClusterConfig | None = None) -> AsyncItera
                 config or ClusterConfig(),
                 url="http://127.0.0.1:1/container-infra/v1",
                 sync_every_s=0.02,
+                networks=(ipaddress.ip_network("127.0.0.0/8"),),
             ),
         )
         async with wired(settings) as process:

@@ -63,7 +63,11 @@ def settings(conf: Any, url: str, cfn_url: str, cluster_url: str = "") -> Settin
         cfn_here=with_version(cfn_url),
         waitcondition_url=conf.heat_waitcondition_server_url or "",
         limits=_limits(conf),
-        clusters=cluster_config(conf, cluster_url),
+        clusters=cluster_config(
+            conf,
+            cluster_url,
+            _networks("[hearth] cluster_networks", conf.hearth.cluster_networks),
+        ),
         retention=Retention(
             events=conf.max_events_per_stack, events_batch=conf.event_purge_batch_size
         ),

@@ -3,14 +3,15 @@
 from typing import Any
 
 from hearth.cli.process import WrongSetting
-from hearth.clusters.config import X509, ClusterConfig
+from hearth.clusters.config import X509, ClusterConfig, Network
 from hearth.clusters.drivers import Drivers
 
 
-def cluster_config(conf: Any, url: str) -> ClusterConfig:
+def cluster_config(conf: Any, url: str, networks: tuple[Network, ...]) -> ClusterConfig:
     """Return the settings of the cluster service. Raises WrongSetting.
 
     `url` is the URL of its API, which clients get unless the configuration names another.
+    `networks` are the networks in the option `cluster_networks`.
     """
     _check_drivers(conf.drivers)
     own, certificates = conf.hearth, conf.x509
@@ -32,6 +33,7 @@ def cluster_config(conf: Any, url: str) -> ClusterConfig:
         pre_delete_lb_timeout_s=float(conf.cluster.pre_delete_lb_timeout),
         network_drivers=tuple(conf.cluster_template.kubernetes_allowed_network_drivers),
         network_driver=conf.cluster_template.kubernetes_default_network_driver,
+        networks=networks,
         health_every_s=float(conf.kubernetes.health_polling_interval),
         disabled_drivers=tuple(conf.drivers.disabled_drivers),
         default_driver=conf.drivers.default_driver,
@@ -42,6 +44,7 @@ def cluster_config(conf: Any, url: str) -> ClusterConfig:
         x509=X509(
             key_bits=certificates.rsa_key_size,
             valid_days=certificates.term_of_validity,
+            worker_days=own.cluster_worker_certificate_days,
             allowed_extensions=tuple(certificates.allowed_extensions),
             allowed_key_usage=tuple(certificates.allowed_key_usage),
             allow_ca=certificates.allow_ca,

@@ -1,5 +1,6 @@
 """HTTP connections that a guard limits to allowed addresses."""
 
+import errno
 import socket
 from typing import Any
 
@@ -22,7 +23,7 @@ def guarded_connector(guard: Guard, **more: Any) -> aiohttp.TCPConnector:
     def allowed(about: aiohttp.AddrInfoType) -> socket.socket:
         family, kind, protocol, _, place = about
         if not guard.allows(str(place[0])):
-            raise OSError(f"{place[0]} is not a public address")
+            raise OSError(errno.EACCES, f"{place[0]} is not a public address")
         return socket.socket(family=family, type=kind, proto=protocol)
 
     return aiohttp.TCPConnector(socket_factory=allowed, **more)

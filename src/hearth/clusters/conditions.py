@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from hearth.clusters.health import HEALTHY, UNHEALTHY
+from hearth.clusters.health import HEALTHY, REASONS_MAX, UNHEALTHY
 from hearth.clusters.objects import Cluster, NodeGroup
 from hearth.clusters.states import BUSY, DELETE_COMPLETE, SETTLED
 
@@ -20,6 +20,7 @@ NODES_HEALTHY = "Healthy"
 IN_SYNC = "InSync"
 TRUE, FALSE, UNSURE = "True", "False", "Unknown"
 _OF_NODE = ".Ready"  # the end of a node's key in the reason of the health
+_NAMED_MAX = 50  # reasons in a message
 
 
 class Condition(msgspec.Struct, frozen=True, kw_only=True):
@@ -150,7 +151,10 @@ def _healthy(cluster: Cluster) -> Condition:
         if value != ("ok" if key == "api" else TRUE) and key != "updated_at"
     ]
     reason = {TRUE: "NodesReady", FALSE: "Unhealthy", UNSURE: "NotExamined"}[status]
-    return Condition(type=NODES_HEALTHY, status=status, reason=reason, message=", ".join(bad))
+    message = ", ".join(bad[:_NAMED_MAX])
+    if len(bad) > _NAMED_MAX:
+        message += f" and {len(bad) - _NAMED_MAX} more"
+    return Condition(type=NODES_HEALTHY, status=status, reason=reason, message=message)
 
 
 def _in_sync(cluster: Cluster, groups: Sequence[NodeGroup], gone: Collection[str]) -> Condition:
@@ -165,9 +169,10 @@ def _in_sync(cluster: Cluster, groups: Sequence[NodeGroup], gone: Collection[str
     if lost:
         words = f"The stack of {', '.join(lost)} was deleted."
         return Condition(type=IN_SYNC, status=FALSE, reason="StackDeleted", message=words)
-    nodes = sum(key.endswith(_OF_NODE) for key in cluster.health_status_reason)
+    reasons = cluster.health_status_reason
+    nodes = sum(key.endswith(_OF_NODE) for key in reasons)
     wanted = sum(group.node_count for group in groups)
-    if nodes == 0:
+    if nodes == 0 or (nodes < wanted and len(reasons) >= REASONS_MAX):  # not all are listed
         return Condition(type=IN_SYNC, status=UNSURE, reason="NodesNotExamined")
     if nodes != wanted:
         words = f"Kubernetes has {nodes} nodes, the node groups want {wanted}."

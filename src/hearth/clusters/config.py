@@ -1,6 +1,10 @@
 """The options of the cluster service. Source: facts/magnum/config.json; spec/clusters.md, 13."""
 
+from ipaddress import IPv4Network, IPv6Network
+
 from msgspec import Struct, field
+
+Network = IPv4Network | IPv6Network
 
 NETWORK_DRIVERS = ("flannel", "calico")
 
@@ -12,6 +16,7 @@ class X509(Struct, frozen=True):
 
     key_bits: int = 2048
     valid_days: int = 1825
+    worker_days: int = 14  # of certificates of workers, which workers renew
     allowed_extensions: tuple[str, ...] = (
         "keyUsage", "extendedKeyUsage", "subjectAltName", "basicConstraints",
         "subjectKeyIdentifier",
@@ -47,6 +52,7 @@ class ClusterConfig(Struct, frozen=True):
     network_drivers: tuple[str, ...] = NETWORK_DRIVERS
     network_driver: str = "flannel"
     health_every_s: float = 60.0
+    networks: tuple[Network, ...] = ()  # of APIs of clusters, besides public addresses
     sync_every_s: float = 1.0  # between two looks for work
     disabled_drivers: tuple[str, ...] = ()
     default_driver: str = ""

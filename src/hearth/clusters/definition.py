@@ -21,6 +21,8 @@ TO_REMOVE = "minions_to_remove"
 """The stack parameter with the indexes of nodes that an update must remove."""
 KEY_PAIR = "ssh_key_name"
 """The stack parameter with the name of the key pair. An update does not change it."""
+NODE_URL, MASTER_URL = "node_credential_url", "master_credential_url"
+"""The stack parameters with the URLs from which workers and masters fetch their credential."""
 FROM_LABELS = {
     "admission_control_list": "admission_control_list",
     "availability_zone": "availability_zone",
@@ -61,7 +63,8 @@ class ClusterNetwork(Struct, frozen=True):
 class Facts(Struct, frozen=True):
     """Values that are looked up before a stack request is built: URLs, and ids of named objects.
 
-    `credential_url` is where nodes fetch their credential. `kube_version` is the version of
+    `credential_url` is where workers fetch their credential, and `master_credential_url` is where
+    masters do. `kube_version` is the version of
     Kubernetes in the image. `existing` is set only for an additional node group.
     """
 
@@ -76,6 +79,7 @@ class Facts(Struct, frozen=True):
     keypair: bool = True  # whether the caller has the key pair of the cluster
     kube_version: str = ""
     credential_url: str = ""
+    master_credential_url: str = ""
     openstack_ca: str = ""
     verify_ca: bool = True
     post_install_manifest_url: str = ""
@@ -191,7 +195,7 @@ def _common(
         "auth_url": facts.auth_url,
         "magnum_url": facts.magnum_url,
         "region_name": facts.region,
-        "node_credential_url": facts.credential_url or None,
+        NODE_URL: facts.credential_url or None,
         "verify_ca": facts.verify_ca,
         "openstack_ca": facts.openstack_ca or None,
         "post_install_manifest_url": facts.post_install_manifest_url or None,
@@ -217,6 +221,7 @@ def _of_cluster(
     etcd_type = labels.get("etcd_volume_type") or config.default_etcd_volume_type
     return {
         "is_cluster_stack": True,
+        MASTER_URL: facts.master_credential_url or None,
         "master_role": master.role,
         "worker_role": worker.role,
         "master_nodegroup_name": master.name,

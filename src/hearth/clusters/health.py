@@ -11,6 +11,8 @@ from hearth.clusters.objects import Cluster
 
 HEALTHY, UNHEALTHY, UNKNOWN = "HEALTHY", "UNHEALTHY", "UNKNOWN"
 HEALER = "magnum-auto-healer"
+REASONS_MAX = 1_000
+TEXT_MAX = 260  # characters of a name or a value; the name of a node has up to 253
 
 Health = tuple[str, dict[str, str]]
 """(health status, reasons): the reasons are {"api": text, "NODE.Ready": "True" or "False"}."""
@@ -37,28 +39,56 @@ def unreachable() -> Health:
     return UNKNOWN, {"api": "The cluster has no public address."}
 
 
-def judged(api: str, nodes: Any) -> Health:
-    """Return the health that follows from two responses of the Kubernetes API.
+def judged(api: str, ready: Mapping[str, str]) -> Health:
+    """Return the health that follows from responses of the Kubernetes API.
 
-    `api` is the text of /healthz, and `nodes` the parsed list of nodes. A cluster is healthy if the
-    text is "ok" and every node in the list is ready.
+    `api` is the text of /healthz, and `ready` what `nodes_ready` has found in all pages of the list
+    of nodes. A cluster is healthy if the text is "ok" and every node is ready.
     """
-    reason = {"api": api.strip()[:255]}
-    items = nodes.get("items") if isinstance(nodes, Mapping) else None
-    for node in items if isinstance(items, list) else ():
-        name, ready = _ready(node)
-        reason[f"{name}.Ready"] = ready
-    good = reason["api"] == "ok" and all(
-        value == "True" for key, value in reason.items() if key != "api"
-    )
-    return (HEALTHY if good else UNHEALTHY), reason
+    good = api.strip() == "ok" and all(value == "True" for value in ready.values())
+    reason = {"api": api.strip(), **{f"{name}.Ready": value for name, value in ready.items()}}
+    return (HEALTHY if good else UNHEALTHY), bounded(reason)
+
+
+def nodes_ready(page: Any) -> dict[str, str]:
+    """Return the status of the condition `Ready` of each node by its name, from a parsed page of
+    the list of nodes.
+    """
+    items = page.get("items") if isinstance(page, Mapping) else None
+    return dict(_ready(node) for node in (items if isinstance(items, list) else ()))
+
+
+def next_page(page: Any) -> str:
+    """Return the token of the page that follows a parsed page of a list; "" if it is the last."""
+    token = _part(page, "metadata").get("continue")
+    return token if isinstance(token, str) else ""
+
+
+def bounded(reason: Mapping[str, str]) -> dict[str, str]:
+    """Return the reasons of a health status in a size that is stored and shown.
+
+    They come from software of users, in answers of an API or in requests. Long names and values are
+    cut to TEXT_MAX characters. Of more than REASONS_MAX reasons, those of nodes that are ready are
+    left out first.
+    """
+    entries = list(reason.items())
+    if len(entries) > REASONS_MAX:
+        entries.sort(key=lambda one: one[1] == "True")
+    return {name[:TEXT_MAX]: value[:TEXT_MAX] for name, value in entries[:REASONS_MAX]}
 
 
 def _ready(node: Any) -> tuple[str, str]:
-    if not isinstance(node, Mapping):
-        return "node", "Unknown"
-    metadata, status = node.get("metadata") or {}, node.get("status") or {}
-    for condition in status.get("conditions") or ():
-        if condition.get("type") == "Ready":
-            return str(metadata.get("name")), str(condition.get("status"))
-    return str(metadata.get("name")), "Unknown"
+    """Return the name of a node and the status of its condition `Ready`, from parsed JSON of an
+    unknown shape.
+    """
+    name = str(_part(node, "metadata").get("name"))[:TEXT_MAX]
+    conditions = _part(node, "status").get("conditions")
+    for condition in conditions if isinstance(conditions, list) else ():
+        if isinstance(condition, Mapping) and condition.get("type") == "Ready":
+            return name, str(condition.get("status"))[:TEXT_MAX]
+    return name, "Unknown"
+
+
+def _part(value: Any, name: str) -> Mapping[str, Any]:
+    found = value.get(name) if isinstance(value, Mapping) else None
+    return found if isinstance(found, Mapping) else {}

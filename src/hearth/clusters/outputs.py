@@ -9,7 +9,6 @@ from typing import Any
 from msgspec import Struct, field
 
 from hearth.clusters.definition import PLAIN_PORT, SECURE_PORT
-from hearth.clusters.labels import TRUE
 from hearth.clusters.objects import MASTER, Cluster, NodeGroup
 
 
@@ -31,12 +30,13 @@ def read_back(
 ) -> Changes:
     """Return the fields of a cluster and of the groups in its stack that the stack has changed.
 
-    `outputs` and `parameters` are those of the stack. A missing or null output changes nothing. The
+    `outputs` and `parameters` are those of the stack; the caller has checked that the output
+    `api_address` is an address of the stack. A missing or null output changes nothing. The
     values in `parameters` may be texts, as the stack API returns them.
     """
     found: dict[str, Any] = {}
     if address := outputs.get("api_address"):
-        found["api_address"] = api_address(str(address), parameters)
+        found["api_address"] = api_address(str(address), cluster)
     if version := parameters.get("kube_version"):
         found["coe_version"] = version
     ends = "" if cluster.floating_ip_enabled else "_private"
@@ -57,14 +57,21 @@ def read_back(
     )
 
 
-def api_address(address: str, parameters: Mapping[str, Any]) -> str:
-    """Return the URL of the Kubernetes API at an address: HTTP if TLS is disabled, else HTTPS.
+def api_address(address: str, cluster: Cluster) -> str:
+    """Return the URL of the Kubernetes API at an address: HTTPS if the cluster has certificates,
+    else HTTP.
 
-    `parameters` are the parameters of the stack.
+    The parameters of the stack do not decide this, because users can change them.
     """
-    if str(parameters.get("tls_disabled", "")).lower() in TRUE:
-        return f"http://{address}:{PLAIN_PORT}"
-    return f"https://{address}:{SECURE_PORT}"
+    host = host_of(address)
+    if cluster.ca_cert_ref is None:
+        return f"http://{host}:{PLAIN_PORT}"
+    return f"https://{host}:{SECURE_PORT}"
+
+
+def host_of(address: str) -> str:
+    """Return an IP address in the form that it has in a URL."""
+    return f"[{address}]" if ":" in address else address
 
 
 def _changed(before: Cluster | NodeGroup, fields: Mapping[str, Any]) -> dict[str, Any]:

@@ -6,11 +6,21 @@ Source: spec/clusters.md, section 8.
 import asyncio
 import logging
 from datetime import UTC, datetime
+from urllib.parse import urlencode
 
-from hearth.clusters.health import UNKNOWN, Health, judged, reachable, reports_itself, unreachable
+from hearth.clusters.health import (
+    UNKNOWN,
+    Health,
+    judged,
+    next_page,
+    nodes_ready,
+    reachable,
+    reports_itself,
+    unreachable,
+)
 from hearth.clusters.objects import Cluster
 from hearth.clusters.states import DELETE_COMPLETE
-from hearth.conductor.kubernetes import LIMIT_S, SILENT, kubernetes_api
+from hearth.conductor.kubernetes import LIMIT_S, SILENT, KubernetesApi, kubernetes_api
 from hearth.model.json_text import parse_json
 from hearth.service.services import Services
 from hearth.store import cluster_health
@@ -20,6 +30,8 @@ log = logging.getLogger(__name__)
 AT_ONCE = 8
 FOUND_MAX = 100  # clusters of one look
 MISSES_MAX = 3
+PAGE = 250  # nodes of one answer
+PAGES_MAX = 40  # of a list; Kubernetes supports half as many nodes
 
 
 class HealthCheck:
@@ -78,5 +90,21 @@ class HealthCheck:
         """
         async with kubernetes_api(self._services, cluster) as api:
             healthz = await api.text("/healthz")
-            nodes = await api.text("/api/v1/nodes")
-        return judged(healthz, parse_json(nodes))
+            ready = await _nodes_ready(api)
+        return judged(healthz, ready)
+
+
+async def _nodes_ready(api: KubernetesApi) -> dict[str, str]:
+    """Return whether each node is ready, from a list that is read page by page.
+
+    An API that ignores the size of a page returns one page, which has a limit, too.
+    """
+    found: dict[str, str] = {}
+    query = {"limit": str(PAGE)}
+    for _ in range(PAGES_MAX):
+        page = parse_json(await api.text(f"/api/v1/nodes?{urlencode(query)}"))
+        found |= nodes_ready(page)
+        query["continue"] = next_page(page)
+        if not query["continue"]:
+            break
+    return found

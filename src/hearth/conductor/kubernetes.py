@@ -5,6 +5,7 @@ are limited.
 """
 
 import asyncio
+import ipaddress
 import json
 import os
 import ssl
@@ -18,7 +19,10 @@ import aiohttp
 
 from hearth.cloud.answers import BadAnswer, read_bounded
 from hearth.cloud.fault import CloudFault
+from hearth.cloud.guard import Guard
+from hearth.cloud.guarded import guarded_connector
 from hearth.clusters.objects import Cluster
+from hearth.conductor.address import url_of
 from hearth.conductor.way import way_to
 from hearth.model.json_text import parse_json
 from hearth.model.problem import Rejected
@@ -26,7 +30,9 @@ from hearth.service.clusters.certificates import service_client, trusted
 from hearth.service.services import Services
 
 LIMIT_S = 10.0
-BYTES_MAX = 16 * 1024 * 1024  # a node with all its labels has some kilobytes
+BYTES_MAX = 8 * 1024 * 1024  # a node with all its labels has some kilobytes
+LOOPBACK = (ipaddress.ip_network("127.0.0.1"),)  # local ports of the embedded cloud
+CONTAINERS_MAX = 200_000  # lists and maps of an answer; they take more memory than their text
 SILENT = (aiohttp.ClientError, OSError, TimeoutError, CloudFault, Rejected, ValueError)
 """The exceptions of a call to an API that cannot be reached or whose response is invalid."""
 
@@ -124,24 +130,28 @@ class KubernetesApi:
             except BadAnswer:
                 words = f"the answer is longer than {BYTES_MAX} bytes or unreadable"
                 raise ValueError(f"{url}: {words}") from None
-            return answer.status, found.decode("utf-8", "replace")
+        if found.count(b"{") + found.count(b"[") > CONTAINERS_MAX:
+            raise ValueError(f"{url}: the answer has more than {CONTAINERS_MAX} lists and maps")
+        return answer.status, found.decode("utf-8", "replace")
 
 
 @asynccontextmanager
 async def kubernetes_api(services: Services, cluster: Cluster) -> AsyncIterator[KubernetesApi]:
     """Yield a client for the Kubernetes API of a cluster, which must have an API address.
 
-    The client uses a certificate only if the cluster has TLS. Raises one of the exceptions in
-    SILENT.
+    The client uses a certificate only if the cluster has TLS. It connects to public addresses and
+    to configured networks only, because users decide which address the cluster has. Raises one of
+    the exceptions in SILENT.
     """
-    assert cluster.api_address is not None
+    api_address = url_of(cluster)
     context = None
-    if cluster.api_address.startswith("https://"):
+    if cluster.ca_cert_ref is not None:
         client = await service_client(services, cluster)
         ca = await trusted(services, cluster)
         context = _context(ca, client.certificate, client.private_key)
-    url = await way_to(services, cluster.api_address)
-    connector = aiohttp.TCPConnector(ssl=context if context is not None else True)
+    url = await way_to(services, api_address)
+    networks = services.clusters.networks if url == api_address else LOOPBACK
+    connector = guarded_connector(Guard(networks), ssl=context if context is not None else True)
     async with aiohttp.ClientSession(connector=connector, auto_decompress=False) as session:
         yield KubernetesApi(session, url)
 

@@ -5,18 +5,18 @@ nodes trust the old and the new authorities; after the second, all nodes have ce
 new ones. Then the old ones are deleted. Source: spec/clusters.md, section 10.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
-from hearth.clusters.definition import rotation_parameters
+from hearth.clusters.definition import MASTER_URL, NODE_URL, rotation_parameters
 from hearth.clusters.notifications import SUCCESS
-from hearth.clusters.objects import Cluster, NodeGroup
+from hearth.clusters.objects import MASTER, WORKER, Cluster, NodeGroup
 from hearth.conductor import stacks
 from hearth.conductor.waiting import settled, why
 from hearth.conductor.work import Work
 from hearth.service.clusters import certificates, notify
 from hearth.service.clusters import rotation as rotations
 from hearth.service.clusters.identity import NodeIdentity
-from hearth.service.clusters.node_url import credential_url
+from hearth.service.clusters.node_url import FORMER, credential_url
 from hearth.store import cluster_tasks, clusters
 from hearth.store.clusters import Whole
 from hearth.store.database import Tx
@@ -60,8 +60,13 @@ async def issued(work: Work) -> None:
 
 
 async def identity(work: Work) -> None:
-    """Create a new credential for the nodes; the old one stays valid."""
-    identity_id = await NodeIdentity(work.services).rotate(work.cluster, work.caller)
+    """Create a new credential for the nodes; the old one stays valid.
+
+    Masters can prove to be masters only if the templates of all stacks pass them their own URL.
+    """
+    known = [await _parameters(work, group) for group in _one_per_stack(work)]
+    roles = all(MASTER_URL in one for one in known)
+    identity_id = await NodeIdentity(work.services).rotate(work.cluster, work.caller, roles=roles)
 
     def change(found: Whole) -> tuple[Cluster, Sequence[NodeGroup]]:
         return clusters.at(found.cluster, identity_id=identity_id), ()
@@ -86,10 +91,6 @@ async def _told(work: Work, phase: str, step: str) -> None:
 
     `phase` is part of the parameter that causes this; `step` is the next step of the task.
     """
-    url = credential_url(work.services, work.cluster)
-    parameters = rotation_parameters(f"{work.task.id}-{phase}")
-    if url:
-        parameters["node_credential_url"] = url
     groups = _one_per_stack(work)
     told = set(work.task.state.get(phase, ()))
     left = [group for group in groups if group.stack_id not in told]
@@ -97,12 +98,33 @@ async def _told(work: Work, phase: str, step: str) -> None:
         told.add(str(group.stack_id))
         last = number == len(left)
         here = work.task.step or "begin"
+        parameters = rotation_parameters(f"{work.task.id}-{phase}") | await _urls(work, group)
         if not await stacks.update(
             work, group, parameters, step=step if last else here, state={phase: sorted(told)}
         ):
             return
     if not left:
         await work.commit(step)
+
+
+async def _urls(work: Work, group: NodeGroup) -> dict[str, str]:
+    """Return the stack parameters with the URLs for the nodes of a group's stack.
+
+    All nodes of a stack of an earlier version share one URL.
+    """
+    urls = {NODE_URL: WORKER, MASTER_URL: MASTER}
+    if MASTER_URL not in await _parameters(work, group):
+        urls = {NODE_URL: FORMER}
+    elif not group.is_default:
+        del urls[MASTER_URL]  # it has no masters
+    found = {name: credential_url(work.services, work.cluster, role) for name, role in urls.items()}
+    return {name: url for name, url in found.items() if url}
+
+
+async def _parameters(work: Work, group: NodeGroup) -> Collection[str]:
+    """Return the names of the parameters in the template of a group's stack."""
+    _, program = await work.services.program(await stacks.row_of(work, group))
+    return program.parameters.keys()
 
 
 async def _all_settled(work: Work, here: str) -> bool:

@@ -13,12 +13,15 @@ import msgspec
 from msgspec import Struct, field
 from sqlalchemy.exc import SQLAlchemyError
 
+from hearth.cloud.contract import Cloud
 from hearth.cloud.fault import CloudFault
 from hearth.clusters.follow import Followed, StackState, followed
 from hearth.clusters.objects import NodeGroup
 from hearth.clusters.obstacles import Obstacle, held
+from hearth.clusters.outputs import api_address
 from hearth.clusters.states import BUSY, DELETE_FAILED, DELETE_IN_PROGRESS, FAILED
 from hearth.conductor import blockers
+from hearth.conductor.address import is_own
 from hearth.conductor.causes import causes, shown
 from hearth.conductor.retry import noted
 from hearth.engine.core.record import Record
@@ -151,7 +154,7 @@ class Sync:
         """
         try:
             return {stack.row.id: await self._state(found.whole, stack) for stack in found.stacks}
-        except (Rejected, SQLAlchemyError) as problem:
+        except (Rejected, CloudFault, SQLAlchemyError) as problem:
             log.warning("cluster %s cannot be synchronised: %s", found.uuid, problem)
         except Exception:  # one cluster must not stop the others
             log.exception("cluster %s", found.uuid)
@@ -166,6 +169,7 @@ class Sync:
             values, parameters = await recorded_outputs(
                 self._services, row, stack.revision, stack.records
             )
+            values = await self._with_own_address(whole, row, values)
         found: list[str] = []
         if row.state in FAILED:
             found = await causes(self._services, row)
@@ -177,19 +181,41 @@ class Sync:
             outputs=values, parameters=parameters,
         )  # fmt: skip
 
-    async def _blockers(self, row: StackRow) -> str:
-        """Return a sentence that lists the objects which prevent the delete of a stack.
+    async def _with_own_address(
+        self, whole: Whole, row: StackRow, values: dict[str, Any]
+    ) -> dict[str, Any]:
+        """Return the outputs of a stack without an API address that the stack does not have.
 
-        The text is empty if there are none or if the cloud cannot be asked.
+        The address that the cluster has already is not checked again. Raises CloudFault if the
+        cloud does not answer.
         """
+        address = str(values.get("api_address") or "")
+        if not address or api_address(address, whole.cluster) == whole.cluster.api_address:
+            return values
+        mine, cloud = await self._own(row)
+        if await is_own(cloud, mine.ids, address):
+            return values
+        log.warning("stack %s: its output api_address is not one of its addresses", row.id)
+        return {**values, "api_address": None}
+
+    async def _own(self, row: StackRow) -> tuple[blockers.Own, Cloud]:
+        """Return the objects of a stack, and the cloud with the rights of the stack."""
         services = self._services
 
         def look(tx: Tx) -> tuple[blockers.Own, StackCredential | None]:
             return blockers.own(tx, [row.id]), reads.credential_of(tx, row)
 
         mine, credential = await services.store.read(look)
+        return mine, services.clouds.of(row, credential)
+
+    async def _blockers(self, row: StackRow) -> str:
+        """Return a sentence that lists the objects which prevent the delete of a stack.
+
+        The text is empty if there are none or if the cloud cannot be asked.
+        """
+        mine, cloud = await self._own(row)
         try:
-            found = await blockers.blockers(services.clouds.of(row, credential), mine)
+            found = await blockers.blockers(cloud, mine)
         except CloudFault as fault:
             log.info("stack %s: the objects that block its delete are unknown: %s", row.id, fault)
             return ""

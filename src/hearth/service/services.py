@@ -18,6 +18,7 @@ from hearth.model.cache import Cache
 from hearth.model.problem import Rejected
 from hearth.service.caller import Caller
 from hearth.service.clusters import policy_rules as cluster_policy_rules
+from hearth.service.clusters.turns import Turns
 from hearth.service.policy import Policy
 from hearth.service.stack_clouds import StackClouds
 from hearth.store import reads
@@ -88,6 +89,7 @@ class Services(Struct, eq=False):
     )
     observer: Observer = UNOBSERVED
     reach: Reach = Reach.ALL
+    keys: Turns = field(default_factory=Turns)
     _seen: Cache[tuple[str, int, str], tuple[Revision, Program]] = field(
         default_factory=lambda: Cache(PROGRAMS_MAX, CHARACTERS_MAX)
     )

@@ -21,6 +21,8 @@ class Secrets(msgspec.Struct, frozen=True, omit_defaults=True):
 
     `node_secret` is the secret of the nodes' application credential, which has few rights.
     `service_secret` is the secret of Hearth's own application credential, and never leaves Hearth.
+    If `roles` is true, masters prove that they are masters; without that proof, a node is a worker.
+    It is false for the stacks of earlier versions, in which nodes cannot prove anything.
     """
 
     auth_url: str = ""
@@ -29,6 +31,7 @@ class Secrets(msgspec.Struct, frozen=True, omit_defaults=True):
     service_secret: str = ""
     password: str = ""  # of the trustee
     trustee_name: str = ""
+    roles: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +88,8 @@ def drop(tx: Tx, identity_id: str) -> None:
     tx.execute(cluster_identity.delete().where(cluster_identity.c.id == identity_id))
 
 
-def cluster_of(tx: Tx, delegation_id: str | None, trustee_id: str | None) -> str | None:
-    """Return the UUID of the cluster to which a node belongs, or None if there is no such cluster.
+def of_node(tx: Tx, delegation_id: str | None, trustee_id: str | None) -> Identity | None:
+    """Return the identity with which a node acts, or None if there is no such identity.
 
     `delegation_id` is the application credential or the trust with which the node acts, and
     `trustee_id` is the user as which it logs in. One match is enough. An argument that is None
@@ -100,8 +103,8 @@ def cluster_of(tx: Tx, delegation_id: str | None, trustee_id: str | None) -> str
         given.append(table.trustee_id == trustee_id)
     if not given:
         return None
-    found: str | None = tx.value(sa.select(table.cluster_id).where(sa.or_(*given)).limit(1))
-    return found
+    row = tx.first(sa.select(cluster_identity).where(sa.or_(*given)).limit(1))
+    return None if row is None else _identity(tx, row)
 
 
 def _values(tx: Tx, one: Identity) -> dict[str, Any]:

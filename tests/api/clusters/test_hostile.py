@@ -84,6 +84,17 @@ def test_a_hostile_address_is_refused(magnum: Api, path: str):
         assert reply.json() in ({"nodegroups": []}, {"clusters": 0, "nodes": 0})
 
 
+@pytest.mark.parametrize("by", [None, "member"])
+@pytest.mark.parametrize(
+    "path",
+    ["/v1/nodes/%00/x", "/v1/nodes/x/%00", "/v1/nodes/%00", "/nodes/x%00", "/%00", "/v1/%00",
+     "/v1/clusters/%00", "/v1/nodes/x?a=%00"],
+)  # fmt: skip
+def test_a_null_character_is_refused_before_any_route(magnum: Api, path: str, by: str | None):
+    reply = magnum.call("GET", path, by=by)
+    assert (reply.status_code, "null character" in reply.text) == (400, True), reply.text
+
+
 @pytest.mark.parametrize(
     "version",
     ["", " ", "container-infra 1.1\t", "container-infra " + "1" * 5_000, "container-infra 1.1.1",

@@ -43,7 +43,7 @@ def server(cloud: DevCloud, name: str, project: str = "p", **metadata: str) -> T
 
 
 def deployment(**settings: Any) -> dict[str, Any]:
-    given = {"settings": {**SETTINGS, **settings}, "credential_url": "http://hearth/credential",
+    given = {"settings": {**SETTINGS, **settings}, "credential_url": "http://hearth/credential?secret=s%2F1",
              "kube_version": "v1.31.4", "deploy_signal_id": "http://hearth/signal"}  # fmt: skip
     inputs = [{"name": name, "value": value} for name, value in given.items()]
     return {"id": "d", "name": "master_config", "group": "script", "inputs": inputs}
@@ -97,6 +97,7 @@ def test_a_master_gets_a_certificate_as_a_real_node_does(cloud: DevCloud, tmp_pa
     run(cloud, master)
     (first,) = calls(cloud)
     assert (first.body["method"], first.body["url"]) == ("GET", "http://hearth/credential")
+    assert first.body["headers"]["X-Hearth-Node"] == "s/1"
     user = cloud.store.where("identity.users", name="demo")[0]
     known = {"trustee_user_id": user.id, "trustee_password": "secret"}
     answered(cloud, 200, known)

@@ -32,13 +32,14 @@ def csr(
     kind: str = "rsa2048",
     name: str = "system:node:n-1",
     organisation: str = "system:nodes",
+    subject: x509.Name | None = None,
 ) -> str:
     """Return a signing request with extensions: (value, critical)."""
     parts = [
         x509.NameAttribute(NameOID.COMMON_NAME, name),
         x509.NameAttribute(NameOID.ORGANIZATION_NAME, organisation),
     ]
-    builder = x509.CertificateSigningRequestBuilder().subject_name(x509.Name(parts))
+    builder = x509.CertificateSigningRequestBuilder().subject_name(subject or x509.Name(parts))
     for value, critical in extensions:
         builder = builder.add_extension(value, critical)
     private = key(kind)

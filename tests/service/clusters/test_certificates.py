@@ -9,6 +9,7 @@ from dataclasses import replace
 import pytest
 import sqlalchemy as sa
 from cryptography import x509
+from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import (
     BestAvailableEncryption,
     Encoding,
@@ -151,6 +152,33 @@ def test_barbican_knows_the_consumer_of_a_container():
     uuid, containers = asyncio.run(story())
     assert [one["consumers"] for one in containers] == [[{"name": "Hearth", "URL": uuid}]] * 4
     assert {one["type"] for one in containers} == {"certificate"}
+
+
+def test_keys_are_made_and_used_in_the_turn_of_their_project():
+    async def story():
+        async with world() as here:
+            caller = await here.caller()
+            asked = []
+            run = here.services.keys.run
+
+            async def noted(project, work, *, slow=False):
+                asked.append((project, slow))
+                return await run(project, work, slow=slow)
+
+            here.services.keys.run = noted
+            cluster = await make_all(here.services, cluster_of(caller, project_id="owner"))
+            made = list(asked)
+            asked.clear()
+            cluster = structs.replace(cluster, project_id=caller.project_id)
+            await signed(here.services, caller, cluster, csr())
+            text = await certificates.kubeconfig(here.services, caller, cluster)
+            return caller, made, asked, text
+
+    caller, made, used, text = asyncio.run(story())
+    assert made == [("owner", True)] * 4
+    assert used == [(caller.project_id, False)] * 2
+    key = base64.b64decode(json.loads(text)["users"][0]["user"]["client-key-data"])
+    assert isinstance(load_pem_private_key(key, None), ec.EllipticCurvePrivateKey)
 
 
 def test_keys_of_an_old_setting_stay_readable():

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import json
 import logging
+from urllib.parse import unquote
 
 import pytest
 import sqlalchemy as sa
@@ -12,10 +13,13 @@ from msgspec.structs import replace
 
 from hearth.cloud import AppCredential, CloudFault, PasswordCredential, TrustCredential
 from hearth.clusters.config import ClusterConfig
+from hearth.clusters.objects import MASTER, WORKER
 from hearth.model.problem import Rejected
 from hearth.service.caller import RESTRICTED, TRUST, UNRESTRICTED
-from hearth.service.clusters import certificates, fence
+from hearth.service.clusters import certificates, fence, identity_application
 from hearth.service.clusters.identity import APPLICATION, BY_TRUST, NONE, NodeIdentity
+from hearth.service.clusters.node_url import FORMER, credential_url
+from hearth.service.clusters.x509 import ends_at
 from hearth.store.cluster_key_table import cluster_identity
 from tests.service.clusters.requests import csr
 from tests.service.clusters.world import cluster_of, world
@@ -38,7 +42,7 @@ def left(here) -> dict[str, int]:
 
 
 FULL = {
-    APPLICATION: {"rows": 1, "credentials": 2, "rules": 5},
+    APPLICATION: {"rows": 1, "credentials": 2, "rules": 3},
     BY_TRUST: {"rows": 1, "trustees": 1, "trusts": 1},
 }
 
@@ -234,7 +238,48 @@ def test_what_cannot_be_deleted_is_named(caplog):
     with caplog.at_level(logging.WARNING):
         caller, after = asyncio.run(story())
     assert caller.user_id in caplog.text
-    assert after == {"credentials": 1, "rules": 5}
+    assert after == {"credentials": 1, "rules": 3}
+
+
+def test_a_node_can_call_nothing_but_the_cluster_api():
+    """The metadata and signals of one cluster's stacks cannot be named, so there are no rules."""
+
+    async def story():
+        async with world(CONFIGS[APPLICATION]) as here:
+            _, cluster, _ = await made(here)
+            rules = [one.body for one in here.all("identity.access_rules")]
+            return cluster, {(one["service"], one["method"], one["path"]) for one in rules}
+
+    cluster, rules = asyncio.run(story())
+    assert rules == {
+        ("container-infra", "GET", f"/v1/certificates/{cluster.uuid}"),
+        ("container-infra", "POST", "/v1/certificates"),
+        ("container-infra", "PATCH", f"/v1/clusters/{cluster.uuid}"),
+    }
+
+
+def test_a_rotation_takes_the_rights_of_an_earlier_version_back(monkeypatch):
+    former = identity_application.access_rules
+
+    def wider(cluster_id):
+        return [*former(cluster_id), *identity_application.FORMER_RULES]
+
+    async def story():
+        async with world(CONFIGS[APPLICATION]) as here:
+            monkeypatch.setattr(identity_application, "access_rules", wider)
+            caller, old, identities = await made(here)
+            before = left(here)
+            monkeypatch.setattr(identity_application, "access_rules", former)
+            new = structs.replace(old, identity_id=await identities.rotate(old, caller))
+            await identities.drop_former(new)
+            after = left(here)
+            await identities.delete(new)
+            return before, after, left(here)
+
+    before, after, gone = asyncio.run(story())
+    assert before == {**FULL[APPLICATION], "rules": 5}
+    assert after == FULL[APPLICATION]
+    assert gone == {}
 
 
 def test_without_credentials_nodes_get_nothing():
@@ -320,6 +365,91 @@ def test_a_token_that_can_leave_nothing_is_refused_at_once(mode, delegated, refu
     assert asyncio.run(story()) == (400 if refused else None)
 
 
+WORKERS = csr(name="system:node:farm-node-0")
+MASTERS = csr(name="admin", organisation="system:masters")
+KINDS = ("kubernetes", "etcd", "front-proxy")
+
+
+async def signs(here, caller, cluster, request, proof, kind="kubernetes"):
+    """Return the days for which a certificate was signed; None if it was refused with 403."""
+    try:
+        pem = await certificates.signed(here.services, caller, cluster, request, kind, proof)
+    except Rejected as refused:
+        return None if refused.problems[0].status == 403 else -1
+    return round((ends_at(pem) - here.services.clock.now()) / 86400)
+
+
+def proof_of(services, cluster, role):
+    query = credential_url(services, cluster, role).partition("?secret=")[2]
+    return unquote(query)
+
+
+@BOTH
+def test_only_a_master_is_the_cluster(mode):
+    async def story():
+        async with world(CONFIGS[mode]) as here:
+            maker, cluster, identities = await made(here)
+            cluster = await certificates.make_all(here.services, cluster)
+            credential = node_credential(here, await identities.env_for_nodes(cluster))
+            node = await here.caller_with(credential)
+            other = structs.replace(cluster, uuid="other")
+            former = structs.replace(cluster, identity_id="former")
+            found = {}
+            for name, proof in {
+                "master": proof_of(here.services, cluster, MASTER),
+                "worker": proof_of(here.services, cluster, WORKER), "none": "", "odd": "\u00e9",
+                "shared": proof_of(here.services, cluster, FORMER),
+                "other": proof_of(here.services, other, MASTER),
+                "former": proof_of(here.services, former, MASTER),
+            }.items():  # fmt: skip
+                found[name] = [
+                    await signs(here, node, cluster, request, proof, kind)
+                    for kind in KINDS
+                    for request in (MASTERS, WORKERS)
+                ]
+            user = await signs(here, maker, cluster, MASTERS, "", "etcd")
+            return found, user
+
+    found, user = asyncio.run(story())
+    assert user == 1825
+    assert found.pop("master") == [1825] * 6
+    assert set(map(tuple, found.values())) == {(None, 14, None, None, None, None)}
+
+
+@BOTH
+def test_two_generations_of_masters_prove_themselves_while_the_credential_is_replaced(mode):
+    async def story():
+        async with world(CONFIGS[mode]) as here:
+            maker, old, identities = await made(here)
+            old = await certificates.make_all(here.services, old)
+            new = structs.replace(old, identity_id=await identities.rotate(old, maker))
+            found = []
+            for its in (old, new):
+                credential = node_credential(here, await identities.env_for_nodes(its))
+                node = await here.caller_with(credential)
+                proofs = [proof_of(here.services, one, MASTER) for one in (old, new)]
+                found.append([await signs(here, node, new, MASTERS, one) for one in proofs])
+            return found
+
+    assert asyncio.run(story()) == [[1825, None], [None, 1825]]
+
+
+def test_nodes_of_stacks_of_earlier_versions_cannot_prove_anything_and_go_on():
+    async def story():
+        async with world(CONFIGS[APPLICATION]) as here:
+            caller = await here.caller()
+            identities = NodeIdentity(here.services)
+            cluster = cluster_of(caller)
+            ident = await identities.create(cluster, caller, roles=False)
+            cluster = structs.replace(cluster, identity_id=ident)
+            cluster = await certificates.make_all(here.services, cluster)
+            credential = node_credential(here, await identities.env_for_nodes(cluster))
+            node = await here.caller_with(credential)
+            return [await signs(here, node, cluster, MASTERS, "", kind) for kind in KINDS]
+
+    assert asyncio.run(story()) == [1825] * 3
+
+
 RULES = ("certificate:get", "certificate:create", "cluster:update_health_status")
 
 
@@ -345,7 +475,7 @@ def test_a_node_may_only_use_the_certificates_of_its_cluster(mode, with_trust):
             with pytest.raises(Rejected) as refused:
                 await fence.demand(services, "cluster:delete", node, cluster)
             assert refused.value.problems[0].status == 403
-            pem = await certificates.signed(services, node, cluster, csr())
+            pem = await certificates.signed(services, node, cluster, WORKERS)
             with pytest.raises(Rejected):
                 await fence.demand_person(services, node)
             await fence.demand_person(services, maker)

@@ -86,6 +86,7 @@ def application(
         routes=[
             Route("/", versions),
             Route(VERSION, version_one),
+            Route(f"{VERSION}{nodes.PATH}/{{cluster}}", nodes.credential),
             Route(f"{VERSION}{nodes.PATH}/{{cluster}}/{{signature}}", nodes.credential),
             Route(VERSION + NO_DETAIL, _nothing, methods=["POST"]),
             by_path(ROUTES, VERSION, _answer, "cluster"),

@@ -11,6 +11,7 @@ from hearth.clusters.objects import Cluster
 from hearth.service.clusters.access import demand
 from hearth.service.clusters.certificates import ca_certificate, signed
 from hearth.service.clusters.find import cluster_to_sign_for, find_cluster
+from hearth.service.clusters.node_url import HEADER
 from hearth.service.clusters.rotate import rotate_ca, rotate_credential
 
 
@@ -32,7 +33,8 @@ async def sign(request: Request) -> Response:
     services, caller = services_of(request), caller_of(request)
     cluster = await cluster_to_sign_for(services, caller, wanted["cluster_uuid"])
     csr, authority = wanted["csr"], wanted.get("ca_cert_type")
-    pem = await signed(services, caller, cluster, csr, authority)
+    proof = request.headers.get(HEADER, "")
+    pem = await signed(services, caller, cluster, csr, authority, proof)
     shown = view.certificate(request, cluster, pem, csr, authority)
     return JSONResponse(shown, status_code=201)
 

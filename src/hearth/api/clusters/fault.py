@@ -9,6 +9,7 @@ from starlette.requests import Request
 
 from hearth.api import fault as base
 from hearth.api.answer import JSONResponse
+from hearth.api.front.scope import logged_path
 from hearth.cloud.fault import CloudFault
 from hearth.clusters.problems import ClusterProblem
 from hearth.model.problem import Rejected
@@ -67,7 +68,7 @@ async def unexpected(request: Request, problem: Exception) -> JSONResponse:
     if (words := base.outage_of(problem)) is not None:
         return base.outage(problem, answer(503, words))
     request_id = getattr(request.state, "request_id", "-")
-    log.error("%s %s %s", request.method, request.url.path, request_id, exc_info=problem)
+    log.error("%s %s %s", request.method, logged_path(request.scope), request_id, exc_info=problem)
     return answer(500, "Internal error. The log of the service contains the details.")
 
 

@@ -1,6 +1,6 @@
 """The route from which nodes fetch their credential.
 
-Its URL is secret: Hearth gives it only to nodes.
+It needs no token but the secret of the cluster's nodes, which Hearth gives only to nodes.
 """
 
 from starlette.exceptions import HTTPException
@@ -10,19 +10,27 @@ from starlette.responses import Response
 from hearth.api.answer import JSONResponse
 from hearth.api.clusters.context import services_of
 from hearth.service.clusters.identity import NodeIdentity
-from hearth.service.clusters.node_url import proves
+from hearth.service.clusters.node_url import HEADER, QUERY, role_of
 from hearth.store import clusters
 
 PATH = "/nodes"
 
 
 async def credential(request: Request) -> Response:
-    """GET /v1/nodes/{cluster}/{signature}: the credential with which the nodes of a cluster log
-    in.
+    """GET /v1/nodes/{cluster}: the credential with which the nodes of a cluster log in.
+
+    The secret is in a header or, from a program of a node that does not know the header, in the
+    query. Nodes of clusters that were created by earlier versions have it in the path.
     """
     services, path = services_of(request), request.path_params
+    secret = (
+        request.headers.get(HEADER) or request.query_params.get(QUERY) or path.get("signature", "")
+    )
     found = await services.store.read(lambda tx: clusters.whole(tx, path["cluster"]))
-    if found is None or not proves(services, found.cluster, path["signature"]):
+    role = None
+    if found is not None:
+        role = role_of(services, found.cluster.uuid, found.cluster.identity_id, secret)
+    if found is None or role is None:
         raise HTTPException(404, "No credential exists at this URL. Check the URL.")
     env = await NodeIdentity(services).env_for_nodes(found.cluster)
     return JSONResponse(dict(env), headers={"Cache-Control": "no-store"})

@@ -8,6 +8,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
+import msgspec
 from msgspec import Struct
 
 from hearth.api.clusters.types import Field, Fields, checked
@@ -110,10 +111,15 @@ def _value(value: Any, attribute: str, below: tuple[str, ...], rules: Rules) -> 
 
 
 def _literal(value: str, attribute: str) -> Any:
-    """Return the map or list that a string with a Python literal describes. Raises Rejected."""
+    """Return the map or list that a string with a Python literal describes. Raises Rejected.
+
+    A literal can hold text that JSON cannot, such as half a surrogate pair. Such text could be
+    neither stored nor sent.
+    """
     try:
         found = ast.literal_eval(value.strip()) if len(value) <= LITERAL_MAX else None
-    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+        msgspec.json.encode(found)
+    except (ValueError, SyntaxError, TypeError, OverflowError, MemoryError, RecursionError):
         found = None
     if not isinstance(found, dict | list):
         raise bad_request(f"Invalid value of {attribute}. Expected a map or a list.")

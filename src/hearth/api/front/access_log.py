@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from hearth.api.front.scope import peer, state
+from hearth.api.front.scope import logged_path, peer, state
 from hearth.telemetry.about import about
 from hearth.telemetry.observer import Observer
 
@@ -80,7 +80,7 @@ def write(scope: Scope, status: int, size: int, began: float, observer: Observer
 
 
 def _path(scope: Scope) -> str:
-    path = quote(scope["path"], safe="/:@!$'()*,;=~+")[:PATH_MAX]
+    path = quote(logged_path(scope), safe="/:@!$'()*,;=~+")[:PATH_MAX]
     action = ACTION.search(scope.get("query_string", b""))
     return f"{path}?{action[1].decode()}" if action else path
 

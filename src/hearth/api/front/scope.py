@@ -1,5 +1,6 @@
 """Helpers to read the ASGI scope, shared by several middleware."""
 
+import re
 from functools import lru_cache
 from typing import Any
 
@@ -7,6 +8,8 @@ from starlette.datastructures import URL
 from starlette.types import Scope
 
 ORIGINS_MAX = 256  # a client can send any number of names
+SECRET_PATH = re.compile(r"(?<!/stacks)(/nodes/+[^/]+/).+", re.DOTALL)
+"""Matches the path from which nodes of clusters of earlier versions fetch their credential."""
 
 
 def state(scope: Scope) -> dict[str, Any]:
@@ -19,6 +22,11 @@ def below(scope: Scope) -> str:
     """Return the path of a request without the prefix that a proxy or a mount added."""
     path: str = scope["path"]
     return path.removeprefix(scope.get("root_path", "")) or "/"
+
+
+def logged_path(scope: Scope) -> str:
+    """Return the path of a request for a log, without the secret that some paths contain."""
+    return SECRET_PATH.sub(r"\1***", scope["path"])
 
 
 def peer(scope: Scope) -> str:

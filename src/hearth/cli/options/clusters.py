@@ -31,14 +31,16 @@ CLUSTERS = (
     _live("x509", "allow_ca", bool, False, "true: users can request certificates of certificate authorities."),
     _live("x509", "allowed_extensions", list, ["keyUsage", "extendedKeyUsage", "subjectAltName", "basicConstraints", "subjectKeyIdentifier"], "Extensions that are copied from a certificate signing request to the certificate."),
     _live("x509", "allowed_key_usage", list, ["Digital Signature", "Key Encipherment", "Non Repudiation"], "Key usages that are copied from a certificate signing request to the certificate."),
-    _live("x509", "rsa_key_size", int, 2048, "Size of new RSA keys in bits.", least=2048, most=8192),
+    _live("x509", "rsa_key_size", int, 2048, "Size of new RSA keys of certificate authorities in bits.", least=2048, most=8192),
     _live("x509", "term_of_validity", int, 1825, "Days for which new certificates are valid.", least=1),
     Option("hearth", "clusters", bool, False, "true: `hearth serve --role all` also serves clusters.", own=True),
     Option("hearth", "cluster_public_url", str, "", "Address of the API of clusters for users and nodes, without /v1. Default: the address where it listens.", own=True),
     Option("hearth", "cluster_version_max", str, "1.14", "Highest microversion that the API of clusters announces. 1.12 helps tools that read stack_id of clusters.", own=True, choices=("1.9", "1.10", "1.11", "1.12", "1.13", "1.14")),
+    _live("hearth", "cluster_networks", list, [], "Non-public networks in which Hearth may call the Kubernetes API of clusters, for health and drains; in a private cloud, those of the floating IPs.", own=True),
     _live("hearth", "cluster_identity", str, "application_credential", "Credential with which the nodes of clusters access the cloud.", own=True, choices=("application_credential", "trust", "none")),
     _live("hearth", "cluster_owner_only_certificates", bool, False, "true: only the creator of a cluster can use its certificates, as in Magnum; false: each member of the project can.", own=True),
     _live("hearth", "cluster_forced_common_name", bool, False, "true: a certificate that a user requests gets the name of the user as common name.", own=True),
+    _live("hearth", "cluster_worker_certificate_days", int, 14, "Days for which new certificates of workers are valid; workers renew them after half of that time.", own=True, least=1),
     _live("hearth", "cluster_rename", bool, False, "true: the name of a cluster can be changed; its stack keeps the old one.", own=True),
 )
 # fmt: on

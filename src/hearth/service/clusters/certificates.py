@@ -11,15 +11,17 @@ from collections.abc import Iterable, Mapping
 
 from msgspec import structs
 
-from hearth.clusters.objects import Cluster
-from hearth.clusters.problems import bad_request, conflict
+from hearth.clusters.objects import MASTER, Cluster
+from hearth.clusters.problems import bad_request, conflict, refused
 from hearth.service.caller import Caller
-from hearth.service.clusters import notify
-from hearth.service.clusters.fence import demand, node_cluster
+from hearth.service.clusters import notify, worker_request
+from hearth.service.clusters.fence import demand, node_cluster, node_identity
 from hearth.service.clusters.key_store import key_store_of, new_key_store
-from hearth.service.clusters.x509 import KeyPair, common_name, in_thread, new_ca, new_client, sign
+from hearth.service.clusters.node_url import role_of
+from hearth.service.clusters.x509 import KeyPair, common_name, new_ca, new_client, sign
 from hearth.service.services import Services
 from hearth.store import key_pairs
+from hearth.store.cluster_identities import Identity
 from hearth.store.key_pairs import ISSUE, TRUST, Rotation
 
 audit = logging.getLogger("hearth.audit")
@@ -65,14 +67,18 @@ async def made(
             refs[field] = found
     missing = [field for field in AUTHORITIES if field not in refs]
     name = cluster.name or cluster.uuid
-    new = (in_thread(lambda: new_ca(name, options, now)) for _ in missing)
+    project = cluster.project_id
+    run = services.keys.run
+    new = (run(project, lambda: new_ca(name, options, now), slow=True) for _ in missing)
     for field, pair in zip(missing, await asyncio.gather(*new), strict=True):
         refs[field] = await store.keep(cluster, AUTHORITIES[field] + suffix, pair, now)
     kind = KINDS[SERVICE] + suffix
     client = refs.get(SERVICE) or await store.find(cluster.uuid, kind)
     if client is None:
         ca = await key_pair(services, cluster, refs[MAIN])
-        pair = await in_thread(lambda: new_client(ca, ADMIN_NAME, ADMIN_GROUP, options, now))
+        pair = await run(
+            project, lambda: new_client(ca, ADMIN_NAME, ADMIN_GROUP, options, now), slow=True
+        )
         client = await store.keep(cluster, kind, pair, now)
     refs[SERVICE] = client
     return refs
@@ -105,24 +111,41 @@ async def signed(
     cluster: Cluster,
     csr: str,
     ca_cert_type: str | None = None,
+    proof: str = "",
 ) -> str:
     """Return a new certificate for the signing request `csr`, in PEM format. Raises Rejected.
 
     `ca_cert_type` selects the authority that signs it, as in `ca_certificate`. If the configuration
-    forces the common name, a certificate for a user has the name of that user. Nodes can still
-    choose their names.
+    forces the common name, a certificate for a user has the name of that user. `proof` is the
+    secret with which a node shows that it is a master. Masters choose their names, and workers only
+    get what `worker_request` describes.
     """
     await demand(services, "certificate:create", caller, cluster)
-    subject = None
-    if services.clusters.forced_common_name and await node_cluster(services, caller) is None:
+    node = await node_identity(services, caller)
+    subject, limited, options = None, None, services.clusters.x509
+    if node is None and services.clusters.forced_common_name:
         subject = common_name(caller.user_name or caller.user_id)
+    if node is not None and _is_worker(services, node, proof):
+        if BY_TYPE.get(ca_cert_type or "", MAIN) != MAIN:
+            raise refused(403, "A worker only gets certificates of the main authority.")
+        limited, options = worker_request.limited, worker_request.options_of_worker(options)
     ref, *_ = await _authorities(services, cluster, ca_cert_type)
     ca = await key_pair(services, cluster, ref)
-    options, now = services.clusters.x509, services.clock.now()
-    issued = await in_thread(lambda: sign(csr, ca, options, now, subject=subject))
+    now = services.clock.now()
+    issued = await services.keys.run(
+        caller.project_id,
+        lambda: sign(csr, ca, options, now, subject=subject, limited=limited),
+    )
     serial, ends = issued.serial, issued.not_after
     await _record(services, caller, cluster, ca_cert_type, issued.subject, serial, ends)
     return issued.pem
+
+
+def _is_worker(services: Services, node: Identity, proof: str) -> bool:
+    """Return whether a node is a worker; nodes of stacks of earlier versions count as masters."""
+    if not node.secrets.roles:
+        return False
+    return role_of(services, node.cluster_id, node.id, proof) != MASTER
 
 
 async def kubeconfig(
@@ -148,7 +171,9 @@ async def kubeconfig(
     options, now = services.clusters.x509, services.clock.now()
     name = caller.user_name or caller.user_id
     group = None if services.clusters.forced_common_name else ADMIN_GROUP
-    pair = await in_thread(lambda: new_client(ca, name, group, options, now, valid_s=valid_s))
+    pair = await services.keys.run(
+        caller.project_id, lambda: new_client(ca, name, group, options, now, valid_s=valid_s)
+    )
     words = f"kubeconfig of {name}"
     await _record(services, caller, cluster, None, words, None, now + valid_s)
     return kubeconfig_text(cluster, await trusted(services, cluster), pair)

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from hearth.clusters.health import bounded
 from hearth.clusters.objects import Cluster
 from hearth.clusters.states import SETTLED
 from hearth.service.caller import Caller
@@ -29,6 +30,8 @@ async def change_cluster(
     Raises Rejected.
     """
     health = {name: value for name, value in changed.items() if name != "node_count"}
+    if "health_status_reason" in health:
+        health["health_status_reason"] = bounded(health["health_status_reason"] or {})
     if health:
         now = services.clock.now()
 

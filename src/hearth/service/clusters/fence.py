@@ -10,6 +10,7 @@ from hearth.service.caller import Caller
 from hearth.service.policy import Owner
 from hearth.service.services import Services
 from hearth.store import cluster_identities
+from hearth.store.cluster_identities import Identity
 
 NODE_RULES = frozenset({"certificate:create", "certificate:get", "cluster:update_health_status"})
 
@@ -43,13 +44,19 @@ async def node_cluster(services: Services, caller: Caller) -> str | None:
     """Return the UUID of the cluster of which the caller is a node; None if the caller is a
     user.
     """
+    identity = await node_identity(services, caller)
+    return None if identity is None else identity.cluster_id
+
+
+async def node_identity(services: Services, caller: Caller) -> Identity | None:
+    """Return the identity with which the caller acts as a node; None if the caller is a user."""
     domain_id = services.clouds.pool.config.stack_domain_id
     trustee = domain_id is not None and caller.user_domain_id == domain_id
     if caller.delegation_id is None and not trustee:
         return None  # only nodes use delegated credentials; users need no query
     user_id = caller.user_id if trustee else None
     return await services.store.read(
-        lambda tx: cluster_identities.cluster_of(tx, caller.delegation_id, user_id)
+        lambda tx: cluster_identities.of_node(tx, caller.delegation_id, user_id)
     )
 
 

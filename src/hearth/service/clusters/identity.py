@@ -100,22 +100,25 @@ class NodeIdentity:
         if mode == BY_TRUST and caller.delegated is not None:
             raise bad_request("This token cannot create a trust for the cluster. Use a password.")
 
-    async def create(self, cluster: Cluster, caller: Caller) -> str:
+    async def create(self, cluster: Cluster, caller: Caller, *, roles: bool = True) -> str:
         """Create an identity of the cluster with the caller's token, and return its id.
 
-        An interrupted attempt is continued. The caller of this method must store the id in the
+        If `roles` is true, only nodes that prove to be masters get certificates of the control
+        plane; the stacks of the cluster must give their masters that proof. An interrupted attempt
+        is continued. The caller of this method must store the id in the
         cluster. Raises CloudFault.
         """
-        identity = await self._begun(cluster, caller)
+        identity = await self._begun(cluster, caller, roles)
         return (await self._modes[identity.mode].make(identity, caller)).id
 
-    async def rotate(self, cluster: Cluster, caller: Caller) -> str:
+    async def rotate(self, cluster: Cluster, caller: Caller, *, roles: bool = True) -> str:
         """Create a new identity while the current one stays valid, and return the id of the new
         one.
 
-        Call `drop_former` when the nodes use the new identity and the cluster has its id.
+        `roles` has the same meaning as in `create`. Call `drop_former` when the nodes use the new
+        identity and the cluster has its id.
         """
-        return await self.create(cluster, caller)
+        return await self.create(cluster, caller, roles=roles)
 
     async def drop_former(self, cluster: Cluster, caller: Caller | None = None) -> None:
         """Delete all identities of the cluster except the one whose id the cluster has."""
@@ -170,7 +173,7 @@ class NodeIdentity:
         for identity in await self._all(cluster.uuid):
             await self._drop(identity, caller)
 
-    async def _begun(self, cluster: Cluster, caller: Caller) -> Identity:
+    async def _begun(self, cluster: Cluster, caller: Caller, roles: bool) -> Identity:
         """Return the stored row of an interrupted attempt, or store and return a new row."""
         services, mode = self._services, self._services.clusters.identity
         new_id, now = services.new_id(), services.clock.now()
@@ -187,6 +190,7 @@ class NodeIdentity:
                 auth_url=caller.auth_url,
                 password=password,
                 trustee_name=f"{name}_{new_id}" if known else name,
+                roles=roles,
             )
             at = max([now, *(identity.created_at + AFTER_S for identity in known)])
             new = Identity(

@@ -1,7 +1,8 @@
 """Identities with two application credentials: one for the nodes, one for Hearth.
 
 The credential of the nodes only allows calls to fetch and sign certificates of their own cluster,
-to report its health, and to read metadata and signal resources in the stacks of the project. The
+and to report its health. It allows nothing in the Orchestration API: an access rule cannot name the
+stacks of one cluster, and the agents of nodes poll and signal as users of their stack. The
 credential of Hearth never leaves Hearth. It has the roles in the option `trust_roles`; if that is
 empty, it has all roles of the user who created it.
 """
@@ -39,10 +40,19 @@ def access_rules(cluster_id: str) -> list[Body]:
         ("container-infra", "GET", f"/v1/certificates/{cluster_id}"),
         ("container-infra", "POST", "/v1/certificates"),
         ("container-infra", "PATCH", f"/v1/clusters/{cluster_id}"),
-        ("orchestration", "GET", "/v1/*/stacks/*/*/resources/*/metadata"),
-        ("orchestration", "POST", "/v1/*/stacks/*/*/resources/*/signal"),
     )
-    return [{"service": one, "method": method, "path": path} for one, method, path in rules]
+    return [_rule(*one) for one in rules]
+
+
+def _rule(service: str, method: str, path: str) -> Body:
+    return {"service": service, "method": method, "path": path}
+
+
+FORMER_RULES = (
+    _rule("orchestration", "GET", "/v1/*/stacks/*/*/resources/*/metadata"),
+    _rule("orchestration", "POST", "/v1/*/stacks/*/*/resources/*/signal"),
+)
+"""Access rules that credentials of earlier versions have; they are deleted with them."""
 
 
 class ApplicationMode:
@@ -143,7 +153,8 @@ class ApplicationMode:
         """
         user_id = identity.user_id
         await drop_application_credentials(cloud, user_id, key=_of_nodes(identity))
-        await drop_access_rules(cloud, user_id, access_rules(identity.cluster_id))
+        rules = [*access_rules(identity.cluster_id), *FORMER_RULES]
+        await drop_access_rules(cloud, user_id, rules)
         await drop_application_credentials(cloud, user_id, key=_of_service(identity))
 
 

@@ -4,7 +4,7 @@ Source: spec/clusters.md, 4.3.
 """
 
 from hearth.clusters.definition import ClusterStack, Facts
-from hearth.clusters.objects import Cluster, ClusterTemplate
+from hearth.clusters.objects import MASTER, WORKER, Cluster, ClusterTemplate
 from hearth.service.caller import Caller
 from hearth.service.clusters.cloud_checks import kubernetes_version
 from hearth.service.clusters.node_url import credential_url
@@ -24,7 +24,8 @@ async def facts_of_cluster(
         magnum_url=services.clusters.url,
         region=services.endpoints.region or "",
         kube_version=await kubernetes_version(services, caller, template) or "",
-        credential_url=credential_url(services, cluster),
+        credential_url=credential_url(services, cluster, WORKER),
+        master_credential_url=credential_url(services, cluster, MASTER),
     )
 
 

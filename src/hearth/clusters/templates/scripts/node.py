@@ -4,12 +4,15 @@
 The script runs as a deployment. Its inputs are environment variables: `settings` (JSON),
 `credential_url`, `kube_version`, `ca_rotation_id`. It needs the standard library of Python 3.7 and
 openssl; the image carries etcd and either kubeadm with kubelet or the stand-in of the sandbox.
-Nothing is downloaded but certificates, which the cluster API signs; private keys stay here.
+Nothing is downloaded but certificates, which the cluster API signs; private keys stay here. The
+certificates of a worker are valid for some days only: a copy of this script, started with the
+argument `renew`, runs as a service and renews them.
 """
 
 from __future__ import annotations
 
 import base64
+import calendar
 import json
 import os
 import re
@@ -21,6 +24,7 @@ import subprocess
 import sys
 import time
 import urllib.error
+import urllib.parse
 import urllib.request
 from pathlib import Path
 from typing import Any, Callable, Dict
@@ -36,6 +40,8 @@ TIMEOUT_S = 30.0
 WAIT_S = 600.0
 FIRST_MASTER_WAIT_S = 5.0  # for an etcd that exists already, when the first master is replaced
 PAUSE_S = 1.0
+RENEW_EVERY_S = 1800.0  # between two looks whether certificates are due
+INPUTS = ("settings", "credential_url", "kube_version")
 SERVICE_ACCOUNT_KEY = "/hearth/service-account-key"
 
 Settings = Dict[str, Any]
@@ -96,10 +102,16 @@ def request(
 
 
 class CloudAccess:
-    """Access of the node to the cluster API, with the node's own credential."""
+    """Access of the node to the cluster API, with the node's own credential.
+
+    The secret in the query of the credential URL is sent in a header, because proxies log URLs. It
+    proves that a node is a master; a worker only gets certificates of its kubelet and kube-proxy.
+    """
 
     def __init__(self, settings: Settings, credential_url: str) -> None:
-        self._settings, self._url = settings, credential_url
+        self._settings = settings
+        self._url, _, query = credential_url.partition("?")
+        self._proof = {"X-Hearth-Node": dict(urllib.parse.parse_qsl(query)).get("secret", "")}
         self._context: Any = None
         self._token = ""
         if str(settings.get("verify_ca")).lower() == "false":
@@ -110,7 +122,11 @@ class CloudAccess:
     def _log_in(self) -> str:
         if not self._url:
             raise Failed("the node has no credential: the cluster was created without one")
-        known, _ = until("credential", lambda: request("GET", self._url, context=self._context), 60)
+
+        def fetch() -> Any:
+            return request("GET", self._url, headers=self._proof, context=self._context)
+
+        known, _ = until("credential", fetch, 60)
         auth: Any
         if known.get("application_credential_id"):
             one = {"id": known["application_credential_id"],
@@ -136,7 +152,8 @@ class CloudAccess:
             self._token = self._token or self._log_in()
             url = str(self._settings["magnum_url"]).rstrip("/") + path
             try:
-                return request(method, url, body, {"X-Auth-Token": self._token}, self._context)
+                headers = {"X-Auth-Token": self._token, **self._proof}
+                return request(method, url, body, headers, self._context)
             except Answer as problem:
                 if problem.status == 401:
                     self._token = ""
@@ -165,8 +182,11 @@ class Certificates:
         self, name: str, common_name: str, organisation: str = "", kind: str = "kubernetes",
         names: Any = (),
     ) -> None:  # fmt: skip
-        """Create a key and a certificate that the cluster API signs: NAME.key and NAME.crt."""
-        key, request_file = self._folder / f"{name}.key", self._folder / f"{name}.csr"
+        """Create a key and a certificate that the cluster API signs: NAME.key and NAME.crt.
+
+        Until the certificate is signed, an earlier key stays with its certificate.
+        """
+        key, request_file = self._folder / f"{name}.key.new", self._folder / f"{name}.csr"
         config = self._folder / f"{name}.cnf"
         key.parent.mkdir(parents=True, exist_ok=True)
         usage = "digitalSignature, keyEncipherment"
@@ -183,7 +203,9 @@ class Certificates:
         run(*map(str, command))
         body = {"cluster_uuid": self._cluster, "csr": request_file.read_text(),
                 "ca_cert_type": kind}  # fmt: skip
-        write(self._folder / f"{name}.crt", self._cloud.call("POST", "/certificates", body)["pem"])
+        signed = self._cloud.call("POST", "/certificates", body)["pem"]
+        write(self._folder / f"{name}.crt", signed)
+        key.replace(self._folder / f"{name}.key")
         config.unlink()
         request_file.unlink()
 
@@ -521,10 +543,11 @@ def runtime(node: Settings, version: str, *, plain: bool) -> Any:
 
 
 def write(path: Path, text: str, mode: int = 0o644) -> None:
-    """Write a file atomically, by renaming a complete temporary file."""
+    """Write a file atomically, by renaming a complete temporary file that only root can read."""
     path.parent.mkdir(parents=True, exist_ok=True)
     fresh = path.with_name(path.name + "." + secrets.token_hex(4))
-    fresh.write_text(text if text.endswith("\n") else text + "\n")
+    with open(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+        file.write(text if text.endswith("\n") else text + "\n")
     fresh.chmod(mode)
     fresh.replace(path)
 
@@ -628,9 +651,14 @@ def labels_of(node: Settings) -> Any:
     return found + [one for one in str(node.get("node_labels") or "").split(",") if one]
 
 
+def plain_of(node: Settings) -> bool:
+    """Return whether the cluster has no TLS."""
+    return str(node.get("tls_disabled")).lower() == "true"
+
+
 def set_up(node: Settings, credential_url: str, version: str) -> None:
     """Set up the node or, on a node that is set up, renew its certificates."""
-    plain = str(node.get("tls_disabled")).lower() == "true"
+    plain = plain_of(node)
     master = node["task"] == "master"
     port = node["kubernetes_port"]
     programs = runtime(node, version, plain=plain)
@@ -659,6 +687,45 @@ def set_up(node: Settings, credential_url: str, version: str) -> None:
     say(f"Kubernetes API: {api} is healthy")
 
 
+def keep_renewing() -> None:
+    """Start the service that renews the certificates of this worker, with the inputs of the last
+    deployment.
+    """
+    inputs = {name: os.environ.get(name, "") for name in INPUTS}
+    write(STATE / "inputs.json", json.dumps(inputs), 0o600)
+    script = STATE / "node.py"
+    write(script, Path(__file__).read_text(), 0o700)
+    service("node-renewal", [sys.executable, str(script), "renew"])
+
+
+def renew_forever() -> None:
+    """Renew the certificates of this worker whenever they are due; a failure is tried again."""
+    begun = False  # a renewal whose last steps failed goes on, although the certificate is new
+    while True:
+        try:
+            begun = begun or due(PKI / "kubelet.crt", time.time())
+            if begun:
+                inputs = json.loads((STATE / "inputs.json").read_text())
+                settings = json.loads(inputs["settings"])
+                set_up(settings, inputs["credential_url"], inputs["kube_version"])
+                begun = False
+        except (Failed, OSError, ValueError) as problem:
+            say(f"certificates: not renewed: {problem}")
+        time.sleep(RENEW_EVERY_S)
+
+
+def due(certificate: Path, now: float) -> bool:
+    """Return whether half of the time is over for which a certificate is valid."""
+    text = output("openssl", "x509", "-noout", "-startdate", "-enddate", "-in", str(certificate))
+    since, until = (moment(line.partition("=")[2]) for line in text.splitlines())
+    return now > (since + until) / 2
+
+
+def moment(text: str) -> float:
+    """Return a time as openssl prints it, in seconds since 1970."""
+    return float(calendar.timegm(time.strptime(text.strip(), "%b %d %H:%M:%S %Y GMT")))
+
+
 def reachable(api: str, *, plain: bool) -> bool:
     """Return whether the Kubernetes API answers that it is healthy. Raises OSError if it does not
     answer.
@@ -677,6 +744,8 @@ def main() -> int:
             say("add-ons: done")
         else:
             set_up(node, os.environ.get("credential_url", ""), version)
+            if node["task"] == "worker" and not plain_of(node):
+                keep_renewing()
     except Failed as problem:
         sys.stderr.write(f"{problem}\n")
         return 1
@@ -684,4 +753,6 @@ def main() -> int:
 
 
 if __name__ == "__main__":
+    if sys.argv[1:] == ["renew"]:
+        renew_forever()
     sys.exit(main())
