@@ -24,7 +24,7 @@ OPEN = {  # documents about the API itself, and the addresses that carry their o
     "/", "/versions", "/v1", "/v1/", "/openapi.json", "/v{number:float}",
     "/v{number:float}/{rest:path}", "/cfn/",
     f"{CLUSTERS}/", f"{CLUSTERS}/v1",
-    f"{CLUSTERS}/v1/nodes/{{cluster}}/{{signature}}",
+    f"{CLUSTERS}/v1/nodes/{{cluster}}", f"{CLUSTERS}/v1/nodes/{{cluster}}/{{signature}}",
 }  # fmt: skip
 SIGNED = "/cfn/"
 ALLOWED = "GET", "/v1/{tenant_id}/stacks"

@@ -349,9 +349,7 @@ def test_a_server_that_listens_to_a_queue_finds_them_there(api: Caller, servers:
     assert found() == [{**now, "own": 2, "deployments": []}]
 
 
-def test_a_guest_reads_what_its_own_server_has_and_nothing_else(
-    api: Caller, servers: Servers
-):
+def test_a_guest_reads_what_its_own_server_has_and_nothing_else(api: Caller, servers: Servers):
     access = metadata(api, servers, "polls")["os-collect-config"]["heat"]
     token, _ = signed_in(access)
     mine, foreign = config(api, "mine"), config(api, "foreign")
