@@ -6,7 +6,8 @@ and time limits keep their lengths and their order by these clocks; only nobody 
     python -P tests/hurry.py SPEED MODULE [ARGUMENT…]
 
 runs a module so. A process that talks to others should not be in too great a hurry: while it waits
-for their answers, its time limits come nearer.
+for their answers, its time limits come nearer. A process whose loop is of uvloop is in no hurry:
+uvloop waits by a clock of its own.
 """
 
 import asyncio
@@ -66,20 +67,15 @@ class _Policy(asyncio.DefaultEventLoopPolicy):
 
 @contextmanager
 def hurried(speed: float = ALONE) -> Iterator[None]:
-    """Event loops that begin here are in a hurry, and the clocks of this process with them.
-
-    A loop of uvloop, which processes of Hearth ask for, is one of asyncio here: uvloop waits by a
-    clock of its own.
-    """
-    before, policy = asyncio.get_event_loop_policy(), _Policy(speed)
-    clocks = mock.patch.multiple(
+    """Event loops that begin here are in a hurry, and the clocks of this process with them."""
+    before = asyncio.get_event_loop_policy()
+    with mock.patch.multiple(
         time,
         monotonic=lambda: _monotonic() + _Ahead.s,
         time=lambda: _time() + _Ahead.s,
         clock_gettime=lambda clock: _clock_gettime(clock) + _Ahead.s,
-    )
-    with clocks, mock.patch("uvloop.new_event_loop", policy.new_event_loop):
-        asyncio.set_event_loop_policy(policy)
+    ):
+        asyncio.set_event_loop_policy(_Policy(speed))
         try:
             yield
         finally:

@@ -19,6 +19,7 @@ BORROWING = {  # types whose objects are in the state of another one
 }
 PROTECTED = "is protected and cannot be deleted"  # as the template says
 IMMUTABLE = "Update to properties "
+SERVED = "It is used by share servers."  # of a share network, whose network was replaced
 BY_THE_STOPPED = re.compile("Cannot 'changePassword' .* while it is in vm_state stopped")
 ONE_WAY = re.compile(  # what a service does not take back
     "Shrinking volume is not supported|New volume size must be greater"
@@ -88,7 +89,7 @@ def excuse(stack: Stack, cell: Cell) -> None:
         raise Excused("the template protects the old object")
     if stack.one.type_name in BORROWING and "Went to status ERROR" in stack.steps[-1]:
         raise Excused(BORROWING[stack.one.type_name])
-    if IMMUTABLE in stack.steps[-1]:
+    if IMMUTABLE in stack.steps[-1] or SERVED in stack.steps[-1]:
         raise Excused("the type takes no other id of an object that is replaced")
     if BY_THE_STOPPED.search(stack.steps[-1]):
         raise Excused("a stopped server takes no new password")
