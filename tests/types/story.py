@@ -210,7 +210,8 @@ def _live(
         before = heat.actions(path, resource)
         heat.update(path, template, converge=converge)
         done = heat.actions(path, resource)[len(before) :]
-        if done and not (kind.replaced_at_every_update or isinstance(kind, NestedType)):
+        always = kind.replaced_at_every_update or kind.updated_always
+        if done and not (always or isinstance(kind, NestedType)):
             raise Wrong(f"the resource was worked on: {', '.join(done)}")
 
     try:
@@ -279,7 +280,7 @@ def _unmarked(heat: Orchestration, path: str, resource: str) -> None:
 
 def _still(heat: Orchestration, path: str, template: Template | str, kind: ResourceType) -> None:
     """What has just been applied has a plan without changes."""
-    if kind.replaced_at_every_update:
+    if kind.replaced_at_every_update or kind.updated_always:
         return
     busy = [one for one in heat.plan(path, template).values() if changes(one)]
     if busy:

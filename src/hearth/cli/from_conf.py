@@ -63,20 +63,14 @@ def settings(conf: Any, url: str, cfn_url: str, cluster_url: str = "") -> Settin
         cfn_here=with_version(cfn_url),
         waitcondition_url=conf.heat_waitcondition_server_url or "",
         limits=_limits(conf),
-        clusters=cluster_config(
-            conf,
-            cluster_url,
-            _networks("[hearth] cluster_networks", conf.hearth.cluster_networks),
-        ),
+        clusters=cluster_config(conf, cluster_url, _networks(conf, "hearth", "cluster_networks")),
         retention=Retention(
             events=conf.max_events_per_stack, events_batch=conf.event_purge_batch_size
         ),
         action_timeout_s=float(conf.stack_action_timeout),
         retries=conf.action_retry_limit,
         fetching=_fetching(conf),
-        foreign_networks=_networks(
-            "[hearth] foreign_cloud_networks", conf.hearth.foreign_cloud_networks
-        ),
+        foreign_networks=_networks(conf, "hearth", "foreign_cloud_networks"),
         front=front(conf),
         policy=conf,
         notifications=_notifications(conf),
@@ -275,17 +269,18 @@ def _fetching(conf: Any) -> FetchConfig:
         enabled=conf.hearth.template_fetch_enabled,
         timeout_s=conf.template_fetch_timeout,
         bytes_max=conf.max_template_size,
-        networks=_networks("[hearth] template_fetch_networks", conf.hearth.template_fetch_networks),
+        networks=_networks(conf, "hearth", "template_fetch_networks"),
     )
 
 
 def _networks(
-    place: str, written: list[str]
+    conf: Any, section: str, option: str
 ) -> tuple[ipaddress.IPv4Network | ipaddress.IPv6Network, ...]:
+    """Return the networks that an option lists. Raises WrongSetting."""
     try:
-        return tuple(ipaddress.ip_network(one) for one in written)
+        return tuple(ipaddress.ip_network(one) for one in conf[section][option])
     except ValueError as problem:
-        raise WrongSetting(f"{place}: {problem}") from None
+        raise WrongSetting(f"[{section}] {option}: {problem}") from None
 
 
 def front(conf: Any) -> FrontSettings:
@@ -316,7 +311,7 @@ def front(conf: Any) -> FrontSettings:
             path=health.path,
             detailed=health.detailed,
             checks=tuple(health.backends),
-            sources=_networks("[healthcheck] allowed_source_ranges", health.allowed_source_ranges),
+            sources=_networks(conf, "healthcheck", "allowed_source_ranges"),
             unproxied=health.ignore_proxied_requests,
             disabled_by=health.disable_by_file_path,
             disabled_by_port=_by_port(health.disable_by_file_paths),
