@@ -141,7 +141,7 @@ def everything(store: Store, ids: list[str]) -> list[Any]:
             pair = key_pairs.find(tx, ident, "ca")
             yield key_pairs.get(tx, ident, pair) if pair else None
         yield software_configs.of_project(tx, "p")
-        yield deployments.of_project(tx, "p")
+        yield deployments.some(tx, deployments.ids_of_project(tx, "p"))
         for row in tx.rows(sa.select(federation)):
             yield cluster_rows.object_of(tx, Federation, row)
         yield outbox.pending(tx, tx.value(sa.text("SELECT min(id) FROM engine")), 100)

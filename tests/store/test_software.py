@@ -31,6 +31,10 @@ def deployment(of: Config, server: str = "server", at: float = 1.0, **more) -> D
     return Deployment(new_id(), more.pop("project_id", P), of.id, server, at, **more)
 
 
+def listed(store: Store, *of: str) -> list[Deployment]:
+    return store.transact(lambda tx: deployments.some(tx, deployments.ids_of_project(tx, *of)))
+
+
 def stored(store: Store, *things: Config | Deployment) -> None:
     def put(tx: Tx) -> None:
         for one in things:
@@ -82,9 +86,12 @@ def test_both_come_back_as_they_were_given(store: Store) -> None:
         assert store.transact(lambda tx, one=one: deployments.find(tx, P, one.id)) == one
     changed = replace(plain, status="COMPLETE", output_values={}, updated_at=9.0, config_id=bare.id)
     store.transact(lambda tx: deployments.change(tx, changed))
-    assert store.transact(lambda tx: deployments.of_project(tx, P)) == [changed, done]
+    assert listed(store, P) == [
+        changed,
+        done,
+    ]
     store.transact(lambda tx: deployments.forget(tx, done.id))
-    assert store.transact(lambda tx: deployments.of_project(tx, P)) == [changed]
+    assert listed(store, P) == [changed]
     assert full.document() == {
         "id": full.id, "name": "nämé ☃", "group": "script", "config": {"a": [1, None, "ü"]},
         "inputs": full.inputs, "outputs": full.outputs, "options": {"x": 1},
@@ -124,10 +131,15 @@ def test_a_project_sees_what_is_its_own_or_its_stacks_users(store: Store) -> Non
     a_stack_with_users(store, P, USERS)
     mine, shared = deployment(one, at=1.0), deployment(one, at=2.0, user_project_id=USERS)
     stored(store, one, mine, shared)
-    assert store.transact(lambda tx: deployments.of_project(tx, P)) == [mine, shared]
-    assert store.transact(lambda tx: deployments.of_project(tx, P, "none")) == []
-    assert store.transact(lambda tx: deployments.of_project(tx, USERS)) == [shared]
-    assert store.transact(lambda tx: deployments.of_project(tx, "other")) == []
+    assert listed(store, P) == [
+        mine,
+        shared,
+    ]
+    assert listed(store, P, "none") == []
+    assert store.transact(
+        lambda tx: deployments.some(tx, deployments.ids_of_project(tx, USERS))
+    ) == [shared]
+    assert listed(store, "other") == []
     assert store.transact(lambda tx: deployments.find(tx, USERS, mine.id)) is None
     assert store.transact(lambda tx: deployments.find(tx, "other", shared.id)) is None
     assert store.transact(lambda tx: configs.find(tx, "other", one.id)) is None
@@ -154,7 +166,7 @@ def test_whatever_a_project_writes_no_other_sees_it(store: Store, reader: str) -
         if reader == owner or reader == users == OWNERS[owner]:
             wanted.add(row.id)
     stored(store, one)
-    seen = store.transact(lambda tx: deployments.of_project(tx, reader))
+    seen = listed(store, reader)
     assert {row.id for row in seen} == wanted
     for row in store.transact(
         lambda tx: [r.id for r in tx.rows(sa.select(tables.software_deployment.c.id))]

@@ -4,9 +4,11 @@ If `project_id` is None, objects of all projects are found; this is for administ
 a server's deployments also changes the metadata that the server reads.
 """
 
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from functools import partial
 from typing import Any
 
+import msgspec
 from msgspec import Struct, field
 from msgspec.structs import asdict, replace
 
@@ -24,6 +26,12 @@ from hearth.store.messages import Signalled
 from hearth.store.server_metadata import Server
 from hearth.store.software_configs import Config
 from hearth.store.software_deployments import IN_PROGRESS, Deployment
+
+AT_ONCE_FIRST, AT_ONCE_MAX = 4, 100
+AT_ONCE_BYTES = 1024 * 1024
+"""How many deployments of a list are read at once: at first, at most, and as long as those before
+had so many bytes.
+"""
 
 
 class DeploymentRequest(Struct, frozen=True):
@@ -72,12 +80,21 @@ async def create_deployment(
 
 async def list_deployments(
     services: Services, project_id: str, server_id: str | None = None
-) -> list[Deployment]:
-    """Return the software deployments that a project can see, oldest first.
+) -> AsyncIterator[list[Deployment]]:
+    """Yield the software deployments that a project can see, oldest first, some at a time.
 
-    If `server_id` is given, only those of this server are listed.
+    If `server_id` is given, only those of this server are listed. A deployment can have a megabyte
+    of values, and a project thousands of deployments, so never all of them are in memory.
     """
-    return await services.store.read(lambda tx: deployments.of_project(tx, project_id, server_id))
+    read = services.store.read
+    ids = await read(lambda tx: deployments.ids_of_project(tx, project_id, server_id))
+    begin, count = 0, AT_ONCE_FIRST
+    while begin < len(ids):
+        found = await read(partial(deployments.some, ids=ids[begin : begin + count]))
+        yield found
+        begin += count
+        size = sum(len(msgspec.json.encode(one, enc_hook=str)) for one in found)
+        count = max(1, min(AT_ONCE_MAX, count * AT_ONCE_BYTES // max(1, size)))
 
 
 async def show_deployment(

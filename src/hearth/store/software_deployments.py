@@ -3,6 +3,7 @@
 A deployment is visible in its own project, and in the domain project that it names, if any.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 import sqlalchemy as sa
@@ -86,16 +87,23 @@ def find(
     return None if row is None else _deployment(tx, row)
 
 
-def of_project(tx: Tx, project_id: str, server_id: str | None = None) -> list[Deployment]:
-    """Return the deployments that are visible in a project, oldest first.
+def ids_of_project(tx: Tx, project_id: str, server_id: str | None = None) -> list[str]:
+    """Return the ids of the deployments that are visible in a project, oldest first.
 
     If `server_id` is given, only those of that server are included.
     """
     table = software_deployment.c
-    query = sa.select(software_deployment).where(_seen_by(project_id))
+    query = sa.select(table.id).where(_seen_by(project_id))
     if server_id is not None:
         query = query.where(table.server_id == server_id)
-    return [_deployment(tx, row) for row in tx.rows(query.order_by(table.created_at, table.id))]
+    return [row.id for row in tx.rows(query.order_by(table.created_at, table.id))]
+
+
+def some(tx: Tx, ids: Sequence[str]) -> list[Deployment]:
+    """Return the deployments with these ids in the same order, without those that are gone."""
+    query = sa.select(software_deployment).where(software_deployment.c.id.in_(ids))
+    found = {row.id: _deployment(tx, row) for row in tx.rows(query)}
+    return [found[one] for one in ids if one in found]
 
 
 def count(tx: Tx, project_id: str) -> int:

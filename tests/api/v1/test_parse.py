@@ -31,3 +31,16 @@ def test_each_value_is_taken_or_refused(field: str):
 def test_what_is_no_list_of_names_is_refused(field: str, value: object):
     with pytest.raises(Rejected, match=field):
         parse.stack_request({"template": "heat_template_version: 2021-04-16", field: value})
+
+
+@pytest.mark.parametrize(("count", "taken"), [(256, True), (257, False)])
+def test_a_stack_has_only_so_many_tags(count: int, taken: bool):
+    body = {
+        "template": "heat_template_version: 2021-04-16",
+        "tags": [f"t{n}" for n in range(count)],
+    }
+    if taken:
+        assert len(parse.stack_request(body).tags or ()) == count
+    else:
+        with pytest.raises(Rejected, match="at most 256 tags"):
+            parse.stack_request(body)

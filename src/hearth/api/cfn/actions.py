@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from typing import Any
 
+import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -43,6 +44,7 @@ from hearth.template import Program
 NO_ESTIMATE = "about:blank"
 """The URL in responses to EstimateTemplateCost, because there is no price list."""
 EVENTS_MAX = 1000
+DESCRIBED_BYTES_MAX = 32 * 1024 * 1024  # of all stacks in an answer, with their outputs
 """The maximum number of events per stack in a response; these are the newest, as there are no
 pages.
 """
@@ -103,7 +105,14 @@ async def describe(asked: Request) -> view.Tree:
     """DescribeStacks: the stack in StackName, or all stacks, with parameters and outputs."""
     one = asked.params.get("StackName")
     rows = [await asked.stack(deleted=True)] if one else await _own(asked)
-    return {"Stacks": [await _stack(asked, row) for row in rows]}
+    found, size = [], 0
+    for row in rows:
+        found.append(await _stack(asked, row))
+        size += len(msgspec.json.encode(found[-1], enc_hook=str)) if len(rows) > 1 else 0
+        if size > DESCRIBED_BYTES_MAX:
+            words = f"the stacks have more than {DESCRIBED_BYTES_MAX} bytes; name one in StackName"
+            raise CfnError("InvalidParameterValue", words)
+    return {"Stacks": found}
 
 
 async def _own(asked: Request) -> list[StackRow]:

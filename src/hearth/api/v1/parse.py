@@ -32,6 +32,7 @@ log = logging.getLogger(__name__)
 _decode = msgspec.json.Decoder().decode  # strict: no NaN, no half of a surrogate pair
 
 TAG_CHARACTERS_MAX = 80
+TAGS_MAX = 256  # of a stack; lists of stacks contain them
 STATUSES = frozenset(Status)
 INTEGER_MAX = 2**31 - 1
 CONTAINERS_MAX = 150_000  # in a body, including brackets in texts; they take long to create
@@ -259,6 +260,8 @@ def _tags(value: Any) -> tuple[str, ...] | None:
         raise bad("tags must be a list, or a string in which commas separate the tags")
     items = value if isinstance(value, list) else value.split(",")
     tags = tuple(str(item) for item in items if str(item))
+    if len(tags) > TAGS_MAX:
+        raise bad(f"A stack can have at most {TAGS_MAX} tags, not {len(tags)}")
     for tag in tags:
         plain(tag, "tags")
         if len(tag) > TAG_CHARACTERS_MAX:

@@ -1,9 +1,12 @@
 """Handlers of the routes for software deployments, and for the configurations that servers read."""
 
+from collections.abc import AsyncIterator
+from typing import Any
+
 from starlette.requests import Request
 from starlette.responses import Response
 
-from hearth.api.answer import JSONResponse
+from hearth.api.answer import JSONResponse, listing
 from hearth.api.v1 import parse, queries, software
 from hearth.api.v1.context import caller_of, scope_of, services_of
 from hearth.service import software_deployments as use
@@ -13,14 +16,18 @@ from hearth.store.software_deployments import Deployment
 
 async def index(request: Request) -> Response:
     """List software deployments, oldest first."""
-    found = await use.list_deployments(
+    found = use.list_deployments(
         services_of(request),
         request.path_params["tenant_id"],
         parse.last(request, queries.SERVER_ID),
     )
     sight = sight_of(services_of(request), caller_of(request))
-    shown = [seen_deployment(sight, one.document()) for one in found]
-    return JSONResponse({"software_deployments": shown})
+
+    async def shown() -> AsyncIterator[list[Any]]:
+        async for some in found:
+            yield [seen_deployment(sight, one.document()) for one in some]
+
+    return await listing("software_deployments", shown())
 
 
 async def create(request: Request) -> Response:
