@@ -27,8 +27,32 @@ from hearth.store.accept import OperationRequest
 from hearth.store.rows import Revision, record_of
 from hearth.store.tables import event, resource
 
+
+class _ErrorState:
+    """In the vectors, an object whose operation failed or timed out is in an error state, which
+    nothing leaves.
+
+    Hearth replaces such objects only, and no object because an update of it failed.
+    """
+
+    async def show(self, ctx: Any) -> Any:
+        shown = await ctx.cloud.request("test", "GET", f"/things/{ctx.physical_id}")
+        return shown.body
+
+    def is_dead(self, body: Any) -> Any:
+        return body["status"] == "BUSY" or body["fate"] in ("error", "in_error")
+
+
+class _Thing(_ErrorState, Thing):
+    """A thing of the vectors."""
+
+
+class _Other(_ErrorState, Other):
+    """The second type of the vectors."""
+
+
 PROGRAMS = Programs(
-    Catalog({kind.type_name: kind for kind in (Thing(), Other())}), template_type=TemplateResource
+    Catalog({kind.type_name: kind for kind in (_Thing(), _Other())}), template_type=TemplateResource
 )
 
 
