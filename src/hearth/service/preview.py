@@ -50,7 +50,7 @@ Item = dict[str, Any]
 1970, or None.
 """
 SHOW = "show"  # the attribute that contains all the others
-OF_UPDATES = Sight(secrets=True, hidden=False)  # whoever may update may also read secrets
+OF_UPDATES = Sight(secrets=True, hidden=False)  # who may update may also read secrets
 
 
 class Above(Struct, frozen=True):

@@ -123,9 +123,7 @@ def seen_files(sight: Sight, files: Mapping[str, str]) -> Mapping[str, str]:
     """
     if sight.secrets:
         return files
-    return {
-        name: masked(text, texts_in((_hidden(text) or {}).values())) for name, text in files.items()
-    }
+    return {name: masked(text, hidden_defaults([text])) for name, text in files.items()}
 
 
 def hidden_defaults(templates: Sequence[str]) -> tuple[str, ...]:

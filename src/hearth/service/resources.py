@@ -20,11 +20,12 @@ from hearth.service.problems import Forbidden, ResourceNotAvailable, ResourceNot
 from hearth.service.redact import Sight, seen_attributes, seen_metadata, sight_of
 from hearth.service.services import Services
 from hearth.service.waiting import Waiting, waiting
-from hearth.store import hooks, reads, texts
+from hearth.store import hooks, reads
 from hearth.store.database import Tx
 from hearth.store.reads import FlightRow
-from hearth.store.rows import Revision, StackRow, record_of
+from hearth.store.rows import StackRow, record_of
 from hearth.template import Program
+from hearth.template.hidden import longest_first
 from hearth.template.parameters import MASK
 
 log = logging.getLogger(__name__)
@@ -175,11 +176,10 @@ async def hides_all(services: Services, row: StackRow) -> bool:
 
     In the template of the nested stack, nothing says which of its values these are.
     """
-    return row.parent_id is not None and bool((await _revision(services, row)).facade.get("secret"))
-
-
-async def _revision(services: Services, row: StackRow) -> Revision:
-    return await services.store.read(lambda tx: texts.get_revision(tx, row.id, row.revision))
+    if row.parent_id is None:
+        return False
+    revision = await services.store.read(lambda tx: reads.revision_of(tx, row))
+    return bool(revision.facade.get("secret"))
 
 
 def _detailed(
@@ -323,10 +323,9 @@ async def metadata_for(services: Services, caller: Caller, row: StackRow, metada
     if not sight.hidden:
         try:
             revision, program = await services.program(row)
-        except Rejected:  # what is hidden is unknown
+        except Rejected:  # the hidden values are unknown
             return seen_metadata(sight, MASK, ())
-        given = (*program.scope.hidden, *revision.facade.get("hidden", ()))
-        hidden = sorted(given, key=lambda text: (-len(text), text))
+        hidden = longest_first((*program.scope.hidden, *revision.facade.get("hidden", ())))
     return seen_metadata(sight, metadata, hidden)
 
 

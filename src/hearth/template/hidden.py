@@ -31,8 +31,12 @@ def texts_in(values: Iterable[Any], characters_min: int = CHARACTERS_MIN) -> tup
                 pass
             case _:
                 found.add(str(value))
-    long_enough = (text for text in found if len(text) >= characters_min)
-    return tuple(sorted(long_enough, key=lambda text: (-len(text), text)))
+    return longest_first(text for text in found if len(text) >= characters_min)
+
+
+def longest_first(texts: Iterable[str]) -> tuple[str, ...]:
+    """Return the texts in the order in which they must be masked: one may be a part of another."""
+    return tuple(sorted(texts, key=lambda text: (-len(text), text)))
 
 
 def masked(text: str, hidden: Iterable[str]) -> str:

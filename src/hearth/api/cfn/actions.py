@@ -44,10 +44,10 @@ from hearth.template import Program
 NO_ESTIMATE = "about:blank"
 """The URL in responses to EstimateTemplateCost, because there is no price list."""
 EVENTS_MAX = 1000
-DESCRIBED_BYTES_MAX = 32 * 1024 * 1024  # of all stacks in an answer, with their outputs
 """The maximum number of events per stack in a response; these are the newest, as there are no
 pages.
 """
+DESCRIBED_BYTES_MAX = 32 * 1024 * 1024  # of all stacks in a response, with their outputs
 VALIDATED = (StackValidationFailed, InvalidTemplateSection, EntityNotFound)
 """The problems that ValidateTemplate reports in its result."""
 ROLLBACK_OFF = {"DO_NOTHING": True, "ROLLBACK": False, "DELETE": False}

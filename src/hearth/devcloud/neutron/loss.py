@@ -37,8 +37,8 @@ def follow(cloud: Cloud, thing: Thing) -> None:
 def _follow_subnet(cloud: Cloud, subnet: Thing) -> None:
     """Remove the routers' interfaces that were in a subnet alone, and its addresses from others.
 
-    Neutron deletes no subnet that a router is connected to, so whoever deleted it has removed the
-    interface before.
+    Neutron deletes no subnet that a router is connected to, so a user who deleted it has removed
+    the interface before.
     """
     ports = subnets.ports_on(cloud, subnet)
     subnets.forget(cloud, subnet)

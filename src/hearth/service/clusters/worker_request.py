@@ -1,9 +1,9 @@
 """The certificates that a worker of a cluster gets: those of its own kubelet and of kube-proxy.
 
-A worker runs the software of users, and whoever breaks out of a pod has the credential of the
-worker. So a worker never gets a certificate with which it is an administrator, the control plane, a
-client of etcd, or the address of the API. Everything else in its request is left out, because a
-certificate with a name of another server would let it answer in place of that server.
+A worker runs the software of users, and an attacker who breaks out of a pod has the worker's
+credential. So a worker never gets a certificate with which it is an administrator, the control
+plane, a client of etcd, or the address of the API. Everything else in its request is left out,
+because a certificate with a name of another server would let it answer in place of that server.
 """
 
 import re

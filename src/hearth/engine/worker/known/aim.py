@@ -18,7 +18,7 @@ from hearth.model.state import Action, Status
 from hearth.resources.base import ResourceType
 from hearth.store.rows import Revision
 from hearth.template import Program
-from hearth.template.hidden import masked
+from hearth.template.hidden import longest_first, masked
 
 T = TypeVar("T")
 DOCUMENT = "adopt"  # key in a record's private data until its nested stack is created
@@ -191,7 +191,7 @@ class Aim:
         """The values of hidden parameters, including those of parent stacks, longest first."""
         own = self.known_program.scope.hidden if self.known_program else ()
         given = self.revision.facade.get("hidden", ())
-        return sorted({*own, *given}, key=lambda text: (-len(text), text))
+        return list(longest_first({*own, *given}))  # a facade stores it as JSON
 
     def masked(self, reason: str) -> str:
         """Return the text with hidden values masked, because services repeat the values of a
