@@ -222,15 +222,22 @@ def test_a_group_of_a_forbidden_type_shrinks(tmp_path: Path):
 
 
 async def _grown(running: Inside, row: StackRow, by: int = 1) -> tuple[str, int]:
-    """The state of the group's own stack after a signal to change its size, and its members."""
+    """The state of the group's own stack after a signal to change its size, and its members.
+
+    A signal does nothing until the group has recorded the resize before it: signal until one does.
+    """
+    store = running.services.store
     wanted = Scaling("g", Adjustment(by, AdjustmentType.CHANGE), 0.0, "ChangeInCapacity")
     ident = running.services.new_id()
     event = Event(ident, row.id, row.root_id, 0.0, "p", "t", None, "SIGNAL", "COMPLETE", "said")
-    assert await scale(running.services, CALLER, row, wanted, event)
-    running.services.bus.tell()
-    records = await running.services.store.read(lambda tx: reads.records(tx, row.id))
+    async with asyncio.timeout(20):
+        while await store.read(lambda tx: reads.get_event(tx, row.id, ident)) is None:
+            await scale(running.services, CALLER, row, wanted, event)
+            running.services.bus.tell()
+            await asyncio.sleep(0.01)
+    records = await store.read(lambda tx: reads.records(tx, row.id))
     child_id = reads.in_charge(records)["g"].physical_id
-    child = await running.services.store.read(lambda tx: reads.stack_by_physical_id(tx, child_id))
+    child = await store.read(lambda tx: reads.stack_by_physical_id(tx, child_id))
     child = await ended(running, child)
-    members = await running.services.store.read(lambda tx: reads.records(tx, child.id))
+    members = await store.read(lambda tx: reads.records(tx, child.id))
     return child.status.value, len(members)
