@@ -14,6 +14,7 @@ from hearth.engine.clock import Clock
 from hearth.engine.endpoints import Endpoints
 from hearth.engine.programs.compute.compute import Compute
 from hearth.engine.programs.programs import CHARACTERS_MAX, Programs
+from hearth.engine.turns import Usage
 from hearth.model.cache import Cache
 from hearth.model.problem import Rejected
 from hearth.service.caller import Caller
@@ -90,6 +91,7 @@ class Services(Struct, eq=False):
     observer: Observer = UNOBSERVED
     reach: Reach = Reach.ALL
     keys: Turns = field(default_factory=Turns)
+    usage: Usage = field(default_factory=Usage)
     _seen: Cache[tuple[str, int, str], tuple[Revision, Program]] = field(
         default_factory=lambda: Cache(PROGRAMS_MAX, CHARACTERS_MAX)
     )

@@ -2,13 +2,14 @@
 
 import asyncio
 import threading
+import time
 from collections.abc import Callable, Coroutine
 from typing import Any
 
 import pytest
 
+from hearth.engine.turns import LIGHT_S, Usage
 from hearth.model.problem import Rejected
-from hearth.service.clusters import turns
 from hearth.service.clusters.turns import THREADS, WAITING_MAX, Turns
 
 LIMIT_S = 10.0
@@ -18,7 +19,8 @@ class Jobs:
     """Jobs that run until the test lets them go; `begun` are the names of those that have begun."""
 
     def __init__(self) -> None:
-        self.turns = Turns()
+        self.usage = Usage()
+        self.turns = Turns(self.usage)
         self.begun: list[str] = []
         self._goes: dict[str, threading.Event] = {}
         self.tasks: dict[str, asyncio.Task[str]] = {}
@@ -85,20 +87,31 @@ async def test_a_project_that_asks_seldom_overtakes_the_queue_of_another(jobs: J
 
 
 @story
-async def test_of_many_projects_those_that_used_least_go_first(jobs: Jobs) -> None:
+async def test_a_light_project_is_served_beside_many_that_have_used_much(jobs: Jobs) -> None:
     many = [f"h{number}" for number in range(8)]
-    for name in many:
+    for number, name in enumerate(many):
+        jobs.usage.add(name, LIGHT_S + 100 - number)
         jobs.ask(f"{name} 0")
-    for name in many:
         jobs.ask(f"{name} 1")
-        jobs.ask(f"{name} 2")
-    await jobs.go(*[f"{name} 0" for name in many])
-    busy = await jobs.quiet()
-    assert len(busy) == len(many) + THREADS
+    assert await jobs.quiet() == ["h0 0", "h1 0"]
+    assert len(jobs.begun) == THREADS
     jobs.ask("innocent 0")
-    await jobs.go(busy[-1])
-    await jobs.reached("innocent 0")
     assert (await jobs.quiet())[-1] == "innocent 0"
+    await jobs.go("innocent 0", "h0 0", "h7 0")  # of those that wait, it has used least
+    assert (await jobs.quiet())[-1] == "h7 1"
+
+
+@story
+async def test_the_time_of_a_job_counts_for_its_project(jobs: Jobs) -> None:
+    def works() -> float:
+        until = time.thread_time() + 0.05
+        while time.thread_time() < until:
+            pass
+        return until
+
+    await jobs.turns.run("a", works)
+    assert 0.05 <= jobs.usage.lately("a") < 0.5
+    assert jobs.usage.lately("b") == 0
 
 
 @story
@@ -125,26 +138,13 @@ async def test_a_job_that_nobody_waits_for_does_not_start(jobs: Jobs) -> None:
 
 
 @story
-async def test_a_turn_that_comes_with_a_cancellation_is_given_back(jobs: Jobs) -> None:
-    jobs.ask("a 0")
-    jobs.ask("a 1")
-    jobs.ask("a 2")
-    await jobs.reached("a 0")
-    (queue,) = jobs.turns._at_work
-    jobs.turns._ended(queue)  # "a 1" has its turn, but has not noticed it yet
-    jobs.tasks["a 1"].cancel()
-    await jobs.reached("a 2")
-    assert "a 1" not in jobs.begun
-
-
-@story
 async def test_a_running_job_keeps_its_thread_until_it_ends(jobs: Jobs) -> None:
     for name in ("a 0", "b 0", "c 0"):
+        jobs.usage.add(name[0], 2 * LIGHT_S)
         jobs.ask(name)
     await jobs.reached("b 0")
     jobs.tasks["a 0"].cancel()
     assert await jobs.quiet() == ["a 0", "b 0"]
-    assert {one.project for one in jobs.turns._at_work} == {"a", "b"}
     jobs._goes["a 0"].set()
     await jobs.reached("c 0")
 
@@ -175,18 +175,8 @@ async def test_an_error_is_reported_and_gives_the_thread_back(jobs: Jobs) -> Non
     def fails() -> None:
         raise ValueError("no key")
 
-    for _ in range(THREADS + 1):
+    for _ in range(10):
         with pytest.raises(ValueError, match="no key"):
             await jobs.turns.run("a", fails)
-    assert not jobs.turns._at_work
-    assert not jobs.turns._waiting
-
-
-def test_used_time_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    moment = 0.0
-    monkeypatch.setattr(turns, "monotonic", lambda: moment)
-    used = Turns()
-    used._used.keep("a", (8.0, 0.0))
-    assert used._lately("a", 0.0) == 8.0
-    assert used._lately("a", 3 * turns.LATELY_S) == 1.0
-    assert used._lately("b", 5.0) == 0.0
+    jobs.ask("a 0")
+    await jobs.go("a 0")

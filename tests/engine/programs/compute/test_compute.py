@@ -13,8 +13,9 @@ import pytest
 
 from hearth.api.fault import outage_of
 from hearth.engine.programs.compute.compute import Compute, Gone, departed
-from hearth.engine.programs.compute.pool import Pool, ProcessLost
+from hearth.engine.programs.compute.pool import FIRST_CPU_S, Pool, ProcessLost
 from hearth.engine.programs.programs import compiled, specialised
+from hearth.engine.turns import Usage
 from hearth.engine.worker.failure import is_temporary
 from hearth.model.problem import Rejected
 from hearth.resources.registry import shared_catalog
@@ -235,6 +236,66 @@ def test_a_project_that_asks_for_much_leaves_room_for_another() -> None:
             assert await compute.run(nothing, project="b", characters=10**5) == 1
 
     asyncio.run(story())
+
+
+def test_a_short_job_waits_for_no_long_ones_of_however_many_projects() -> None:
+    async def story() -> None:
+        async with computing() as compute:
+            await compute.run(nothing, characters=10**4)
+            crowd = [
+                asyncio.ensure_future(
+                    compute.run(forever, 60, project=str(n % 8), characters=10**4)
+                )
+                for n in range(16)
+            ]
+            await asyncio.sleep(8 * FIRST_CPU_S)  # they have begun, and some begin again
+            for _ in range(5):
+                begun = time.monotonic()
+                assert await compute.run(nothing, project="a", characters=10**4) == 1
+                assert time.monotonic() - begun < 3 * FIRST_CPU_S  # a hundredth of that, mostly
+            assert not any(one.done() for one in crowd)
+            for one in crowd:
+                one.cancel()
+            await asyncio.gather(*crowd, return_exceptions=True)
+
+    asyncio.run(story())
+
+
+def half_a_gibibyte() -> int:
+    return len(bytearray(1 << 29))
+
+
+@pytest.mark.parametrize(
+    ("work", "arguments"), [(forever, (3 * FIRST_CPU_S,)), (half_a_gibibyte, ())]
+)
+def test_a_job_that_needs_more_than_the_first_time_gets_it(
+    work: Callable[..., Any], arguments: tuple[Any, ...]
+) -> None:
+    async def story() -> Any:
+        async with computing() as compute:
+            return await compute.run(work, *arguments, characters=10**4)
+
+    assert asyncio.run(story()) == (None if arguments else 1 << 29)
+
+
+def test_the_time_of_jobs_counts_for_their_projects(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hearth.engine.programs.compute.pool.CPU_S", 1)
+    usage = Usage()
+
+    async def story() -> None:
+        compute = Compute(Pool(COMMAND, usage))
+        try:
+            await compute.run(nothing, project="short", characters=10**4)
+            await compute.run(forever, 0.3, project="medium", characters=10**4)
+            with pytest.raises(Rejected):
+                await compute.run(forever, 60, project="long", characters=10**4)
+        finally:
+            compute.close()
+
+    asyncio.run(story())
+    assert 0 <= usage.lately("short") < 0.1
+    assert 0.1 < usage.lately("medium") < 0.5
+    assert 1.2 < usage.lately("long") < 1.6
 
 
 def test_nothing_is_computed_for_somebody_who_has_gone() -> None:

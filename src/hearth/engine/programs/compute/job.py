@@ -1,9 +1,12 @@
 """A computation in a separate process: its input, its result, and its limits."""
 
 import gc
+import math
 import os
 import resource
+import signal
 import socket
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -14,18 +17,18 @@ from hearth.model.problem import Rejected, RequestLimitExceeded
 from hearth.template.budget import spending
 from hearth.template.deferred import Question
 
-NICENESS = 5
 QUESTIONS_MAX = 20_000
 """The maximum number of different values that one evaluation may request from its World."""
 
 
 class Bounds(Struct, frozen=True):
-    """The limits of a computing process: CPU time in seconds, and memory in bytes beyond its memory
-    at the start.
+    """The limits of a computing process: CPU time in seconds, memory in bytes beyond its memory at
+    the start, and how much its scheduling priority is lowered.
     """
 
-    cpu_s: int
+    cpu_s: float
     memory_bytes: int
+    niceness: int
 
 
 class Job(Struct, frozen=True):
@@ -48,11 +51,12 @@ class Ask(Struct, frozen=True):
 
 class Done(Struct, frozen=True):
     """A message to the parent process that ends the job: its result, or the exception that it
-    raised.
+    raised, and the CPU time that it used, in seconds.
     """
 
     value: Any = None
     error: BaseException | None = None
+    cpu_s: float = 0.0
 
 
 class DistantWorld:
@@ -112,11 +116,10 @@ def carry_out(sock: socket.socket) -> None:
     try:
         with spending():
             world = (DistantWorld(sock),) if job.asks else ()
-            done = Done(job.function(*world, *job.arguments))
-        data = wire.pack(done)
-    except (MemoryError, RecursionError) as error:
-        what = "too much memory" if isinstance(error, MemoryError) else "too deep a recursion"
-        data = wire.pack(Done(error=Rejected([too_much(what)])))
+            value = job.function(*world, *job.arguments)
+        data = wire.pack(Done(value, cpu_s=time.process_time()))
+    except RecursionError:
+        data = wire.pack(_failed(Rejected([too_much("too deep a recursion")])))
     except Exception as error:
         data = _packed(error)
     wire.send(sock, data)
@@ -124,20 +127,30 @@ def carry_out(sock: socket.socket) -> None:
 
 def _packed(error: Exception) -> bytes:
     try:
-        data = wire.pack(Done(error=error))
+        data = wire.pack(_failed(error))
         wire.unpack(data)
     except Exception:
-        return wire.pack(Done(error=RuntimeError(f"{type(error).__name__}: {error}")))
+        return wire.pack(_failed(RuntimeError(f"{type(error).__name__}: {error}")))
     return data
 
 
+def _failed(error: Exception) -> Done:
+    return Done(error=error, cpu_s=time.process_time())
+
+
 def confine(bounds: Bounds) -> None:
-    """Apply the CPU and memory limits to this process and lower its scheduling priority."""
-    resource.setrlimit(resource.RLIMIT_CPU, (bounds.cpu_s, bounds.cpu_s + 1))
+    """Apply the CPU and memory limits to this process and lower its scheduling priority.
+
+    At the limit of CPU time the system ends the process.
+    """
+    signal.signal(signal.SIGPROF, signal.SIG_DFL)
+    signal.setitimer(signal.ITIMER_PROF, bounds.cpu_s)
+    hard = math.ceil(bounds.cpu_s) + 1
+    resource.setrlimit(resource.RLIMIT_CPU, (hard, hard))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     most = _mapped_bytes() + bounds.memory_bytes
     resource.setrlimit(resource.RLIMIT_AS, (most, most))
-    os.nice(NICENESS)
+    os.nice(bounds.niceness)
 
 
 def _mapped_bytes() -> int:

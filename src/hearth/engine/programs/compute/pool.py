@@ -1,7 +1,9 @@
 """Computing processes: one process per job, forked from a process that has loaded all code.
 
-The queue is fair between projects: each project may have a few running jobs, and projects take
-turns. A job is killed if it takes too long, or if nobody waits for its result any more.
+A job first gets a short time. If that is not enough, its process is killed, and the job begins
+again in a second queue, with all the time it may use. So nobody's short job waits for a long one.
+In both queues, the projects take turns. A job is also killed if nobody waits for its result any
+more.
 """
 
 import asyncio
@@ -11,7 +13,6 @@ import socket
 import subprocess
 import sys
 import threading
-from collections import OrderedDict, deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from time import monotonic
@@ -19,15 +20,34 @@ from typing import Any
 
 from hearth.engine.programs.compute import wire
 from hearth.engine.programs.compute.job import Ask, Bounds, Done, Job, too_much
+from hearth.engine.turns import Turns, Usage
 from hearth.model.problem import Rejected
 from hearth.template.deferred import Question
 
 log = logging.getLogger(__name__)
 
-SLOTS = 4
-PROJECT_SLOTS = 2
-"""The maximum number of running jobs: SLOTS for all projects together, PROJECT_SLOTS for one
-project.
+PLACES = 2
+SPARE = 4
+PROJECT_PLACES = 2
+"""The maximum number of running jobs in the first queue: PLACES for all projects together, SPARE
+more for light projects, and PROJECT_PLACES for one project.
+"""
+
+LONG_PLACES = 2
+LONG_SPARE = 2
+LONG_PROJECT_PLACES = 1
+"""The same for the second queue."""
+
+FIRST_CPU_S = 0.5
+FIRST_CHARACTERS = 64 * 1024
+FIRST_MEMORY_BYTES = 256 << 20
+"""The CPU time and the memory of a job in the first queue. Jobs on more text than that do not begin
+there.
+"""
+
+LIGHT_NICENESS, FIRST_NICENESS, LONG_NICENESS = 0, 5, 15
+"""How much the priority of a job's process is lowered, in the first queue for light projects and
+for others, and in the second.
 """
 
 CPU_S = 10
@@ -49,6 +69,10 @@ STOP_S = 2.0
 POLL_S = 0.5
 
 
+class _NeedsMore(Exception):
+    """A job in the first queue has used up its time or its memory."""
+
+
 class Stopped(asyncio.CancelledError):
     """The pool is closed because this process ends, so the computation is cancelled."""
 
@@ -66,13 +90,17 @@ Asked = Callable[[Question], Any]
 class Pool:
     """Runs jobs in processes. `run` must be called on the event loop; `hand` and `kill` may be
     called from any thread.
+
+    `usage` counts the CPU time of the jobs of each project.
     """
 
-    def __init__(self, command: tuple[str, ...] = COMMAND) -> None:
+    def __init__(self, command: tuple[str, ...] = COMMAND, usage: Usage | None = None) -> None:
         self._command = command
-        self._waiting: OrderedDict[str, deque[asyncio.Future[None]]] = OrderedDict()
-        self._at_work: dict[str, int] = {}
-        self._threads = ThreadPoolExecutor(SLOTS, "compute")
+        self._usage = usage or Usage()
+        self._first = Turns(self._usage, PLACES, of_one=PROJECT_PLACES, spare=SPARE)
+        self._long = Turns(self._usage, LONG_PLACES, of_one=LONG_PROJECT_PLACES, spare=LONG_SPARE)
+        most = PLACES + SPARE + LONG_PLACES + LONG_SPARE
+        self._threads = ThreadPoolExecutor(most, "compute")
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
         self._control: socket.socket | None = None
@@ -82,72 +110,46 @@ class Pool:
     async def run(
         self, project: str, job: Job, characters: int, answer: Asked | None = None
     ) -> Any:
-        """Return the result of a job, which first waits for a free slot of its project.
+        """Return the result of a job, which first waits for the turn of its project.
 
         `characters` is the length of the text that the job works on; it raises the limits. `answer`
         returns the values that the job requests from its World; it is called on the event loop. It
         is None for a job that requests none. Raises what the job raises, Rejected if the job
         exceeds a limit, ProcessLost if its process died, and Stopped if the pool is closed.
         """
-        await self._turn(project)
+        text = characters * CHARACTER_BYTES
+        if characters <= FIRST_CHARACTERS:
+            niceness = LIGHT_NICENESS if self._usage.light(project) else FIRST_NICENESS
+            bounds = Bounds(FIRST_CPU_S, FIRST_MEMORY_BYTES + text, niceness)
+            try:
+                return await self._in_turn(self._first, project, job, bounds, answer)
+            except _NeedsMore:
+                pass
+        most_s = CPU_S + characters // CHARACTERS_A_SECOND
+        bounds = Bounds(most_s, MEMORY_BYTES + text, LONG_NICENESS)
         try:
+            return await self._in_turn(self._long, project, job, bounds, answer)
+        except _NeedsMore as more:
+            raise Rejected([too_much(str(more))]) from None
+
+    async def _in_turn(
+        self, turns: Turns, project: str, job: Job, bounds: Bounds, answer: Asked | None
+    ) -> Any:
+        if self._closed:
+            raise Stopped
+        async with turns.turn(project):
             loop = asyncio.get_running_loop()
-            running = _Running(self, job, characters, answer, loop)
+            running = _Running(self, job, bounds, answer, loop)
             self._jobs.add(running)
             done = loop.run_in_executor(self._threads, running.run)
             try:
                 return await asyncio.shield(done)
             finally:
                 self._jobs.discard(running)
+                self._usage.add(project, running.used_s())
                 if not done.done():
                     running.kill()
                     done.add_done_callback(lambda one: one.cancelled() or one.exception())
-        finally:
-            self._give_back(project)
-
-    # -- whose turn it is --------------------------------------------------------------------
-
-    async def _turn(self, project: str) -> None:
-        if self._closed:
-            raise Stopped
-        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiting.setdefault(project, deque()).append(turn)
-        self._next()
-        try:
-            await turn
-        except asyncio.CancelledError:
-            if turn.done() and not turn.cancelled():
-                self._give_back(project)
-            raise
-
-    def _give_back(self, project: str) -> None:
-        self._at_work[project] -= 1
-        if not self._at_work[project]:
-            del self._at_work[project]
-        self._next()
-
-    def _next(self) -> None:
-        while sum(self._at_work.values()) < SLOTS:
-            project = self._whose()
-            if project is None:
-                return
-            queue = self._waiting[project]
-            turn = queue.popleft()
-            if queue:
-                self._waiting.move_to_end(project)
-            else:
-                del self._waiting[project]
-            if not turn.done():
-                self._at_work[project] = self._at_work.get(project, 0) + 1
-                turn.set_result(None)
-
-    def _whose(self) -> str | None:
-        """Return the project whose job starts next, or None if none may start.
-
-        It is the project with the fewest running jobs among those below their limit.
-        """
-        may = [one for one in self._waiting if self._at_work.get(one, 0) < PROJECT_SLOTS]
-        return min(may, key=lambda one: self._at_work.get(one, 0), default=None)
 
     # -- processes, from the threads ---------------------------------------------------------
 
@@ -187,9 +189,8 @@ class Pool:
                 self._control.close()
         for running in list(self._jobs):
             running.kill()
-        for queue in self._waiting.values():
-            for turn in queue:
-                turn.cancel()
+        self._first.close()
+        self._long.close()
         if self._process is not None:
             try:
                 self._process.wait(STOP_S)
@@ -206,27 +207,28 @@ class _Running:
         self,
         pool: Pool,
         job: Job,
-        characters: int,
+        bounds: Bounds,
         answer: Asked | None,
         loop: asyncio.AbstractEventLoop,
     ) -> None:
         self.pool = pool
         self.job = job
+        self.bounds = bounds
         self.answer = answer
         self.loop = loop
-        self.bounds = Bounds(
-            CPU_S + characters // CHARACTERS_A_SECOND, MEMORY_BYTES + characters * CHARACTER_BYTES
-        )
+        self._began: float | None = None
+        self._cpu_s: float | None = None
         self.pid: int | None = None
         self.killed = False
 
     def run(self) -> Any:
         """Carry out the job and return its result; called in a thread.
 
-        A process uses at most one second of CPU time in a second, so one that ends sooner was not
-        stopped by its limit.
+        Raises what the job raises, _NeedsMore at a limit, ProcessLost and Stopped. A process uses
+        at most one second of CPU time in a second, so one that ends sooner was not stopped by its
+        limit.
         """
-        began = monotonic()
+        began = self._began = monotonic()
         data = wire.pack((self.bounds, self.job))
         try:
             with self._process() as sock:
@@ -247,10 +249,19 @@ class _Running:
                     lasted_s,
                 )
                 raise ProcessLost("a computing process of the service ended unexpectedly") from None
-            raise Rejected([too_much(f"more than {self.bounds.cpu_s} s")]) from None
+            raise _NeedsMore(f"more than {self.bounds.cpu_s:g} s") from None
+        self._cpu_s = done.cpu_s
+        if isinstance(done.error, MemoryError):
+            raise _NeedsMore("too much memory")
         if done.error is not None:
             raise done.error
         return done.value
+
+    def used_s(self) -> float:
+        """Return the CPU time of the job; if it was killed, how long it may have been."""
+        if self._cpu_s is not None:
+            return self._cpu_s
+        return 0.0 if self._began is None else min(self.bounds.cpu_s, monotonic() - self._began)
 
     @contextlib.contextmanager
     def _process(self) -> Iterator[socket.socket]:

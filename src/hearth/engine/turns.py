@@ -1,0 +1,132 @@
+"""Turns: whose work goes next where the work of many projects shares a few threads or processes.
+
+It is the work of the project that has used the least processor time lately, wherever it used it. So
+a project that asks for little is served at once, however much work of others waits. A few places
+more are kept for such projects, because the work that is running cannot be interrupted.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from time import monotonic
+
+from hearth.model.cache import Cache
+
+HALF_LIFE_S = 10.0  # after each such time, half of the time that a project has used is forgotten
+LIGHT_S = 2.0
+"""A project that has used at most this time lately is light: about a seventh of a core, always."""
+
+PROJECTS_MAX = 10_000  # of which the used time is known
+
+
+class Usage:
+    """The processor time, in seconds, that each project has used lately.
+
+    `clock` returns a time in seconds.
+    """
+
+    def __init__(self, clock: Callable[[], float] = monotonic) -> None:
+        self._clock = clock
+        self._used = Cache[str, tuple[float, float]](PROJECTS_MAX)  # (seconds, moment)
+
+    def add(self, project: str, seconds: float) -> None:
+        """Count time that a project has used."""
+        self._used.keep(project, (self.lately(project) + seconds, self._clock()))
+
+    def lately(self, project: str) -> float:
+        """Return the time that a project has used; the older it is, the less it counts."""
+        found = self._used.peek(project)
+        if found is None:
+            return 0.0
+        seconds, moment = found
+        return float(seconds * 0.5 ** ((self._clock() - moment) / HALF_LIFE_S))
+
+    def light(self, project: str) -> bool:
+        """Return whether a project has used little time lately."""
+        return self.lately(project) <= LIGHT_S
+
+
+class Turns:
+    """Lets some of the waiting work run. It must be used on one event loop.
+
+    At most `places` pieces of work run at the same time, and `of_one` of one project. For light
+    projects there are `spare` places more. Who runs work adds the time that it used to `usage`;
+    work that is still running counts with its duration.
+    """
+
+    def __init__(self, usage: Usage, places: int, *, of_one: int, spare: int = 0) -> None:
+        self.usage = usage
+        self._places = places
+        self._of_one = of_one
+        self._spare = spare
+        self._waiting: dict[str, deque[asyncio.Future[None]]] = {}
+        self._running: dict[str, list[float]] = {}  # the moments at which the work began
+
+    def waiting(self, project: str) -> int:
+        """Return how many pieces of work of a project wait for their turn."""
+        return sum(not turn.done() for turn in self._waiting.get(project, ()))
+
+    @asynccontextmanager
+    async def turn(self, project: str) -> AsyncIterator[None]:
+        """Wait for the project's turn, which lasts as long as the block; see `take`."""
+        await self.take(project)
+        try:
+            yield
+        finally:
+            self.give_back(project)
+
+    async def take(self, project: str) -> None:
+        """Wait until it is the project's turn, which lasts until the call of `give_back`.
+
+        Raises CancelledError if `close` is called in the meantime.
+        """
+        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.setdefault(project, deque()).append(turn)
+        self._next()
+        try:
+            await turn
+        except asyncio.CancelledError:
+            if turn.done() and not turn.cancelled():  # the turn came at the same moment
+                self.give_back(project)
+            raise
+
+    def give_back(self, project: str) -> None:
+        """End a turn of the project, so that other work may begin."""
+        began = self._running[project]
+        began.pop(0)
+        if not began:
+            del self._running[project]
+        self._next()
+
+    def close(self) -> None:
+        """Cancel all work that waits."""
+        for queue in self._waiting.values():
+            for turn in queue:
+                turn.cancel()
+
+    def _next(self) -> None:
+        """Let work begin for which there is a place."""
+        while (project := self._whose()) is not None:
+            queue = self._waiting[project]
+            turn = queue.popleft()
+            if not queue:
+                del self._waiting[project]
+            if not turn.done():
+                self._running.setdefault(project, []).append(monotonic())
+                turn.set_result(None)
+
+    def _whose(self) -> str | None:
+        """Return the project whose work begins next, or None if none may begin."""
+        running = sum(map(len, self._running.values()))
+        if running >= self._places + self._spare:
+            return None
+        may = [one for one in self._waiting if len(self._running.get(one, ())) < self._of_one]
+        project = min(may, key=self._used, default=None)
+        if project is None or running < self._places or self._used(project) <= LIGHT_S:
+            return project
+        return None
+
+    def _used(self, project: str) -> float:
+        now = monotonic()
+        return self.usage.lately(project) + sum(now - at for at in self._running.get(project, ()))
