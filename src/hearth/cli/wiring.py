@@ -35,14 +35,12 @@ from hearth.engine.endpoints import Endpoints
 from hearth.engine.programs.compute.compute import Compute
 from hearth.engine.programs.compute.pool import COMMAND, Pool
 from hearth.engine.programs.programs import Programs
-from hearth.engine.turns import Usage
 from hearth.engine.worker.engine import Engine
 from hearth.engine.worker.operation.plugins import BadPlugin, installed
 from hearth.engine.worker.ports import Tools
 from hearth.resources.heat.template_resource import TemplateResource
 from hearth.resources.registry import Catalog, share
 from hearth.service.clusters.template_files import template_files
-from hearth.service.clusters.turns import Turns
 from hearth.service.services import Limits, Services
 from hearth.service.stack_clouds import StackClouds
 from hearth.service.types_used import refused_types
@@ -123,8 +121,7 @@ async def wired(settings: Settings, held: TextIO | None = None) -> AsyncIterator
     judges = _judges(pool, settings, observer)
     types = TypeSettings(settings.servers, settings.revive_retired_types)
     catalog = share(types.catalog())
-    usage = Usage()
-    compute = Compute(Pool((*COMMAND, types.as_text()), usage))
+    compute = Compute(Pool((*COMMAND, types.as_text())))
     clock = DatabaseClock()
     await clock.ask(store)
     clouds = StackClouds(pool)
@@ -145,7 +142,7 @@ async def wired(settings: Settings, held: TextIO | None = None) -> AsyncIterator
         store=store, programs=programs, clouds=clouds, bus=bus, clock=clock, new_id=new_id,
         endpoints=endpoints, limits=settings.limits, clusters=settings.clusters,
         fetching=settings.fetching, policy=found.stacks, cluster_policy=found.clusters,
-        observer=observer, keys=Turns(usage), usage=usage,
+        observer=observer,
     )  # fmt: skip
     conductor = Conductor(services, template_files(), socket.gethostname())
     bus.listen(conductor.wake)

@@ -14,7 +14,6 @@ from hearth.engine.clock import Clock
 from hearth.engine.endpoints import Endpoints
 from hearth.engine.programs.compute.compute import Compute
 from hearth.engine.programs.programs import CHARACTERS_MAX, Programs
-from hearth.engine.turns import Usage
 from hearth.model.cache import Cache
 from hearth.model.problem import Rejected
 from hearth.service.caller import Caller
@@ -90,14 +89,20 @@ class Services(Struct, eq=False):
     )
     observer: Observer = UNOBSERVED
     reach: Reach = Reach.ALL
-    keys: Turns = field(default_factory=Turns)
-    usage: Usage = field(default_factory=Usage)
+    _keys: Turns | None = None
     _seen: Cache[tuple[str, int, str], tuple[Revision, Program]] = field(
         default_factory=lambda: Cache(PROGRAMS_MAX, CHARACTERS_MAX)
     )
     _described: Cache[tuple[str, int], Mapping[str, str]] = field(
         default_factory=lambda: Cache(DESCRIBED_MAX)
     )
+
+    @property
+    def keys(self) -> Turns:
+        """The threads for the keys of clusters."""
+        if self._keys is None:
+            self._keys = Turns(self.compute.usage)
+        return self._keys
 
     @property
     def compute(self) -> Compute:

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from hearth.engine.programs.compute.job import Job, too_much
 from hearth.engine.programs.compute.pool import Pool
+from hearth.engine.turns import Usage
 from hearth.model.problem import Rejected
 from hearth.schema.patterns import Overrun
 from hearth.template.budget import inlined, spending
@@ -42,11 +43,13 @@ class Gone(BaseException):
 class Compute:
     """Runs functions on user-supplied text without blocking the event loop.
 
-    Without a pool of processes, as in the simulator, everything runs on the event loop.
+    Without a pool of processes, as in the simulator, everything runs on the event loop. `usage` is
+    the processor time that the projects have used, with all that others add to it.
     """
 
     def __init__(self, pool: Pool | None = None) -> None:
         self.pool = pool
+        self.usage = Usage() if pool is None else pool.usage
         self.answers = Answers()
 
     async def run(

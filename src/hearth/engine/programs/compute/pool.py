@@ -96,9 +96,9 @@ class Pool:
 
     def __init__(self, command: tuple[str, ...] = COMMAND, usage: Usage | None = None) -> None:
         self._command = command
-        self._usage = usage or Usage()
-        self._first = Turns(self._usage, PLACES, of_one=PROJECT_PLACES, spare=SPARE)
-        self._long = Turns(self._usage, LONG_PLACES, of_one=LONG_PROJECT_PLACES, spare=LONG_SPARE)
+        self.usage = usage or Usage()
+        self._first = Turns(self.usage, PLACES, of_one=PROJECT_PLACES, spare=SPARE)
+        self._long = Turns(self.usage, LONG_PLACES, of_one=LONG_PROJECT_PLACES, spare=LONG_SPARE)
         most = PLACES + SPARE + LONG_PLACES + LONG_SPARE
         self._threads = ThreadPoolExecutor(most, "compute")
         self._lock = threading.Lock()
@@ -119,7 +119,7 @@ class Pool:
         """
         text = characters * CHARACTER_BYTES
         if characters <= FIRST_CHARACTERS:
-            niceness = LIGHT_NICENESS if self._usage.light(project) else FIRST_NICENESS
+            niceness = LIGHT_NICENESS if self.usage.light(project) else FIRST_NICENESS
             bounds = Bounds(FIRST_CPU_S, FIRST_MEMORY_BYTES + text, niceness)
             try:
                 return await self._in_turn(self._first, project, job, bounds, answer)
@@ -146,7 +146,7 @@ class Pool:
                 return await asyncio.shield(done)
             finally:
                 self._jobs.discard(running)
-                self._usage.add(project, running.used_s())
+                self.usage.add(project, running.used_s())
                 if not done.done():
                     running.kill()
                     done.add_done_callback(lambda one: one.cancelled() or one.exception())
