@@ -89,20 +89,13 @@ class Services(Struct, eq=False):
     )
     observer: Observer = UNOBSERVED
     reach: Reach = Reach.ALL
-    _keys: Turns | None = None
+    keys: Turns = field(default_factory=Turns)
     _seen: Cache[tuple[str, int, str], tuple[Revision, Program]] = field(
         default_factory=lambda: Cache(PROGRAMS_MAX, CHARACTERS_MAX)
     )
     _described: Cache[tuple[str, int], Mapping[str, str]] = field(
         default_factory=lambda: Cache(DESCRIBED_MAX)
     )
-
-    @property
-    def keys(self) -> Turns:
-        """The threads for the keys of clusters."""
-        if self._keys is None:
-            self._keys = Turns(self.compute.usage)
-        return self._keys
 
     @property
     def compute(self) -> Compute:
