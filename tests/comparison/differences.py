@@ -55,16 +55,18 @@ def _told(answer: Answer) -> str:
 
 
 def _ordered(value: Any) -> Any:
-    """The same with the items of all lists of maps in one order."""
+    """The same with the items of all lists that have maps in one order."""
     if isinstance(value, Mapping):
         return {name: _ordered(one) for name, one in value.items()}
     if isinstance(value, list):
         items = [_ordered(one) for one in value]
-        return sorted(items, key=_rank) if items and isinstance(items[0], Mapping) else items
+        return sorted(items, key=_rank) if any(isinstance(one, Mapping) for one in items) else items
     return value
 
 
 def _rank(item: Any) -> str:
+    if not isinstance(item, Mapping):  # the members of a nested stack in a preview
+        return ""
     names = ("resource_name", "stack_name", "output_key", "resource_status", "functions", "rel",
              "name", "version", "href")  # fmt: skip
     return json.dumps([str(item.get(name)) for name in names if name in item], default=str)

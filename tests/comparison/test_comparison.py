@@ -15,6 +15,9 @@ def test_a_difference_is_told_by_its_place():
     turned = Answer(200, {**one.body, "a": one.body["a"][::-1]})
     assert [found.place for found in differences(one, turned)] == ["order"]
     assert [found.place for found in differences(one, Answer(404, None))] == ["status"]
+    nested = [[{"name": "z"}], {"name": "x"}, {"name": "y"}]
+    here, there = Answer(200, {"a": nested}), Answer(200, {"a": nested[1:] + nested[:1]})
+    assert [found.place for found in differences(here, there)] == ["order"]
 
 
 def test_no_name_explains_a_success_where_the_original_refuses():

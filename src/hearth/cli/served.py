@@ -48,6 +48,7 @@ def applications(running: "Running") -> tuple[Served, Served, Served]:
     from hearth.api.door import Door
     from hearth.api.front.chain import fronted
     from hearth.api.front.health import Healthcheck
+    from hearth.api.front.in_turn import Steps
     from hearth.api.front.rate import Rates
     from hearth.api.front.shortcut import Answering, Shortcut
     from hearth.service.describe_resource import secret_of_guest
@@ -74,14 +75,15 @@ def applications(running: "Running") -> tuple[Served, Served, Served]:
 
     beside = Healthcheck(clusters, front, database)
     main = below(CLUSTERS, beside, application(services, tokens, gate, auth_url, rates))
+    steps = Steps(services.compute.usage)
     one, two = (Door(app, services, polls, tokens, rates) for app in (main, cfn))
     return (
         Served(
-            Answering(fronted(one, front, database), Shortcut(one.known.find, front), front),
+            Answering(fronted(one, front, steps, database), Shortcut(one.known.find, front), front),
             Shortcut(one.find, front),
         ),
-        Served(fronted(two, front, database), Shortcut(two.find, front)),
-        Served(fronted(clusters, front, database)),
+        Served(fronted(two, front, steps, database), Shortcut(two.find, front)),
+        Served(fronted(clusters, front, steps, database)),
     )
 
 

@@ -19,6 +19,7 @@ from hearth.api.cfn.auth import Gate
 from hearth.api.cfn.faults import CfnError
 from hearth.api.cfn.polls import proves
 from hearth.api.front.chain import fronted
+from hearth.api.front.in_turn import Steps
 from hearth.api.front.rate import Rates
 from hearth.api.front.settings import Front, FrontSettings
 from hearth.cli.process import calm_collector
@@ -84,7 +85,8 @@ async def serving(services: Services, bound: socket.socket) -> AsyncIterator[Non
         return await store.read(engines)
 
     calm_collector()
-    http = server(fronted(app, front, database))
+    steps = Steps(services.compute.usage)
+    http = server(fronted(app, front, steps, database))
     task = await started(http, [bound])
     try:
         yield

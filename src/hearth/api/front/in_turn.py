@@ -1,0 +1,104 @@
+"""Requests in turns: on the event loop, too, the work of those who use much waits for others.
+
+The loop runs what is ready in its order of arrival, one piece after the other. Eight requests for
+long lists would make every other request wait for eight pieces of work at each of its own steps.
+So the steps of projects that have used much time lately run one at a time, and all others between
+them.
+"""
+
+import asyncio
+from collections.abc import Callable, Coroutine, Generator
+from time import thread_time
+from types import coroutine
+from typing import Any, cast
+
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from hearth.api.front.scope import state
+from hearth.engine.turns import Usage
+from hearth.service.caller import Caller
+
+
+class Steps:
+    """Runs coroutines so that their steps take turns. `usage` counts the time of the steps.
+
+    A step is what a coroutine does from one wait for something else to the next.
+    """
+
+    def __init__(self, usage: Usage) -> None:
+        self.usage = usage
+        self._waiting: list[tuple[str, asyncio.Future[None]]] = []
+
+    @coroutine
+    def run(
+        self, whose: Callable[[], str], work: Coroutine[Any, Any, None]
+    ) -> Generator[Any, Any, None]:
+        """Run a coroutine to its end; raises what it raises.
+
+        `whose` returns the project to which the work belongs, "" as long as it is not known.
+        """
+        error: BaseException | None = None
+        spent_s = 0.0
+        while True:
+            project = whose()
+            try:
+                if project and not self.usage.light(project):
+                    yield from self._turn(project)
+            except asyncio.CancelledError as cancelled:
+                error = cancelled
+            began = thread_time()
+            try:
+                waits_for = work.send(None) if error is None else work.throw(error)
+            except StopIteration:
+                return
+            finally:
+                spent_s += thread_time() - began
+                if project := whose():
+                    self.usage.add(project, spent_s)
+                    spent_s = 0.0
+            error = None
+            try:
+                yield waits_for
+            except BaseException as problem:
+                error = problem
+
+    def _turn(self, project: str) -> Generator[Any, Any, None]:
+        loop = asyncio.get_running_loop()
+        turn: asyncio.Future[None] = loop.create_future()
+        self._waiting.append((project, turn))
+        if len(self._waiting) == 1:
+            loop.call_soon(self._next)
+        yield from turn
+
+    def _next(self) -> None:
+        """Let the step of the project begin that has used least; the others wait for the next
+        round of the loop.
+        """
+        self._waiting = [one for one in self._waiting if not one[1].done()]
+        if not self._waiting:
+            return
+        chosen = min(self._waiting, key=lambda one: self.usage.lately(one[0]))
+        self._waiting.remove(chosen)
+        chosen[1].set_result(None)
+        if self._waiting:
+            asyncio.get_running_loop().call_soon(self._next)
+
+
+class InTurn:
+    """Middleware that runs the application in the turn of the caller's project.
+
+    As long as the caller is not known, and in requests without one, nothing waits.
+    """
+
+    def __init__(self, app: ASGIApp, steps: Steps) -> None:
+        self._app = app
+        self._steps = steps
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        known = state(scope)
+
+        def whose() -> str:
+            caller: Caller | None = known.get("caller")
+            return "" if caller is None else caller.project_id or f"user {caller.user_id}"
+
+        await self._steps.run(whose, cast(Any, self._app(scope, receive, send)))
