@@ -122,11 +122,24 @@ def no_connections(world: World) -> Iterator[None]:
 def rows_locked(world: World) -> Iterator[None]:
     """Another session holds the rows of all stacks, and of all engines."""
     with world.database.connect() as connection:
-        connection.execute(sa.text("SELECT id FROM stack FOR UPDATE"))
-        connection.execute(sa.text("SELECT id FROM engine FOR UPDATE"))
+        _lock_rows(connection)
         time.sleep(FAULT_S)
         connection.rollback()
     yield
+
+
+def _lock_rows(connection: sa.Connection) -> None:
+    """Lock the rows. The service locks some of them in another order, so a deadlock may end this
+    attempt; then the next one follows."""
+    for last in (*[False] * 9, True):
+        try:
+            for table in ("stack", "engine"):
+                connection.execute(sa.text(f"SELECT id FROM {table} FOR UPDATE"))
+            return
+        except sa.exc.OperationalError:
+            connection.rollback()
+            if last:
+                raise
 
 
 @contextlib.contextmanager

@@ -15,8 +15,8 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from http.client import HTTPConnection
 from itertools import count
@@ -197,15 +197,13 @@ class Table:
         return found
 
 
-def table(folder: Path, kinds: list[str], seconds: float) -> tuple[dict[str, float], list[Cell]]:
-    """What the innocent's requests take alone, and all cells of these kinds."""
+@contextmanager
+def running(folder: Path, seconds: float) -> Iterator[Table]:
+    """A service with an innocent tenant, and others."""
     with hearth_dev(folder) as dev:
         innocent, *hostile = tenants(dev, ["innocent", *(f"h{n}" for n in range(CLIENTS + 1))])
         place = innocent.stack("mine", HANDLE)
-        made = Table(innocent, place, innocent.cluster(), hostile, dev.process.pid, seconds)
-        made.alone()  # loads what is loaded once
-        alone = made.alone()
-        return alone, [cell for kind in kinds for cell in made.cells(kind)]
+        yield Table(innocent, place, innocent.cluster(), hostile, dev.process.pid, seconds)
 
 
 def main() -> int:
@@ -215,16 +213,16 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=8.0)
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
-    kinds = [one for one in KINDS if re.search(options.only, one)]
-    with tempfile.TemporaryDirectory() as folder:
-        alone, cells = table(Path(folder), kinds, options.seconds)
-    names = list(alone)
-    print(f"{'':24} {'':14} {'MiB':>5} " + " ".join(f"{one:>12}" for one in names))
-    print(f"{'alone':24} {'':14} {'':5} " + " ".join(f"{alone[one]:12.3f}" for one in names))
-    for cell in cells:
-        numbers = " ".join(f"{cell.seconds.get(one, 0):12.3f}" for one in names)
-        grown = cell.peak_mib - cell.before_mib
-        print(f"{cell.kind:24} {cell.crowd:14} {grown:5.0f} {numbers}  {cell.answers}")
+    cells: list[Cell] = []
+    with tempfile.TemporaryDirectory() as folder, running(Path(folder), options.seconds) as made:
+        made.alone()  # loads what is loaded once
+        alone = made.alone()
+        print(f"{'':24} {'':14} {'MiB':>5} " + " ".join(f"{one:>12}" for one in alone))
+        print(f"{'alone':24} {'':14} {'':5} " + " ".join(f"{one:12.3f}" for one in alone.values()))
+        for kind in KINDS:
+            for cell in made.cells(kind) if re.search(options.only, kind) else ():
+                cells.append(cell)
+                print(_line(cell, list(alone)), flush=True)
     if options.json:
         body = {"alone": alone, "cells": [asdict(one) for one in cells]}
         options.json.write_text(json.dumps(body, indent=2) + "\n")
@@ -233,6 +231,12 @@ def main() -> int:
         print(f"WRONG: {one}")
     print(f"{len(cells)} cells, {len(wrong)} wrong")
     return 1 if wrong else 0
+
+
+def _line(cell: Cell, names: list[str]) -> str:
+    numbers = " ".join(f"{cell.seconds.get(one, 0):12.3f}" for one in names)
+    grown = cell.peak_mib - cell.before_mib
+    return f"{cell.kind:24} {cell.crowd:14} {grown:5.0f} {numbers}  {cell.answers}"
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """A project with a user of its own, and what it needs to ask for anything."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
@@ -21,6 +21,7 @@ class Tenant:
 
     dev: Dev
     person: Person
+    _stacks: dict[str, str] = field(default_factory=dict)
 
     @property
     def token(self) -> str:
@@ -52,7 +53,12 @@ class Tenant:
         return reply.json() if reply.text else None
 
     def stack(self, name: str, template: str) -> str:
-        """Create a stack, wait until it is complete, and return its path."""
+        """Return the path of a stack, which is created at the first call for its name."""
+        if name not in self._stacks:
+            self._stacks[name] = self._created(name, template)
+        return self._stacks[name]
+
+    def _created(self, name: str, template: str) -> str:
         made = self.call("POST", "/stacks", {"stack_name": name, "template": template})
         place = f"/stacks/{name}/{made['stack']['id']}"
         self.until(place, "CREATE_COMPLETE")
