@@ -1,5 +1,6 @@
 """A computation in a separate process: its input, its result, and its limits."""
 
+import contextlib
 import gc
 import os
 import resource
@@ -15,6 +16,10 @@ from hearth.template.budget import spending
 from hearth.template.deferred import Question
 
 NICENESS = 5
+KILLED_FIRST = 1000
+"""The oom_score_adj of computing processes: where memory is short, the kernel kills such a process
+and not the service, which can repeat the job.
+"""
 QUESTIONS_MAX = 20_000
 """The maximum number of different values that one evaluation may request from its World."""
 
@@ -132,12 +137,16 @@ def _packed(error: Exception) -> bytes:
 
 
 def confine(bounds: Bounds) -> None:
-    """Apply the CPU and memory limits to this process and lower its scheduling priority."""
+    """Apply the CPU and memory limits to this process, lower its scheduling priority, and let the
+    kernel kill it first where memory is short.
+    """
     resource.setrlimit(resource.RLIMIT_CPU, (bounds.cpu_s, bounds.cpu_s + 1))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     most = _mapped_bytes() + bounds.memory_bytes
     resource.setrlimit(resource.RLIMIT_AS, (most, most))
     os.nice(NICENESS)
+    with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:
+        file.write(str(KILLED_FIRST))
 
 
 def _mapped_bytes() -> int:
