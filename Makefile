@@ -255,9 +255,10 @@ docs: install
 changelog: install
 	@$(BIN)/python -m changes.changelog
 
-# a wheel and a lock file that installs it with its libraries: cd dist && pip install -r hearth-*.lock
+# a wheel, a lock file that installs it with its libraries, and a bill of materials:
+# cd dist && pip install -r hearth-*.lock
 wheel: $(RUN_STAMP)
-	@$(BIN)/python deploy/wheel/build.py dist
+	@$(BIN)/python -m deploy.wheel.build dist
 
 # a package for this release of Debian or Ubuntu, in dist; needs debhelper and python3-venv
 deb:
