@@ -26,7 +26,7 @@ HEAT_AGENTS := .guests/heat_agents-13.0.0.tar.gz
 UNCOMPILED := $(PYTHONDONTWRITEBYTECODE)
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: install locks demo dev test check check-static drift facts types second-steps nulls guests image real-cloud sim explore mutations crash crash-types faults faults-in-detail odd-clouds soak fuzz language-server bombs hostile walk compare sweep attributes functional tempest tempest-clusters keystone dashboard peers bench docs pictures changelog wheel deb clean
+.PHONY: install locks demo dev test check check-static drift facts types second-steps nulls guests image real-cloud sim explore mutations crash crash-types faults faults-in-detail odd-clouds soak fuzz language-server bombs hostile walk compare sweep attributes functional tempest tempest-clusters keystone dashboard peers bench docs pictures changelog wheel advisories deb clean
 
 # each of the three installs is a part of the next: what Hearth needs, the clients, all for development
 install: $(STAMP)
@@ -255,9 +255,15 @@ docs: install
 changelog: install
 	@$(BIN)/python -m changes.changelog
 
-# a wheel and a lock file that installs it with its libraries: cd dist && pip install -r hearth-*.lock
+# a wheel, a lock file that installs it with its libraries, and a bill of materials:
+# cd dist && pip install -r hearth-*.lock
 wheel: $(RUN_STAMP)
-	@$(BIN)/python deploy/wheel/build.py dist
+	@$(BIN)/python -m deploy.wheel.build dist
+
+# the locked packages against the records of OSV in a file, a folder or a zip archive; no network
+advisories: $(RUN_STAMP)
+	@test -n "$(FILE)" || { echo "FILE=… names a file, a folder or a zip archive with records of OSV"; exit 2; }
+	@$(BIN)/python -m deploy.packages.advisories "$(FILE)"
 
 # a package for this release of Debian or Ubuntu, in dist; needs debhelper and python3-venv
 deb:

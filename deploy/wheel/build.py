@@ -1,9 +1,11 @@
-"""Build the wheel of Hearth, and a lock file that installs it with its libraries.
+"""Build the wheel of Hearth, a lock file that installs it with its libraries, and its bill of
+materials.
 
-    .venv/bin/python deploy/wheel/build.py dist
+    .venv/bin/python -m deploy.wheel.build dist
 
 The lock file is requirements/run-time.lock and the wheel, all with hashes. In the folder of both,
-`pip install -r hearth-VERSION.lock` installs Hearth in one line.
+`pip install -r hearth-VERSION.lock` installs Hearth in one line. `hearth-VERSION.cdx.json` lists
+the packages in the format of CycloneDX.
 """
 
 import contextlib
@@ -11,23 +13,27 @@ import hashlib
 import sys
 from pathlib import Path
 
+from deploy.packages import sbom
 from hatchling.build import build_wheel
 
 ROOT = Path(__file__).resolve().parents[2]
 LOCK = ROOT / "requirements" / "run-time.lock"
 
 
-def build(folder: Path, root: Path = ROOT) -> tuple[Path, Path]:
-    """Build the wheel and its lock file from the source in `root`; return their paths."""
+def build(folder: Path, root: Path = ROOT) -> tuple[Path, Path, Path]:
+    """Build the wheel, its lock file and its bill of materials from the source in `root`; return
+    their paths.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     place = folder.resolve()
     with contextlib.chdir(root):
         wheel = folder / build_wheel(str(place))
     digest = hashlib.sha256(wheel.read_bytes()).hexdigest()
-    lock = folder / f"{'-'.join(wheel.name.split('-')[:2])}.lock"
+    name = "-".join(wheel.name.split("-")[:2])
+    lock = folder / f"{name}.lock"
     lines = f"./{wheel.name} \\\n    --hash=sha256:{digest}\n"
     lock.write_text(LOCK.read_text() + lines)
-    return wheel, lock
+    return wheel, lock, sbom.write(folder / f"{name}.cdx.json", wheel)
 
 
 if __name__ == "__main__":

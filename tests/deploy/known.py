@@ -45,3 +45,11 @@ def unknown_settings(text: str, folder: Path) -> list[str]:
     path.write_text(re.sub(r"(?m)^# ([a-z_]+ =)", r"\1", text))
     told = read([path])
     return [*told.unknown, *told.idle]
+
+
+def settings(unit: Path) -> dict[str, list[str]]:
+    """The settings of a unit; a name may have several values."""
+    found: dict[str, list[str]] = {}
+    for name, value in re.findall(r"(?m)^(\w+)=(.*)$", unit.read_text()):
+        found.setdefault(name, []).append(value)
+    return found

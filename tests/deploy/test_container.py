@@ -11,12 +11,14 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.conftest import lacking
 from tests.deploy.known import DEPLOY, ROOT, parsed, variables
 from tests.forked import Forked
 
 FILE = DEPLOY / "container" / "Containerfile"
 TEXT = FILE.read_text()
 IGNORE = DEPLOY / "container" / "Containerfile.containerignore"
+BASE = "python:3.11-slim-bookworm"
 BUILD_S = 900
 
 
@@ -38,12 +40,23 @@ def last_stage() -> dict[str, str]:
     return dict(found[start:])
 
 
-def test_the_image_has_two_stages_of_one_pinned_base():
+def test_the_image_has_two_stages_of_one_base_that_is_named_by_its_digest():
     told = instructions(TEXT)
     assert [rest for word, rest in told if word == "FROM"] == ["${BASE} AS build", "${BASE}"]
-    (base,) = [rest for word, rest in told if word == "ARG" and rest.startswith("BASE=")]
-    assert re.fullmatch(r"BASE=python:3\.\d+-slim-[a-z]+", base)
+    assert [rest for word, rest in told if word == "ARG"] == ["BASE"] * 3  # there is no default
+    check = next(rest for word, rest in told if word == "RUN")
+    for base, status in (("python:3.11", 1), ("", 1), (f"python@sha256:{'0' * 64}", 0)):
+        done = subprocess.run(["sh", "-c", check], env={"BASE": base}, check=False)
+        assert done.returncode == status, base
+    assert 'base.name="${BASE}"' in last_stage()["LABEL"]
     assert "latest" not in TEXT
+
+
+def test_the_image_has_its_bill_of_materials():
+    told = instructions(TEXT)
+    written = [rest.split()[-1] for word, rest in told if "-m deploy.packages.sbom " in rest]
+    copied = [rest.split() for word, rest in told if word == "COPY" and "--from" in rest]
+    assert ["--from=build", *written, "/usr/share/doc/hearth/sbom.json"] in copied
 
 
 def test_a_user_without_rights_runs_it():
@@ -131,7 +144,11 @@ def image() -> Iterator[tuple[str, str]]:
         pytest.skip("needs podman, or docker with its daemon: the recipe is only read")
     name = "hearth-test:image"
     form = ["--format", "docker"] if tool == "podman" else []  # its own has no health check
-    built = _run(tool, "build", *form, "-f", str(FILE), "-t", name, str(ROOT))
+    if _run(tool, "pull", BASE).returncode != 0:
+        lacking(f"a registry with the image {BASE}")
+    base = _run(tool, "inspect", "--format", "{{index .RepoDigests 0}}", BASE).stdout.strip()
+    words = ["build", *form, "-f", str(FILE), "--build-arg", f"BASE={base}", "-t", name]
+    built = _run(tool, *words, str(ROOT))
     assert built.returncode == 0, built.stderr[-2000:]
     yield tool, name
     _run(tool, "rmi", name)
@@ -148,3 +165,7 @@ def test_the_image_runs_with_a_root_that_cannot_be_written(image: tuple[str, str
     assert version.stdout.startswith("hearth "), version.stderr
     refused = _run(tool, "run", "--rm", "--read-only", "--tmpfs", "/tmp", name)
     assert "no configuration" in refused.stderr
+    content = _run(
+        tool, "run", "--rm", "--entrypoint", "cat", name, "/usr/share/doc/hearth/sbom.json"
+    )
+    assert json.loads(content.stdout)["bomFormat"] == "CycloneDX"

@@ -1,5 +1,6 @@
 """The recipe of the Debian package; and the package, where its tools are installed."""
 
+import json
 import os
 import re
 import shutil
@@ -86,6 +87,8 @@ def test_the_package_builds_and_has_a_hearth_that_runs(tmp_path: Path):
         capture_output=True, text=True, check=False, env={},
     )  # fmt: skip
     assert shown.stdout.startswith("hearth "), shown.stderr
+    bill = json.loads((root / "usr/share/doc/hearth/sbom.json").read_text())
+    assert {"click", "yaql"} <= {one["name"] for one in bill["components"] if "licenses" in one}
     info = subprocess.run(["dpkg-deb", "-I", package], capture_output=True, text=True, check=True)
     assert "adduser" in info.stdout
     conffiles = subprocess.run(

@@ -1,5 +1,6 @@
 """The base for Kubernetes: every name that an object refers to exists, and pods have few rights."""
 
+import os
 import re
 import shutil
 import subprocess
@@ -65,6 +66,22 @@ def test_each_role_has_pods_that_start_it(objects: list[Object]):
         assert container(pod)["image"] == f"hearth:{__version__}"
 
 
+def test_a_site_sets_the_image_by_its_digest(objects: list[Object], tmp_path: Path):
+    digest = f"sha256:{'1' * 64}"
+    image = {"name": "hearth", "newName": "images.example/hearth", "digest": digest}
+    told = {"resources": [os.path.relpath(BASE, tmp_path)], "images": [image]}
+    (tmp_path / "kustomization.yaml").write_text(yaml.safe_dump(told))
+    shown = subprocess.run(
+        ["kubectl", "kustomize", str(tmp_path)],
+        capture_output=True, text=True, timeout=60, check=True,
+    )  # fmt: skip
+    found = pods(list(yaml.safe_load_all(shown.stdout)))
+    assert sorted(found) == sorted(pods(objects))
+    for pod in found.values():
+        # some versions of Kustomize keep the tag of the base; the digest counts
+        assert re.fullmatch(rf"images.example/hearth(:[\d.]+)?@{digest}", container(pod)["image"])
+
+
 def test_every_name_exists(objects: list[Object]):
     accounts, maps = of(objects, "ServiceAccount"), of(objects, "ConfigMap")
     for pod in pods(objects).values():
@@ -125,6 +142,8 @@ def test_pods_have_few_rights_and_time_to_end(objects: list[Object]):
         spec, told = pod["spec"], container(pod)
         assert spec["securityContext"]["runAsNonRoot"] is True
         assert spec["automountServiceAccountToken"] is False
+        assert spec["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
+        assert told["resources"]["limits"] == {"memory": "6Gi"}  # a limit of CPU only slows
         own = told["securityContext"]
         assert own["readOnlyRootFilesystem"] is True
         assert own["allowPrivilegeEscalation"] is False

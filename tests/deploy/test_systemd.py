@@ -8,20 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.deploy.known import DEPLOY, parsed, variables
+from hearth.engine.programs.compute.pool import MEMORY_BYTES, SLOTS
+from tests.deploy.known import DEPLOY, parsed, settings, variables
 
 UNITS = sorted((DEPLOY / "systemd").glob("*.service"))
 ENDS_WITHIN_S = 25  # as docs/operating.md says
-EXPOSURE_MAX = 2.0
+EXPOSURE_MAX = 1.2
 WORKERS = 20  # each has a port, one after the other
-
-
-def settings(unit: Path) -> dict[str, list[str]]:
-    """The settings of a unit; a name may have several values."""
-    found: dict[str, list[str]] = {}
-    for name, value in re.findall(r"(?m)^(\w+)=(.*)$", unit.read_text()):
-        found.setdefault(name, []).append(value)
-    return found
+TASKS = 100  # threads and processes of one worker, all pools full
 
 
 def test_each_role_has_a_unit():
@@ -68,6 +62,22 @@ def test_systemd_accepts_the_unit(unit: Path, tmp_path: Path):
     copy.write_text(unit.read_text().replace("/usr/bin/hearth", "/bin/true"))
     done = analyze("verify", "--man=no", str(copy))
     assert (done.returncode, done.stdout + done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("unit", UNITS, ids=lambda unit: unit.stem)
+def test_memory_and_tasks_have_limits(unit: Path):
+    told = settings(unit)
+    memory = re.fullmatch(r"(\d+)G", told["MemoryMax"][0])
+    assert memory is not None
+    assert int(memory[1]) << 30 > SLOTS * MEMORY_BYTES
+    assert int(told["TasksMax"][0]) >= WORKERS * TASKS
+    assert told["OOMPolicy"] == ["continue"]  # a killed computation is repeated
+
+
+def test_all_units_have_the_same_restrictions():
+    each = [unit.read_text().partition("\nUMask=")[2] for unit in UNITS]
+    assert each[0].count("\n") > 30
+    assert len(set(each)) == 1
 
 
 @pytest.mark.parametrize("unit", UNITS, ids=lambda unit: unit.stem)

@@ -1,8 +1,9 @@
 """The wheel: one line installs it with the versions of the lock, and it is complete."""
 
+import hashlib
+import json
 import os
 import re
-import runpy
 import shutil
 import subprocess
 import sys
@@ -10,11 +11,12 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from deploy.wheel.build import build
 
 from hearth import __version__
 from tests.conftest import lacking
 from tests.daily import each
-from tests.deploy.known import DEPLOY, ROOT
+from tests.deploy.known import ROOT
 
 pytestmark = pytest.mark.slow
 
@@ -30,8 +32,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     shutil.copytree(ROOT / "src", source / "src", ignore=shutil.ignore_patterns("__pycache__"))
     for name in ("pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, source / name)
-    build = runpy.run_path(str(DEPLOY / "wheel" / "build.py"))["build"]
-    wheel, lock = build(folder / "dist", source)
+    wheel, lock, _ = build(folder / "dist", source)
     return wheel, lock
 
 
@@ -44,6 +45,15 @@ def test_the_wheel_has_every_file_of_the_package(built: tuple[Path, Path]):
     files = {line.removeprefix("src/") for line in listed.stdout.splitlines()}
     assert len(files) > 500
     assert sorted(files - inside) == []
+
+
+def test_the_bill_of_materials_is_beside_the_wheel(built: tuple[Path, Path]):
+    wheel, _ = built
+    (file,) = wheel.parent.glob("*.json")
+    assert file.name == f"hearth-{__version__}.cdx.json"
+    hearth = json.loads(file.read_text())["metadata"]["component"]
+    digest = hashlib.sha256(wheel.read_bytes()).hexdigest()
+    assert hearth["hashes"] == [{"alg": "SHA-256", "content": digest}]
 
 
 @each(3, 0)

@@ -1,8 +1,10 @@
 """The metrics, as a Prometheus server reads them."""
 
 import inspect
+import time
 
 import pytest
+from prometheus_client import ProcessCollector
 from prometheus_client.parser import text_string_to_metric_families
 
 from hearth.telemetry import catalog
@@ -127,3 +129,15 @@ def test_two_processes_in_one_test_count_apart():
     one.ownership_lost()
     assert read(one)["hearth_stacks_lost_total", ()] == 1
     assert read(two)["hearth_stacks_lost_total", ()] == 0
+
+
+def test_the_process_is_measured_where_proc_has_processes_only(monkeypatch: pytest.MonkeyPatch):
+    def no_stat(self: object) -> float:
+        raise FileNotFoundError("/proc/stat")
+
+    began = time.time()
+    monkeypatch.setattr(ProcessCollector, "_boot_time", no_stat)
+    families = text_string_to_metric_families(Metrics().exposition().decode())
+    told = {family.name: family.samples[0].value for family in families if family.samples}
+    assert told["process_resident_memory_bytes"] > 1e6
+    assert began - 24 * 3600 < told["process_start_time_seconds"] < time.time()

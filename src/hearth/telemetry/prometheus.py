@@ -1,5 +1,6 @@
 """Counts the work of a process for Prometheus."""
 
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -43,7 +44,7 @@ class Metrics(Observer):
                 )
         self._measured = _Measured()
         self._registry.register(self._measured)
-        ProcessCollector(registry=self._registry)
+        _Process(registry=self._registry)
         PlatformCollector(registry=self._registry)
 
     def exposition(self) -> bytes:
@@ -142,3 +143,18 @@ class _Measured(Collector):
             for labels, value in self.rows[metric.name]():
                 found.add_metric(labels, value)
             yield found
+
+
+class _Process(ProcessCollector):
+    """The measurements of this process, also where /proc has processes only, as with `ProcSubset=`
+    of systemd.
+    """
+
+    def _boot_time(self) -> float:
+        """Return the start of the machine in seconds since the epoch; /proc/stat has it, too.
+
+        Raises OSError if this is not Linux.
+        """
+        if not hasattr(time, "CLOCK_BOOTTIME"):
+            raise OSError("no clock counts from the start of the machine")
+        return time.time() - time.clock_gettime(time.CLOCK_BOOTTIME)

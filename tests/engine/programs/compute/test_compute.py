@@ -44,6 +44,11 @@ def killed_by_the_system() -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
+def oom_score_adj() -> int:
+    with open("/proc/self/oom_score_adj") as file:
+        return int(file.read())
+
+
 @asynccontextmanager
 async def computing() -> AsyncIterator[Compute]:
     compute = Compute(Pool(COMMAND))
@@ -182,6 +187,15 @@ def test_a_process_that_died_is_told_from_one_that_used_its_time() -> None:
             assert is_temporary(lost.value)  # the engine tries again: no stack fails
             assert outage_of(lost.value) is not None  # a client gets 503, not 400
             assert await compute.run(nothing, characters=10**4) == 1
+
+    asyncio.run(story())
+
+
+def test_where_memory_is_short_a_computing_process_is_killed_first() -> None:
+    async def story() -> None:
+        async with computing() as compute:
+            assert await compute.run(oom_score_adj, characters=10**4) == 1000
+        assert oom_score_adj() < 1000
 
     asyncio.run(story())
 

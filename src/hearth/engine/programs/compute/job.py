@@ -1,5 +1,6 @@
 """A computation in a separate process: its input, its result, and its limits."""
 
+import contextlib
 import gc
 import math
 import os
@@ -17,6 +18,10 @@ from hearth.model.problem import Rejected, RequestLimitExceeded
 from hearth.template.budget import spending
 from hearth.template.deferred import Question
 
+KILLED_FIRST = 1000
+"""The oom_score_adj of computing processes: where memory is short, the kernel kills such a process
+and not the service, which can repeat the job.
+"""
 QUESTIONS_MAX = 20_000
 """The maximum number of different values that one evaluation may request from its World."""
 
@@ -139,9 +144,8 @@ def _failed(error: Exception) -> Done:
 
 
 def confine(bounds: Bounds) -> None:
-    """Apply the CPU and memory limits to this process and lower its scheduling priority.
-
-    At the limit of CPU time the system ends the process.
+    """Apply the CPU and memory limits to this process, lower its scheduling priority, and let the
+    kernel kill it first where memory is short. At the limit of CPU time, the system ends it.
     """
     signal.signal(signal.SIGPROF, signal.SIG_DFL)
     signal.setitimer(signal.ITIMER_PROF, bounds.cpu_s)
@@ -151,6 +155,8 @@ def confine(bounds: Bounds) -> None:
     most = _mapped_bytes() + bounds.memory_bytes
     resource.setrlimit(resource.RLIMIT_AS, (most, most))
     os.nice(bounds.niceness)
+    with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:
+        file.write(str(KILLED_FIRST))
 
 
 def _mapped_bytes() -> int:
