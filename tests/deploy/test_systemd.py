@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from hearth.engine.programs.compute.pool import MEMORY_BYTES, SLOTS
+from hearth.engine.programs.compute.pool import MEMORY_BYTES, (LONG_PLACES + LONG_SPARE)
 from tests.deploy.known import DEPLOY, parsed, settings, variables
 
 UNITS = sorted((DEPLOY / "systemd").glob("*.service"))
@@ -69,7 +69,7 @@ def test_memory_and_tasks_have_limits(unit: Path):
     told = settings(unit)
     memory = re.fullmatch(r"(\d+)G", told["MemoryMax"][0])
     assert memory is not None
-    assert int(memory[1]) << 30 > SLOTS * MEMORY_BYTES
+    assert int(memory[1]) << 30 > (LONG_PLACES + LONG_SPARE) * MEMORY_BYTES
     assert int(told["TasksMax"][0]) >= WORKERS * TASKS
     assert told["OOMPolicy"] == ["continue"]  # a killed computation is repeated
 
