@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from hearth.engine.programs.compute.pool import MEMORY_BYTES, (LONG_PLACES + LONG_SPARE)
+from hearth.engine.programs.compute.pool import LONG_PLACES, LONG_SPARE, MEMORY_BYTES
 from tests.deploy.known import DEPLOY, parsed, settings, variables
 
 UNITS = sorted((DEPLOY / "systemd").glob("*.service"))
