@@ -1,0 +1,174 @@
+"""Requests take turns: of those who use much, one step at a time; the others' between them."""
+
+import asyncio
+import time
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+import pytest
+
+from hearth.api.front.in_turn import InTurn, Steps
+from hearth.engine.turns import LIGHT_S, Usage
+from hearth.service.caller import Caller
+
+HEAVY_S = 1000 * LIGHT_S
+
+
+class Loop:
+    """Work whose steps note their names, one list for each round of the event loop."""
+
+    def __init__(self) -> None:
+        self.usage = Usage()
+        self.steps = Steps(self.usage)
+        self.rounds: list[list[str]] = [[]]
+        self.over = False
+
+    async def work(self, name: str, steps: int) -> None:
+        for _ in range(steps):
+            self.rounds[-1].append(name)
+            await asyncio.sleep(0)
+
+    def start(self, project: str, work: Coroutine[Any, Any, None]) -> "asyncio.Task[None]":
+        async def run() -> None:
+            await self.steps.run(lambda: project, work)
+
+        return asyncio.create_task(run())
+
+    async def count(self) -> None:
+        """Begin a new list in each round of the loop."""
+        while not self.over:
+            self.rounds.append([])
+            await asyncio.sleep(0)
+
+
+def told(story: Callable[[Loop], Coroutine[Any, Any, None]]) -> Callable[[], None]:
+    async def run() -> None:
+        loop = Loop()
+        counting = asyncio.create_task(loop.count())
+        try:
+            await story(loop)
+        finally:
+            loop.over = True
+            await counting
+
+    def test() -> None:
+        asyncio.run(asyncio.wait_for(run(), 10))
+
+    return test
+
+
+@told
+async def test_of_those_who_use_much_one_step_runs_in_a_round(loop: Loop) -> None:
+    names = [f"h{number}" for number in range(8)]
+    for name in names:
+        loop.usage.add(name, HEAVY_S)
+    many = [loop.start(name, loop.work(name, 5)) for name in names]
+    await asyncio.gather(*many)
+    seen = [one for one in loop.rounds if one]
+    assert all(len(one) == 1 for one in seen)
+    assert len(seen) == 8 * 5
+
+
+@told
+async def test_light_work_does_not_wait_for_them(loop: Loop) -> None:
+    names = [f"h{number}" for number in range(8)]
+    for name in names:
+        loop.usage.add(name, HEAVY_S)
+    many = [loop.start(name, loop.work(name, 50)) for name in names]
+    await asyncio.sleep(0)
+    begun = len(loop.rounds)
+    await loop.start("light", loop.work("light", 10))
+    assert len(loop.rounds) - begun < 15
+    await asyncio.gather(*many)
+
+
+@told
+async def test_who_has_used_less_comes_first(loop: Loop) -> None:
+    for name, used_s in (("most", 9), ("less", 8), ("least", 7)):
+        loop.usage.add(name, HEAVY_S * used_s)
+    many = [loop.start(name, loop.work(name, 1)) for name in ("most", "less", "least")]
+    await asyncio.gather(*many)
+    assert [one for step in loop.rounds for one in step] == ["least", "less", "most"]
+
+
+@told
+async def test_work_that_waits_for_its_turn_can_be_cancelled(loop: Loop) -> None:
+    ended: list[str] = []
+
+    async def work() -> None:
+        try:
+            await asyncio.sleep(0)
+        except asyncio.CancelledError:
+            ended.append("cancelled")
+            raise
+
+    for name in ("a", "b"):
+        loop.usage.add(name, HEAVY_S)
+    other = loop.start("a", loop.work("a", 100))
+    task = loop.start("b", work())
+    while not loop.steps._waiting or loop.steps._waiting[-1][0] != "b":
+        await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert ended in ([], ["cancelled"])  # it may not have begun
+    other.cancel()
+    await asyncio.gather(other, return_exceptions=True)
+    assert not [one for one in loop.steps._waiting if not one[1].done()]
+
+
+@told
+async def test_errors_and_results_pass(loop: Loop) -> None:
+    failing: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+    failing.set_exception(ValueError("of what it waits for"))
+    seen: list[str] = []
+
+    async def work() -> None:
+        try:
+            await failing
+        except ValueError as error:
+            seen.append(str(error))
+        seen.append(await asyncio.wait_for(asyncio.sleep(0, "a result"), 1))
+        raise KeyError("its own")
+
+    for name in ("light", "heavy"):
+        loop.usage.add("heavy", HEAVY_S)
+        failing = asyncio.get_running_loop().create_future()
+        failing.set_exception(ValueError("of what it waits for"))
+        seen.clear()
+        with pytest.raises(KeyError, match="its own"):
+            await loop.start(name, work())
+        assert seen == ["of what it waits for", "a result"]
+
+
+def _busy(seconds: float) -> None:
+    until = time.thread_time() + seconds
+    while time.thread_time() < until:
+        pass
+
+
+def test_the_time_of_a_request_counts_for_its_caller_also_that_before_the_caller_was_known() -> (
+    None
+):
+    usage = Usage(lambda: 0.0)
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        _busy(0.02)
+        await asyncio.sleep(0)
+        scope["state"]["caller"] = Caller("u", "u", "p", "p", frozenset(), "t", "")
+        await asyncio.sleep(0)
+        _busy(0.02)
+
+    async def nobody(scope: Any, receive: Any, send: Any) -> None:
+        _busy(0.02)
+
+    async def story() -> None:
+        unused: Any = None
+        steps = Steps(usage)
+        await InTurn(app, steps)({"type": "http", "state": {}}, unused, unused)
+        await InTurn(nobody, steps)({"type": "http"}, unused, unused)
+
+    asyncio.run(story())
+    assert 0.04 <= usage.lately("p") < 0.2
+    assert usage.lately("") == 0
