@@ -1,29 +1,133 @@
-"""JSON responses of all APIs, with a fast encoder."""
+"""Responses of all APIs: JSON with a fast encoder, and long responses in pieces.
 
-from collections.abc import AsyncIterator
+A response of more than PLAIN_MAX bytes is encoded and sent piece by piece. Between two pieces other
+requests run, and the next piece is made when the client has taken the one before. So a long
+response needs little memory, and nobody waits for it.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator, Mapping
 from typing import Any
 
 import msgspec
 from starlette import responses
+from starlette.types import Receive, Scope, Send
 
+from hearth.engine.programs.compute.compute import Gone, departed
+
+PLAIN_MAX = 256 * 1024
+PIECE_BYTES = 64 * 1024
+DEPTH_MAX = 3  # of the levels whose members are encoded one after the other
+ELEMENTS = 16  # of a list, encoded at once
 _ENCODER = msgspec.json.Encoder()
 
 
-class JSONResponse(responses.JSONResponse):
+class InPieces(responses.Response):
+    """A response whose body consists of pieces, of which the first may be all.
+
+    `body` is the beginning, and `rest` yields what follows; it is None if nothing follows.
+    """
+
+    rest: Iterator[bytes] | None = None
+
+    def __init__(
+        self,
+        pieces: Iterator[bytes],
+        status_code: int = 200,
+        headers: Mapping[str, str] | None = None,
+        media_type: str | None = None,
+    ) -> None:
+        super().__init__(self._begin(pieces), status_code, headers, media_type)
+        if self.rest is not None:
+            kept = [one for one in self.raw_headers if one[0] != b"content-length"]
+            self.raw_headers = kept
+
+    def _begin(self, pieces: Iterator[bytes]) -> bytes:
+        """Return the beginning of the body, which is all of it if it is short."""
+        found, size = [], 0
+        for piece in pieces:
+            found.append(piece)
+            size += len(piece)
+            if size > PLAIN_MAX:
+                self.rest = pieces
+                break
+        return b"".join(found)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send the response. Raises Gone if the client disconnects before its end."""
+        if self.rest is None:
+            await super().__call__(scope, receive, send)
+            return
+        await _sent(self, send, _later(bytes(self.body), self.rest))
+
+
+class JSONResponse(InPieces):
     """A JSON response with a fast encoder, because lists of stacks, resources and events are
     long.
     """
 
-    def render(self, content: Any) -> bytes:
-        """Return the body of the response.
+    media_type = "application/json"
 
-        Integers of more than 64 bits, and text values with their position in a template, need a
-        slower encoder.
-        """
-        try:
-            return _ENCODER.encode(content)
-        except (TypeError, OverflowError):
-            return super().render(content)
+    def __init__(
+        self, content: Any, status_code: int = 200, headers: Mapping[str, str] | None = None
+    ) -> None:
+        super().__init__(json_pieces(content), status_code, headers)
+
+
+def json_pieces(value: Any, depth: int = 0) -> Iterator[bytes]:
+    """Yield the JSON text of a value in pieces."""
+    if depth < DEPTH_MAX and type(value) is dict and all(type(key) is str for key in value):
+        before = b"{"
+        for key, inner in value.items():
+            yield before + _encoded(key) + b":"
+            yield from json_pieces(inner, depth + 1)
+            before = b","
+        yield b"}" if value else b"{}"
+    elif depth < DEPTH_MAX and type(value) is list and len(value) > ELEMENTS:
+        before = b"["
+        for number in range(0, len(value), ELEMENTS):
+            yield before + _encoded(value[number : number + ELEMENTS])[1:-1]
+            before = b","
+        yield b"]"
+    else:
+        yield _encoded(value)
+
+
+def _encoded(value: Any) -> bytes:
+    """Return the JSON text of a value.
+
+    Integers of more than 64 bits, and text values with their position in a template, need a slower
+    encoder.
+    """
+    try:
+        return _ENCODER.encode(value)
+    except (TypeError, OverflowError):
+        return bytes(responses.JSONResponse(value).body)
+
+
+async def _later(begin: bytes, rest: Iterator[bytes]) -> AsyncIterator[bytes]:
+    """Yield pieces of at least PIECE_BYTES, and let others run between them."""
+    yield begin
+    found, size = [], 0
+    for piece in rest:
+        found.append(piece)
+        size += len(piece)
+        if size >= PIECE_BYTES:
+            yield b"".join(found)
+            found, size = [], 0
+            await asyncio.sleep(0)
+    yield b"".join(found)
+
+
+async def _sent(answer: responses.Response, send: Send, pieces: AsyncIterator[bytes]) -> None:
+    gone = departed.get()
+    headers = answer.raw_headers
+    await send({"type": "http.response.start", "status": answer.status_code, "headers": headers})
+    async for piece in pieces:
+        if gone is not None and gone.done():
+            raise Gone
+        await send({"type": "http.response.body", "body": piece, "more_body": True})
+    await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
 async def listing(name: str, parts: AsyncIterator[list[Any]]) -> responses.Response:
@@ -44,14 +148,25 @@ async def listing(name: str, parts: AsyncIterator[list[Any]]) -> responses.Respo
         part: list[Any] | None = [*first, *second]
         while part is not None:
             if part:
-                yield before + _inner(part)
+                yield before + _encoded(part)[1:-1]
                 before = b","
             part = await anext(parts, None)
         yield b"]}"
 
-    return responses.StreamingResponse(text(), media_type="application/json")
+    return Streamed(text())
 
 
-def _inner(elements: list[Any]) -> bytes:
-    """Return the JSON text of a list without its brackets."""
-    return bytes(JSONResponse(elements).body)[1:-1]
+class Streamed(responses.Response):
+    """A JSON response whose pieces are read one after the other."""
+
+    media_type = "application/json"
+
+    def __init__(self, pieces: AsyncIterator[bytes]) -> None:
+        self.status_code = 200
+        self.background = None
+        self.pieces = pieces
+        self.init_headers()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send the response. Raises Gone if the client disconnects before its end."""
+        await _sent(self, send, self.pieces)

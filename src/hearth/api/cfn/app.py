@@ -78,6 +78,8 @@ async def _poll(request: Request, asking: actions.Request, polls: Polls, kept: K
         if seen == kept.fingerprint:
             return faults.rendered(request, kept.body)
     response = await _act(request, asking, actions.ACTIONS[ACTION])
+    if getattr(response, "rest", None) is not None:
+        return response  # too long to be kept
     found = await asking.stack()
     # `seen` is older than the response, so a change in between invalidates the response
     polls.keep(kept, found.id, seen if found.id == kept.stack_id else None, bytes(response.body))

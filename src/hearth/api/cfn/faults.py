@@ -3,7 +3,6 @@
 Unlike in the REST API, a missing stack has the status 400. Source: spec/cfn-api.md, section 5.
 """
 
-import json
 import logging
 from collections.abc import Mapping
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
+from hearth.api.answer import InPieces, JSONResponse
 from hearth.api.cfn import xml
 from hearth.api.fault import outage, outage_of
 from hearth.cloud.fault import CloudFault
@@ -18,6 +18,7 @@ from hearth.model.problem import Problem, Rejected
 
 log = logging.getLogger(__name__)
 
+XML = "application/xml"
 CODES: Mapping[str, tuple[int, str]] = {
     "AccessDenied": (403, "The policy does not allow this request"),
     "AlreadyExists": (400, "A stack with that name exists already"),
@@ -72,15 +73,13 @@ def answer(request: Request, tree: Any, root: str, status: int = 200) -> Respons
     It is XML, or JSON if the parameter ContentType of the request is JSON.
     """
     if _as_json(request):
-        body = json.dumps({root: tree}, default=str).encode()
-    else:
-        body = xml.document(root, tree)
-    return rendered(request, body, status)
+        return JSONResponse({root: tree}, status)
+    return InPieces(xml.pieces(root, tree), status, media_type=XML)
 
 
 def rendered(request: Request, body: bytes, status: int = 200) -> Response:
     """Return a response with this body, with the content type that the client requested."""
-    kind = "application/json" if _as_json(request) else "application/xml"
+    kind = "application/json" if _as_json(request) else XML
     return Response(body, status_code=status, media_type=kind)
 
 

@@ -5,13 +5,14 @@ The XML has no namespace and no declaration, as agents expect. Source: spec/cfn-
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 JSON_TAGS = frozenset({"Metadata", "TemplateBody"})
 """Elements whose value is always JSON text."""
 DEPTH_MAX = 50
 """The maximum depth of elements. Values nested more deeply become JSON text."""
+PIECE = 64 * 1024  # characters of a value
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9._-]*")
 _NOT_XML = re.compile(
@@ -22,9 +23,12 @@ _SIGNS = (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ('"', "&quot;"), ("\r", 
 
 def document(root: str, tree: Any) -> bytes:
     """Return an XML document, in UTF-8, with the tree in an element named `root`."""
-    parts: list[str] = []
-    _add(parts, root, tree, 0)
-    return "".join(parts).encode()
+    return b"".join(pieces(root, tree))
+
+
+def pieces(root: str, tree: Any) -> Iterator[bytes]:
+    """Yield the same in pieces."""
+    return (piece.encode() for piece in _element(root, tree, 0))
 
 
 def json_text(value: Any) -> str:
@@ -44,23 +48,28 @@ def text(value: Any) -> str:
     return said
 
 
-def _add(parts: list[str], name: str, value: Any, depth: int) -> None:
-    """Append the element for a value to `parts`, the pieces of the document."""
-    parts.append(f"<{name}>")
+def _element(name: str, value: Any, depth: int) -> Iterator[str]:
+    """Yield the pieces of the element for a value."""
+    yield f"<{name}>"
     if isinstance(value, str) and name not in JSON_TAGS:
-        parts.append(text(value))
+        yield from _long(value)
     elif name in JSON_TAGS or not _fits(value, depth):
-        parts.append(text(json_text(value)))
+        yield from _long(json_text(value))
     elif isinstance(value, Mapping):
         for key, inner in value.items():
             if inner is not None:  # AWS leaves out missing values
-                _add(parts, str(key), inner, depth + 1)
+                yield from _element(str(key), inner, depth + 1)
     elif isinstance(value, list | tuple):
         for inner in value:
-            _add(parts, "member", inner, depth + 1)
+            yield from _element("member", inner, depth + 1)
     elif value is not None:
-        parts.append(text(value))
-    parts.append(f"</{name}>")
+        yield text(value)
+    yield f"</{name}>"
+
+
+def _long(value: str) -> Iterator[str]:
+    for begin in range(0, len(value), PIECE):
+        yield text(value[begin : begin + PIECE])
 
 
 def _fits(value: Any, depth: int) -> bool:

@@ -59,7 +59,7 @@ async def index(request: Request) -> Response:
         if all(FILTERS[key](one.record, values) for key, values in asked.items())
     ]
     answer = JSONResponse({"resources": shown})
-    if rows.fingerprint is not None and not detail:
+    if rows.fingerprint is not None and not detail and answer.rest is None:
         fingerprint = rows.fingerprint
         request.state.lasting = Lasting(bytes(answer.body), fingerprint, with_resources=True)
     return answer

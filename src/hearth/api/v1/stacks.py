@@ -174,7 +174,7 @@ async def show(request: Request) -> Response:
     sees = sight_of(services, caller_of(request)).hidden
     shown = view.stack(request, row, program, values, sees_hidden=sees)
     answer = JSONResponse({"stack": shown})
-    if ahead.fingerprint is not None:
+    if ahead.fingerprint is not None and answer.rest is None:
         with_resources = ahead.records is not None
         request.state.lasting = Lasting(bytes(answer.body), ahead.fingerprint, with_resources)
     return answer
