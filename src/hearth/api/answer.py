@@ -18,7 +18,6 @@ from hearth.engine.programs.compute.compute import Gone, departed
 PLAIN_MAX = 256 * 1024
 PIECE_BYTES = 64 * 1024
 DEPTH_MAX = 3  # of the levels whose members are encoded one after the other
-ELEMENTS = 16  # of a list, encoded at once
 _ENCODER = msgspec.json.Encoder()
 
 
@@ -83,14 +82,21 @@ def json_pieces(value: Any, depth: int = 0) -> Iterator[bytes]:
             yield from json_pieces(inner, depth + 1)
             before = b","
         yield b"}" if value else b"{}"
-    elif depth < DEPTH_MAX and type(value) is list and len(value) > ELEMENTS:
-        before = b"["
-        for number in range(0, len(value), ELEMENTS):
-            yield before + _encoded(value[number : number + ELEMENTS])[1:-1]
-            before = b","
-        yield b"]"
+    elif depth < DEPTH_MAX and type(value) is list and len(value) > 1:
+        yield from _of_list(value)
     else:
         yield _encoded(value)
+
+
+def _of_list(value: list[Any]) -> Iterator[bytes]:
+    """Yield the JSON text of a list; as many elements at once as may be a piece together."""
+    before, begin, count = b"[", 0, 1
+    while begin < len(value):
+        text = _encoded(value[begin : begin + count])[1:-1]
+        yield before + text
+        before, begin = b",", begin + count
+        count = max(1, min(2 * count, count * PIECE_BYTES // (len(text) + 1)))
+    yield b"]"
 
 
 def _encoded(value: Any) -> bytes:
