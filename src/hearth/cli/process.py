@@ -58,10 +58,16 @@ def calm_collector() -> None:
 
 
 DESCRIPTORS_MAX = 65536
+SWITCH_S = 0.0005
+"""How long a thread that computes may keep the others waiting; Python's default is ten times that.
+
+The event loop waits so long after each of its own waits if a thread of the database computes.
+"""
 
 
 def run_until_complete(main: Coroutine[Any, Any, int]) -> int:
     """Run a coroutine with uvloop if it is installed, else with asyncio; return its exit status."""
+    sys.setswitchinterval(SWITCH_S)
     try:
         from uvloop import new_event_loop
     except ImportError:  # on Windows

@@ -142,6 +142,35 @@ async def test_errors_and_results_pass(loop: Loop) -> None:
         assert seen == ["of what it waits for", "a result"]
 
 
+@pytest.mark.parametrize(("others", "least"), [(True, 0.8), (False, 0.0)])
+def test_the_loop_rests_from_those_who_use_much_if_there_is_other_work(
+    others: bool, least: float
+) -> None:
+    async def story() -> tuple[float, float]:
+        loop = Loop()
+        loop.usage.add("heavy", HEAVY_S)
+
+        async def works() -> None:
+            for _ in range(100):
+                _busy(0.001)
+                await asyncio.sleep(0)
+
+        async def asks() -> None:
+            while True:
+                await asyncio.sleep(0.01)
+
+        asking = loop.start("light", asks()) if others else asyncio.create_task(asks())
+        await asyncio.sleep(0.02)
+        began, busy = time.monotonic(), time.thread_time()
+        await loop.start("heavy", works())
+        spent = time.monotonic() - began, time.thread_time() - busy
+        asking.cancel()
+        return spent
+
+    lasted_s, busy_s = asyncio.run(story())
+    assert lasted_s - busy_s >= least * 0.1
+
+
 def _busy(seconds: float) -> None:
     until = time.thread_time() + seconds
     while time.thread_time() < until:

@@ -42,7 +42,9 @@ def text(value: Any) -> str:
     """
     if isinstance(value, bool):
         return "true" if value else "false"
-    said = _NOT_XML.sub("\ufffd", str(value))
+    said = str(value)
+    if not (said.isascii() and said.isprintable()):  # a check that is much faster than the next
+        said = _NOT_XML.sub("\ufffd", said)
     for sign, written in _SIGNS:
         said = said.replace(sign, written)
     return said

@@ -3,12 +3,12 @@
 The loop runs what is ready in its order of arrival, one piece after the other. Eight requests for
 long lists would make every other request wait for eight pieces of work at each of its own steps.
 So the steps of projects that have used much time lately run one at a time, and all others between
-them.
+them, for at least as long.
 """
 
 import asyncio
 from collections.abc import Callable, Coroutine, Generator
-from time import thread_time
+from time import monotonic, thread_time
 from types import coroutine
 from typing import Any, cast
 
@@ -19,15 +19,25 @@ from hearth.engine.turns import Usage
 from hearth.service.caller import Caller
 
 
+REST_S = 0.002  # the shortest; a timer of the loop is not finer
+ACTIVE_S = 0.5
+"""So long after a step of a project that has used little, there is other work."""
+
+
 class Steps:
     """Runs coroutines so that their steps take turns. `usage` counts the time of the steps.
 
-    A step is what a coroutine does from one wait for something else to the next.
+    A step is what a coroutine does from one wait for something else to the next. After each step of
+    a project that has used much, such steps rest for as long as it took if there is other work, so
+    they take at most half of the loop's time.
     """
 
     def __init__(self, usage: Usage) -> None:
         self.usage = usage
         self._waiting: list[tuple[str, asyncio.Future[None]]] = []
+        self._chosen = False  # a step is about to begin, or planned
+        self._owed_s = 0.0  # the rest that is due
+        self._active_at = float("-inf")  # when the last step of others was
 
     @coroutine
     def run(
@@ -41,9 +51,12 @@ class Steps:
         spent_s = 0.0
         while True:
             project = whose()
+            waits = bool(project) and not self.usage.light(project)
             try:
-                if project and not self.usage.light(project):
+                if waits:
                     yield from self._turn(project)
+                else:
+                    self._active_at = monotonic()
             except asyncio.CancelledError as cancelled:
                 error = cancelled
             began = thread_time()
@@ -52,7 +65,10 @@ class Steps:
             except StopIteration:
                 return
             finally:
-                spent_s += thread_time() - began
+                step_s = thread_time() - began
+                if waits:
+                    self._ended(step_s)
+                spent_s += step_s
                 if project := whose():
                     self.usage.add(project, spent_s)
                     spent_s = 0.0
@@ -66,22 +82,39 @@ class Steps:
         loop = asyncio.get_running_loop()
         turn: asyncio.Future[None] = loop.create_future()
         self._waiting.append((project, turn))
-        if len(self._waiting) == 1:
+        if not self._chosen:
+            self._chosen = True
             loop.call_soon(self._next)
-        yield from turn
+        try:
+            yield from turn
+        except GeneratorExit:
+            if turn.done():
+                self._ended(0.0)
+            raise
 
     def _next(self) -> None:
-        """Let the step of the project begin that has used least; the others wait for the next
-        round of the loop.
-        """
+        """Let the step of the project begin that has used least."""
         self._waiting = [one for one in self._waiting if not one[1].done()]
         if not self._waiting:
+            self._chosen = False
             return
         chosen = min(self._waiting, key=lambda one: self.usage.lately(one[0]))
         self._waiting.remove(chosen)
         chosen[1].set_result(None)
-        if self._waiting:
-            asyncio.get_running_loop().call_soon(self._next)
+
+    def _ended(self, seconds: float) -> None:
+        """Plan the next step after one that took so long."""
+        loop = asyncio.get_running_loop()
+        self._chosen = True
+        self._owed_s += seconds
+        if self._owed_s < REST_S:
+            loop.call_soon(self._next)
+            return
+        rest_s, self._owed_s = self._owed_s, 0.0
+        if monotonic() - self._active_at < ACTIVE_S:
+            loop.call_later(rest_s, self._next)
+        else:
+            loop.call_soon(self._next)
 
 
 class InTurn:
