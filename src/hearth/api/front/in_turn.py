@@ -18,7 +18,6 @@ from hearth.api.front.scope import state
 from hearth.engine.turns import Usage
 from hearth.service.caller import Caller
 
-
 REST_S = 0.002  # the shortest; a timer of the loop is not finer
 ACTIVE_S = 0.5
 """So long after a step of a project that has used little, there is other work."""
