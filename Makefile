@@ -180,9 +180,11 @@ language-server: install
 bombs: install
 	@$(BIN)/python -m tests.fuzz.confined
 
-# hostile clients beside an innocent one, for so many minutes: its times, the memory, the end
+# hostile clients beside an innocent one, for so many minutes: its times, the memory, the end; then a table of kinds of
+# work and crowds, ten minutes more
 hostile: install
 	@$(BIN)/python -m tests.hostile.run --minutes $(MINUTES) --json tests/hostile/result.json
+	@$(BIN)/python -m tests.hostile.table --json tests/hostile/table.json
 
 # over all routes, all rules, and all addresses as a stranger; a table each
 walk: install

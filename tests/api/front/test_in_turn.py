@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from hearth.api.front.in_turn import InTurn, Steps
+from hearth.api.front.in_turn import LIGHT_MAX, InTurn, Steps
 from hearth.engine.turns import LIGHT_S, Usage
 from hearth.service.caller import Caller
 
@@ -80,6 +80,16 @@ async def test_light_work_does_not_wait_for_them(loop: Loop) -> None:
     await loop.start("light", loop.work("light", 10))
     assert len(loop.rounds) - begun < 15
     await asyncio.gather(*many)
+
+
+@told
+async def test_many_requests_of_one_project_at_once_take_turns_from_the_beginning(
+    loop: Loop,
+) -> None:
+    many = [loop.start("crowd", loop.work("crowd", 5)) for _ in range(40)]
+    await asyncio.gather(*many)
+    assert sorted(map(len, loop.rounds))[-2] <= LIGHT_MAX + 1  # but in the first round
+    assert not loop.steps._running
 
 
 @told

@@ -7,6 +7,7 @@ them, for at least as long.
 """
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable, Coroutine, Generator
 from time import monotonic, thread_time
 from types import coroutine
@@ -17,6 +18,9 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from hearth.api.front.scope import state
 from hearth.engine.turns import Usage
 from hearth.service.caller import Caller
+
+LIGHT_MAX = 4
+"""A project with more requests in progress counts as one that uses much."""
 
 REST_S = 0.002  # the shortest; a timer of the loop is not finer
 ACTIVE_S = 0.5
@@ -34,6 +38,7 @@ class Steps:
     def __init__(self, usage: Usage) -> None:
         self.usage = usage
         self._waiting: list[tuple[str, asyncio.Future[None]]] = []
+        self._running = Counter[str]()  # pieces of work of each project
         self._chosen = False  # a step is about to begin, or planned
         self._owed_s = 0.0  # the rest that is due
         self._active_at = float("-inf")  # when the last step of others was
@@ -46,36 +51,47 @@ class Steps:
 
         `whose` returns the project to which the work belongs, "" as long as it is not known.
         """
-        error: BaseException | None = None
-        spent_s = 0.0
-        while True:
-            project = whose()
-            waits = bool(project) and not self.usage.light(project)
-            try:
-                if waits:
-                    yield from self._turn(project)
-                else:
-                    self._active_at = monotonic()
-            except asyncio.CancelledError as cancelled:
-                error = cancelled
-            began = thread_time()
-            try:
-                waits_for = work.send(None) if error is None else work.throw(error)
-            except StopIteration:
-                return
-            finally:
-                step_s = thread_time() - began
-                if waits:
-                    self._ended(step_s)
-                spent_s += step_s
-                if project := whose():
-                    self.usage.add(project, spent_s)
-                    spent_s = 0.0
-            error = None
-            try:
-                yield waits_for
-            except BaseException as problem:
-                error = problem
+        known = ""
+        try:
+            error: BaseException | None = None
+            spent_s = 0.0
+            while True:
+                if not known and (known := whose()):
+                    self._running[known] += 1
+                waits = bool(known) and self._waits(known)
+                try:
+                    if waits:
+                        yield from self._turn(known)
+                    else:
+                        self._active_at = monotonic()
+                except asyncio.CancelledError as cancelled:
+                    error = cancelled
+                began = thread_time()
+                try:
+                    waits_for = work.send(None) if error is None else work.throw(error)
+                except StopIteration:
+                    return
+                finally:
+                    step_s = thread_time() - began
+                    spent_s += step_s
+                    if waits:
+                        self._ended(step_s)
+                    if project := known or whose():
+                        self.usage.add(project, spent_s)
+                        spent_s = 0.0
+                error = None
+                try:
+                    yield waits_for
+                except BaseException as problem:
+                    error = problem
+        finally:
+            if known:
+                self._running[known] -= 1
+                if not self._running[known]:
+                    del self._running[known]
+
+    def _waits(self, project: str) -> bool:
+        return self._running[project] > LIGHT_MAX or not self.usage.light(project)
 
     def _turn(self, project: str) -> Generator[Any, Any, None]:
         loop = asyncio.get_running_loop()

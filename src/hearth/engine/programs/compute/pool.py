@@ -39,7 +39,7 @@ LONG_PROJECT_PLACES = 1
 """The same for the second queue."""
 
 FIRST_CPU_S = 0.5
-FIRST_CHARACTERS = 64 * 1024
+FIRST_CHARACTERS = 512 * 1024
 FIRST_MEMORY_BYTES = 256 << 20
 """The CPU time and the memory of a job in the first queue. Jobs on more text than that do not begin
 there.
@@ -117,16 +117,16 @@ class Pool:
         is None for a job that requests none. Raises what the job raises, Rejected if the job
         exceeds a limit, ProcessLost if its process died, and Stopped if the pool is closed.
         """
-        text = characters * CHARACTER_BYTES
         if characters <= FIRST_CHARACTERS:
             niceness = LIGHT_NICENESS if self.usage.light(project) else FIRST_NICENESS
-            bounds = Bounds(FIRST_CPU_S, FIRST_MEMORY_BYTES + text, niceness)
+            bounds = Bounds(FIRST_CPU_S, FIRST_MEMORY_BYTES, niceness)
             try:
                 return await self._in_turn(self._first, project, job, bounds, answer)
             except _NeedsMore:
                 pass
         most_s = CPU_S + characters // CHARACTERS_A_SECOND
-        bounds = Bounds(most_s, MEMORY_BYTES + text, LONG_NICENESS)
+        memory = MEMORY_BYTES + characters * CHARACTER_BYTES
+        bounds = Bounds(most_s, memory, LONG_NICENESS)
         try:
             return await self._in_turn(self._long, project, job, bounds, answer)
         except _NeedsMore as more:
