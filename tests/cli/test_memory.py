@@ -77,6 +77,18 @@ def test_growth_is_answered_by_a_collection(
     assert (machine.run()[0] == 10) is at_once
 
 
+def test_a_process_that_works_and_grows_is_not_stopped_all_the_time(machine: Machine) -> None:
+    machine.busy, machine.collection_s = 0.9, 0.3
+
+    def grow(process: Machine) -> None:
+        process.size += 10 * MIB
+
+    machine.grow = grow
+    found = machine.run()
+    assert all(b - a >= 0.3 / memory.GROWN_SHARE for a, b in pairwise(found))
+    assert len(found) > 5
+
+
 def test_memory_is_returned() -> None:
     memory.give_back()  # what earlier tests freed would be used again, and the process not grow
     before = memory.resident_bytes()

@@ -31,6 +31,11 @@ returned: what was created beside it has been deleted meanwhile.
 COLLECT_SHARE = 1 / 1000
 """The part of the time that regular collections may take."""
 
+GROWN_SHARE = 1 / 50
+"""The part of the time that collections after growth may take while the process works: nothing else
+runs during a collection.
+"""
+
 HEAPS_MAX = 1
 M_ARENA_MAX = -8
 
@@ -56,17 +61,19 @@ async def keep_small() -> None:
     While the process has hardly any work, a small growth is enough.
     """
     floor, spent_s = resident_bytes(), time.process_time()
-    due = time.monotonic() + COLLECT_EVERY_S
+    due, free_at = time.monotonic() + COLLECT_EVERY_S, 0.0
     while True:
         await asyncio.sleep(LOOK_S)
         now, before_s, spent_s = resident_bytes(), spent_s, time.process_time()
         rests = spent_s - before_s < LOOK_S * REST_SHARE
         begun = time.monotonic()
         grown = now > (floor + GROWN_AT_REST_BYTES if rests else floor * (1 + GROWN_PART))
+        grown = grown and (rests or begun >= free_at)
         if grown or begun >= due:
             give_back()
             floor, ended = resident_bytes(), time.monotonic()
             due = ended + max(COLLECT_EVERY_S, (ended - begun) / COLLECT_SHARE)
+            free_at = ended + (ended - begun) / GROWN_SHARE
         floor = min(floor, now)
 
 

@@ -194,6 +194,7 @@ def created_items(found: StackPrediction, above: Above | None = None) -> list[It
     assert world is not None
     stack_name = f"{above.stack_name}-{above.resource}" if above else aim.row.name
     items: list[Item | list[Any]] = []
+    users = _Users()
     for entry in found.plan.entries:
         if entry.name in found.below:
             items.append(created_items(found.below[entry.name], Above(stack_name, entry.name)))
@@ -202,7 +203,7 @@ def created_items(found: StackPrediction, above: Above | None = None) -> list[It
         row = aim.row.having(name=stack_name)
         item = _item(row, entry.name, entry.type, None, above.resource if above else None)
         item["description"] = definition.description
-        item["required_by"] = _required_by(aim.program, entry.name)
+        item["required_by"] = users.of(aim.program, entry.name)
         item.update(_values(aim, definition, world))
         item["attributes"] = _mirrored(definition, item["properties"])
         items.append(item)
@@ -250,16 +251,17 @@ async def changes(
     """
     stacks = await services.store.read(lambda tx: _stored(tx, found.aim.row, records=show_nested))
     groups: dict[str, list[Item]] = {group: [] for group in GROUPS.values()}
+    users = _Users()
     for entry, one, above in _shown(found, None, show_nested=show_nested):
         record = next((r for r in one.aim.records if r.id == entry.record_id), None)
         group = groups[GROUPS[entry.planned]]
         if record is None:
-            group.append(_born(one, entry, above))
+            group.append(_born(one, entry, above, users))
             continue
         item = _there(services, one.aim.row, record, stacks, above, masked=one.aim.masked)
         if (definition := one.aim.program.resources.get(entry.name)) is not None:
             item["description"] = definition.description
-            item["required_by"] = _required_by(one.aim.program, entry.name)
+            item["required_by"] = users.of(one.aim.program, entry.name)
         group.append(item)
         if entry.planned is PlannedAction.DELETE and show_nested:
             group += _gone(services, record, stacks, masked=one.aim.masked)
@@ -275,7 +277,7 @@ def _stored(tx: Tx, row: StackRow, *, records: bool) -> Stored:
     return {one.id: (one, reads.records(tx, one.id) if records else []) for one in below}
 
 
-def _born(found: StackPrediction, entry: Entry, above: str | None) -> Item:
+def _born(found: StackPrediction, entry: Entry, above: str | None, users: "_Users") -> Item:
     """Return the preview of a resource that the update creates."""
     aim = found.aim
     item = _item(aim.row, entry.name, entry.type, None, above)
@@ -284,7 +286,7 @@ def _born(found: StackPrediction, entry: Entry, above: str | None) -> Item:
         properties = _values(aim, definition, found.plan.world)["properties"]
         item["attributes"] = _mirrored(definition, properties)
         item["description"] = definition.description
-        item["required_by"] = _required_by(aim.program, entry.name)
+        item["required_by"] = users.of(aim.program, entry.name)
     return item
 
 
@@ -320,8 +322,21 @@ def _gone(services: Services, record: Record, stacks: Stored, *, masked: bool) -
         yield from _gone(services, one, stacks, masked=masked)
 
 
-def _required_by(program: Program, name: str) -> list[str]:
-    return [user for user, needs in program.requires.items() if name in needs]
+class _Users:
+    """The resources that require a resource, by the program of its stack."""
+
+    def __init__(self) -> None:
+        self._known: dict[Program, dict[str, list[str]]] = {}
+
+    def of(self, program: Program, name: str) -> list[str]:
+        """Return the names of the resources that require the resource `name`."""
+        if program not in self._known:
+            found: dict[str, list[str]] = {}
+            for user, needs in program.requires.items():
+                for one in needs:
+                    found.setdefault(one, []).append(user)
+            self._known[program] = found
+        return self._known[program].get(name, [])
 
 
 def _shown(
