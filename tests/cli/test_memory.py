@@ -24,6 +24,12 @@ class Machine:
         monkeypatch.setattr(memory, "resident_bytes", lambda: self.size)
         monkeypatch.setattr(memory, "give_back", self._give_back)
         monkeypatch.setattr(memory.asyncio, "sleep", self._sleep)
+        self.frozen: list[tuple[float, bool]] = []  # (moment, whether all objects were set aside)
+        collector = SimpleNamespace(
+            freeze=lambda: self.frozen.append((self.now, True)),
+            unfreeze=lambda: self.frozen.append((self.now, False)),
+        )
+        monkeypatch.setattr(memory, "gc", collector)
         self.grow: Any = lambda machine: None
 
     async def _sleep(self, seconds: float) -> None:
@@ -87,6 +93,29 @@ def test_a_process_that_works_and_grows_is_not_stopped_all_the_time(machine: Mac
     found = machine.run()
     assert all(b - a >= 0.3 / memory.GROWN_SHARE for a, b in pairwise(found))
     assert len(found) > 5
+
+
+def test_old_objects_are_looked_at_when_the_process_rests_again(machine: Machine) -> None:
+    def grow(process: Machine) -> None:
+        process.busy = 0.9 if 100 < process.now < 200 else 0.0
+        process.size += 20 * MIB if process.busy else 0
+
+    machine.grow = grow
+    machine.run()
+    works = [aside for moment, aside in machine.frozen if 100 < moment < 202]
+    rests = [aside for moment, aside in machine.frozen if moment >= 202]
+    assert works
+    assert all(works)
+    assert rests == [False, True]  # once
+
+
+def test_old_objects_of_a_process_that_never_rests_are_looked_at_each_hour(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(memory, "EVERYTHING_S", 200.0)
+    machine.busy = 0.9
+    machine.run()
+    assert sum(not aside for _, aside in machine.frozen) == 2
 
 
 def test_memory_is_returned() -> None:

@@ -36,6 +36,9 @@ GROWN_SHARE = 1 / 50
 runs during a collection.
 """
 
+EVERYTHING_S = 3600.0
+"""The time after which a collection looks at all objects although the process works."""
+
 HEAPS_MAX = 1
 M_ARENA_MAX = -8
 
@@ -58,10 +61,13 @@ async def keep_small() -> None:
     """Collect garbage and trim the heaps regularly, and whenever the process has grown, until
     cancelled.
 
-    While the process has hardly any work, a small growth is enough.
+    While the process has hardly any work, a small growth is enough. While it works, each collection
+    looks only at the objects that are newer than the one before: nothing else runs during it, and
+    to look at all objects of a large process takes a second. They are looked at when it rests.
     """
     floor, spent_s = resident_bytes(), time.process_time()
     due, free_at = time.monotonic() + COLLECT_EVERY_S, 0.0
+    set_aside, everything_at = False, time.monotonic() + EVERYTHING_S
     while True:
         await asyncio.sleep(LOOK_S)
         now, before_s, spent_s = resident_bytes(), spent_s, time.process_time()
@@ -70,7 +76,14 @@ async def keep_small() -> None:
         grown = now > (floor + GROWN_AT_REST_BYTES if rests else floor * (1 + GROWN_PART))
         grown = grown and (rests or begun >= free_at)
         if grown or begun >= due:
+            everything = (set_aside and rests) or begun >= everything_at
+            if everything:
+                gc.unfreeze()
+                everything_at = begun + EVERYTHING_S
             give_back()
+            if everything or not rests:
+                gc.freeze()
+            set_aside = not rests or (set_aside and not everything)
             floor, ended = resident_bytes(), time.monotonic()
             due = ended + max(COLLECT_EVERY_S, (ended - begun) / COLLECT_SHARE)
             free_at = ended + (ended - begun) / GROWN_SHARE
