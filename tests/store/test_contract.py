@@ -295,6 +295,51 @@ def test_an_advance_of_an_older_traversal_is_left_out_and_what_is_sure_is_kept(
     assert names == ["web", "web", "ended"]
 
 
+def test_a_stack_whose_operation_is_newer_than_its_owner_knows_is_released_as_due(
+    store: Store,
+) -> None:
+    """Also if the owner takes the message about the operation with it."""
+    stack_id = made(store)
+    engine_id = an_engine(store)
+    (one,) = claimed(store, engine_id)
+    mine = part(store, engine_id, one, Changes(release=(None,)))
+    wanted = accept.OperationRequest(Action.UPDATE, Revision("other"))
+    store.transact(lambda tx: accept.operate(tx, stack_id, wanted, 2.0, new_id))
+    there = store.transact(lambda tx: claim.inbox_of(tx, engine_id), write=False)
+    mine.sure.read.extend(message_id for message_id, _ in there)
+    assert there
+    assert written(store, mine) is Fate.SUPERSEDED
+    assert [c.stack_id for c in claimed(store, engine_id)] == [stack_id]
+
+
+@pytest.mark.parametrize("number", range(6))
+def test_a_message_that_is_read_with_a_stack_is_about_an_operation_in_its_row(
+    store: Store, number: int
+) -> None:
+    """Servers take a snapshot for each statement, and an operation may begin between any two."""
+    stack_id = made(store)
+    engine_id = an_engine(store)
+    claimed(store, engine_id)
+    wanted = accept.OperationRequest(Action.UPDATE, Revision("other"))
+
+    def interrupted(tx: Tx) -> claim.Loaded | None:
+        listed, seen = tx.listed, itertools.count()
+
+        def later(statement: Any, ids: Any) -> Any:
+            if next(seen) == number:
+                store.transact(lambda tx: accept.operate(tx, stack_id, wanted, 2.0, new_id))
+            return listed(statement, ids)
+
+        tx.listed = later  # type: ignore[method-assign]
+        return claim.load(tx, stack_id)
+
+    found = store.transact(interrupted, write=False)
+    assert found is not None
+    newest = loaded(store, stack_id)
+    assert newest.messages
+    assert not found.messages or found.stack.traversal == newest.stack.traversal
+
+
 def test_events_of_a_tree_are_numbered_without_gaps(store: Store) -> None:
     stack_id = made(store)
     engine_id = an_engine(store)

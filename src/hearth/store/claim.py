@@ -366,16 +366,21 @@ def load(tx: Tx, stack_id: str) -> Loaded | None:
 def load_all(tx: Tx, ids: Sequence[str]) -> dict[str, Loaded]:
     """Return all rows of each stack for its owner, by stack id; stacks that do not exist are left
     out.
+
+    Servers take a snapshot for each statement. The messages are read first, so that the rows
+    contain every operation to which one of them refers. Of an operation that begins later, the
+    message comes later, too.
     """
+    letters = _by_stack(tx.listed(_MESSAGES_OF, ids))
     mine = {row.id: stack_row(tx, row) for row in tx.listed(_STACKS, ids)}
     if not mine:
         return {}
     revisions = get_revisions(tx, ids)
-    records, kept, flights, lost, letters = (
+    records, kept, flights, lost = (
         _by_stack(rows)
         for rows in (
             reads.record_rows(tx, ids),
-            *(tx.listed(listed, ids) for listed in (_DATA, _NODES, _ORPHANS, _MESSAGES_OF)),
+            *(tx.listed(listed, ids) for listed in (_DATA, _NODES, _ORPHANS)),
         )
     )
     of = sorted({row.credential_id for row in mine.values() if row.credential_id})

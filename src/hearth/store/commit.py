@@ -187,6 +187,8 @@ def commit(tx: Tx, parts: Sequence[Part], new_id: Callable[[], str]) -> dict[str
             fates[part.stack_id] = Fate.LOST
         elif row.traversal != part.traversal:
             fates[part.stack_id] = Fate.SUPERSEDED
+            if part.sure.release is not None:  # the newer operation needs an owner at once
+                part.sure.release = (part.now,)
             valid.append((part, part.sure))
         else:
             fates[part.stack_id] = Fate.DONE
