@@ -191,6 +191,7 @@ def test_a_stack_of_its_own_is_adopted_by_its_id_and_deleted(api: Caller):
         ("resources", {"v": "text"}, "resources.v: expected a map"),
         ("resources", {"v": [1]}, "resources.v: expected a map"),
         ("resources", {"v": {"resource_data": "text"}}, "resources.v.resource_data: expected"),
+        ("resources", {"v": {"resource_data": {"value": ["x"]}}}, "resource_data.value: expected"),
         ("resources", {"v": {"metadata": ["x"]}}, "resources.v.metadata: expected a map"),
         ("resources", {"v": {"resource_id": ["x"]}}, "resources.v.resource_id: expected"),
         ("resources", {"v": {"resource_id": "x" * 256}}, "resources.v.resource_id: expected"),

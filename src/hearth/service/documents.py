@@ -98,9 +98,10 @@ def _demand_forms(body: Mapping[str, Any], at: str) -> None:
     for key in ("files", "environment", "resources", "resource_data", "metadata"):
         if not isinstance(body.get(key), dict | None):
             raise _malformed(f"{at}{key}", "a map")
-    for name, text in (body.get("files") or {}).items():
-        if not isinstance(text, str):
-            raise _malformed(f"{at}files.{name}", "a string")
+    for key in ("files", "resource_data"):
+        for name, text in (body.get(key) or {}).items():
+            if not isinstance(text, str):
+                raise _malformed(f"{at}{key}.{name}", "a string")
     physical_id = body.get("resource_id")
     if not isinstance(physical_id, str | int | None) or len(str(physical_id)) > ID_MAX:
         raise _malformed(f"{at}resource_id", f"a string of at most {ID_MAX} characters")
