@@ -26,7 +26,7 @@ HEAT_AGENTS := .guests/heat_agents-13.0.0.tar.gz
 UNCOMPILED := $(PYTHONDONTWRITEBYTECODE)
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: install locks demo dev test check check-static drift facts types second-steps nulls guests image real-cloud sim explore mutations crash crash-types faults faults-in-detail odd-clouds soak fuzz language-server bombs hostile walk compare sweep attributes functional tempest tempest-clusters keystone dashboard peers bench docs pictures changelog wheel advisories deb clean
+.PHONY: install locks demo dev test check check-static drift facts types second-steps nulls guests image real-cloud sim explore mutations crash crash-types faults faults-in-detail odd-clouds soak fuzz fuzz-compiler fuzz-api language-server bombs hostile walk compare sweep attributes functional tempest tempest-clusters keystone dashboard peers bench docs pictures changelog wheel advisories deb clean
 
 # each of the three installs is a part of the next: what Hearth needs, the clients, all for development
 install: $(STAMP)
@@ -164,13 +164,24 @@ soak odd-clouds: SEED =
 soak: install
 	@$(BIN)/python -m tests.faults.soak --database $(DATABASE) --minutes $(MINUTES) $(if $(SEED),--seed $(SEED)) --json tests/faults/soak.json
 
+# the compiler, then the three APIs on both databases; FUZZ_S, MINUTES and SEED as in the parts below
+fuzz: MINUTES = 60
+fuzz: fuzz-compiler
+	@status=0; for database in postgresql mariadb; do \
+	  $(MAKE) --silent --no-print-directory fuzz-api DATABASE=$$database MINUTES=$(MINUTES) || status=1; done; exit $$status
+
 # every entrance of the compiler with odd inputs, FUZZ_S seconds each; findings stay in tests/fuzz/corpus
-fuzz: install
+fuzz-compiler: install
 	@$(BIN)/python -c 'import atheris' 2>/dev/null \
 	  || $(BIN)/python -m pip install --quiet --disable-pip-version-check 'atheris>=3,<4' 2>/dev/null \
 	  || echo "atheris cannot be installed here: inputs are drawn at random, for twice as long"
 	@$(BIN)/python -c 'import atheris' 2>/dev/null && s=$(FUZZ_S) || s=$$(( 2 * $(FUZZ_S) )); \
 	  $(BIN)/python -m tests.fuzz.run --seconds $$s --seed $(SEED) --json tests/fuzz/result.json
+
+# broken requests to all routes of the three APIs, by people of two tenants: DATABASE=mariadb or sqlite
+fuzz-api: MINUTES = 60
+fuzz-api: install
+	@$(BIN)/python -m tests.fuzz.api.run --database $(DATABASE) --minutes $(MINUTES) --seed $(SEED) --json tests/fuzz/api/result-$(DATABASE).json
 
 # the language server with every template of others and N broken ones; a line for each kind of request
 language-server: install

@@ -185,6 +185,31 @@ def test_a_stack_of_its_own_is_adopted_by_its_id_and_deleted(api: Caller):
     assert api.call("GET", f"/stacks?id={inner}").json()["stacks"] == []
 
 
+@pytest.mark.parametrize(
+    ("place", "value", "words"),
+    [
+        ("resources", {"v": "text"}, "resources.v: expected a map"),
+        ("resources", {"v": [1]}, "resources.v: expected a map"),
+        ("resources", {"v": {"resource_data": "text"}}, "resources.v.resource_data: expected"),
+        ("resources", {"v": {"resource_data": {"value": ["x"]}}}, "resource_data.value: expected"),
+        ("resources", {"v": {"metadata": ["x"]}}, "resources.v.metadata: expected a map"),
+        ("resources", {"v": {"resource_id": ["x"]}}, "resources.v.resource_id: expected"),
+        ("resources", {"v": {"resource_id": "x" * 256}}, "resources.v.resource_id: expected"),
+        ("resources", {"v": {"resources": {"w": 1}}}, "resources.v.resources.w: expected a map"),
+        ("environment", "text", "environment: expected a map"),
+        ("files", ["x"], "files: expected a map"),
+        ("files", {"x": 1}, "files.x: expected a string"),
+    ],
+)
+def test_a_document_of_another_form_is_refused(api: Caller, place: str, value: Any, words: str):
+    template = _template({"v": {"type": "OS::Heat::None"}})
+    document = {"template": template, "resources": {}, place: value}
+    body = {"stack_name": "of-another-form", "adopt_stack_data": json.dumps(document)}
+    reply = api.call("POST", "/stacks", body)
+    assert reply.status_code == 400, reply.text
+    assert words in reply.json()["error"]["message"]
+
+
 def adopt(api: Caller, name: str, resources: dict[str, Any], entries: dict[str, Any]) -> str:
     document = {"template": _template(resources), "resources": entries}
     body = {"stack_name": name, "adopt_stack_data": json.dumps(document)}

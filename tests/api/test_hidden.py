@@ -170,3 +170,56 @@ def test_who_may_not_export_finds_no_secret_in_a_snapshot(
     assert seen["resources"].keys() == whole["resources"].keys()
     assert seen["environment"]["parameters"] == {"key": "******"}
     assert seen["resources"]["child"]["environment"]["parameters"] == {"inner": "******"}
+
+
+GIVING_ACCESS = """
+heat_template_version: 2021-04-16
+resources:
+  handle: {type: OS::Heat::WaitConditionHandle}
+  signed: {type: AWS::CloudFormation::WaitConditionHandle}
+  random: {type: OS::Heat::RandomString, properties: {length: 40}}
+  members:
+    type: OS::Heat::ResourceGroup
+    properties:
+      count: 1
+      resource_def: {type: OS::Heat::RandomString, properties: {length: 40}}
+outputs:
+  token: {value: {get_attr: [handle, token]}}
+  inside: {value: {str_replace: {template: "say T", params: {T: {get_attr: [handle, curl_cli]}}}}}
+  url: {value: {get_resource: signed}}
+  text: {value: {get_resource: random}}
+  member: {value: {get_attr: [members, resource.0.value]}}
+  slow:  # evaluated in another process
+    value:
+      yaql:
+        expression: "$.data.text + str(range(40).select(range(40).sum()).sum())"
+        data: {text: {get_resource: random}}
+  open: {value: open}
+  name: {value: {get_resource: handle}}
+"""
+
+
+def test_who_may_not_export_finds_no_secret_in_outputs(api: Caller, reader: dict[str, str]):
+    made = api.create("giving-access", GIVING_ACCESS)
+    try:
+        told = api.call("GET", f"{made}").json()["stack"]["outputs"]
+        values = {one["output_key"]: one["output_value"] for one in told}
+        assert None not in values.values()
+        assert "******" not in values.values()
+        places = (
+            api.url(made), api.url("/stacks/detail"),
+            *(api.url(f"{made}/outputs/{key}") for key in values),
+            f"{api.dev.url}/cfn/v1/?Action=DescribeStacks&StackName=giving-access",
+        )  # fmt: skip
+        secret = [str(one) for key, one in values.items() if key not in ("open", "name")]
+        for place in places:
+            reply = requests.get(place, headers={**reader, "X-Auth-User": "x"}, timeout=10)
+            assert reply.status_code == 200, place
+            assert [one for one in secret if one in reply.text] == [], place
+        shown = requests.get(api.url(made), headers=reader, timeout=10).json()["stack"]["outputs"]
+        seen = {one["output_key"]: one["output_value"] for one in shown}
+        assert seen == {**dict.fromkeys(values, "******"), "name": values["name"],
+                        "open": values["open"]}  # fmt: skip
+    finally:
+        api.call("DELETE", made)
+        api.ended(made)

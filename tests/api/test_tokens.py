@@ -85,3 +85,17 @@ def test_a_service_token_helps_no_token_with_a_plus():
         assert await tokens.caller("user+", CALL) is None
 
     asyncio.run(ask())
+
+
+@pytest.mark.parametrize("place", ["token", "service token"])
+def test_a_token_that_no_keystone_issues_is_refused_without_asking(place: str):
+    """Keystone refuses the header, which looks as if it were out of order."""
+    keystone, long = Keystone("service"), "x" * 8_001
+
+    async def ask() -> Any:
+        tokens = Tokens(cast(Cloud, keystone), "http://keystone")
+        words = (long, CALL) if place == "token" else ("service", CALL, long)
+        return await tokens.caller(*words)
+
+    assert asyncio.run(ask()) is None
+    assert keystone.asked == 0

@@ -1,7 +1,7 @@
 """Some inputs for every target, each answered soon.
 
-HEARTH_FUZZ=20 tries twenty times as many, others each time; `make fuzz` as many as there is time
-for.
+HEARTH_FUZZ=20 tries twenty times as many, others each time; `make fuzz-compiler` as many as there
+is time for.
 """
 
 import os

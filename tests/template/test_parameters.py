@@ -5,7 +5,7 @@ import pytest
 from hearth.model.problem import Rejected
 from hearth.template import Environment, compile_template
 from hearth.template.hidden import masked
-from hearth.template.parameters import ParameterType, parse_value, text_form
+from hearth.template.parameters import ParameterType, bound, parse_value, text_form
 from tests.adapters.catalog import Catalog
 
 
@@ -106,3 +106,17 @@ def test_values_may_be_taken_as_they_are_given():
 )
 def test_short_secrets_are_masked_where_they_stand_alone(secrets, text, shown):
     assert masked(text, secrets) == shown
+
+
+@pytest.mark.parametrize("limit", [0, 3.0, "7", 10**400, -(10**400), 1e308, "9" * 400])
+def test_a_limit_of_a_constraint_may_be_any_whole_number(limit):
+    assert bound(limit, whole=True) == int(limit)
+
+
+@pytest.mark.parametrize(
+    ("limit", "error"),
+    [(float("nan"), ValueError), (True, ValueError), (float("inf"), TypeError), (0.5, TypeError)],
+)
+def test_a_limit_of_a_constraint_that_is_no_whole_number_is_refused(limit, error):
+    with pytest.raises(error):
+        bound(limit, whole=True)

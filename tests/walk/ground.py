@@ -150,8 +150,8 @@ class Ground:
 def prepare(dev: Dev) -> Ground:
     """People of every kind, and the first project's stack."""
     ground = Ground(dev)
-    admin = _log_in(dev, {"name": "admin", "domain": {"name": "Default"}}, "admin")
-    make = _Identity(dev, admin.token)
+    admin = log_in(dev, {"name": "admin", "domain": {"name": "Default"}}, "admin")
+    make = Identity(dev, admin.token)
     demo = make.find("projects", "demo")
     other = make.create("projects", "project", {"name": "other"})
     for name, project, roles in (
@@ -165,23 +165,23 @@ def prepare(dev: Dev) -> Ground:
         user_id = make.create("users", "user", user)
         for role in roles:
             make.grant(project, user_id, role)
-        ground.people[name] = _log_in(dev, {"id": user_id}, project, name)
+        ground.people[name] = log_in(dev, {"id": user_id}, project, name)
     ground.stack = ground.create("walked", template=TEMPLATE, files={"child.yaml": CHILD})
-    ground.people["guest"] = _guest(ground, "member", ground.stack, "guest")
+    ground.people["guest"] = guest_of(ground, "member", ground.stack, "guest")
     theirs = ground.create("theirs", "stranger", template=TEMPLATE, files={"child.yaml": CHILD})
-    ground.people["other guest"] = _guest(ground, "stranger", theirs, "other guest")
+    ground.people["other guest"] = guest_of(ground, "stranger", theirs, "other guest")
     return ground
 
 
-def _guest(ground: Ground, owner: str, path: dict[str, str], name: str) -> Person:
+def guest_of(ground: Ground, owner: str, path: dict[str, str], name: str) -> Person:
     shown = ground.ask("stack_output_show", by=owner, output_key="signal", **path).answer
     value = shown["output"]["output_value"]
     means = json.loads(value) if isinstance(value, str) else value
     user = {"id": means["user_id"], "password": means["password"]}
-    return _log_in(ground.dev, user, means["project_id"], name)
+    return log_in(ground.dev, user, means["project_id"], name)
 
 
-def _log_in(dev: Dev, user: dict[str, Any], project: str, name: str = "") -> Person:
+def log_in(dev: Dev, user: dict[str, Any], project: str, name: str = "") -> Person:
     password = {"user": {"password": PASSWORD, **user}}
     named = {"name": project, "domain": {"name": "Default"}}
     scope = named if project in ("admin", "demo") else {"id": project}
@@ -198,7 +198,7 @@ def _log_in(dev: Dev, user: dict[str, Any], project: str, name: str = "") -> Per
 
 
 @dataclass
-class _Identity:
+class Identity:
     dev: Dev
     token: str
 

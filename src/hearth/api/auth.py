@@ -29,6 +29,7 @@ KEPT_S = 60.0  # lifetime of a cached answer
 CHECKED_S = 10.0  # an older one is refreshed in the background
 GUEST_FACTOR = 5  # results about stack domain users are cached this many times longer
 KEPT_MAX = 20_000
+TOKEN_MAX = 8_000  # characters; no Keystone issues longer tokens, and no server accepts the header
 SERVICE_ROLES = frozenset({"service"})
 SIGNED = "/cfn/"
 OTHER_VERSION = re.compile(r"/v(?!1(/|$))[0-9]+(\.[0-9]+)?(/|$)")
@@ -121,6 +122,8 @@ class Tokens:
         return None if caller is None else replace(caller, service_roles=service.roles)
 
     async def _known(self, token: str, *, expired: bool) -> Caller | None:
+        if len(token) > TOKEN_MAX:
+            return None
         key = hashlib.sha256(token.encode()).digest(), expired
         kept, now = self._kept.get(key), time.time()
         if kept is not None and kept.until > now:

@@ -143,6 +143,7 @@ class ResourceType:
     member_keys: ClassVar[Set[str] | None] = None  # the keys in it that count; None: the schema's
     unobserved: ClassVar[Mapping[str, str]] = {}  # property → why its real value is not compared
     read_back: ClassVar[bool] = True  # whether `show` shows an object that the resource stands for
+    secret_reference: ClassVar[bool] = False  # `get_resource` gives a secret, as a signed URL
     refers_to: ClassVar[Sequence[str]] = ()  # properties that must name a resource of the stack
     runs_on: ClassVar[Sequence[str]] = ()  # properties that refer to servers of deployments
     ends_with: ClassVar[str | None] = None  # the property with the object whose delete ends it, too

@@ -19,6 +19,8 @@ from hearth.store.document import document
 from hearth.store.rows import Document, Options, Revision, StackRow
 from hearth.template import Environment
 
+ID_MAX = 255  # characters of a physical id
+
 
 async def export_stack(services: Services, row: StackRow) -> dict[str, Any]:
     """Return the document of a stack. Raises Rejected if the operator does not allow exports."""
@@ -68,6 +70,7 @@ async def adoption(
     if not isinstance(found, dict) or not isinstance(found.get("resources"), dict):
         words = 'Invalid adopt data: expected the document of a stack with "resources"'
         raise Rejected([HTTPBadRequest(None, words)])
+    _demand_forms(found, "")
     revision = revision_of_document(found, Action.ADOPT)
     inside = Environment.parse(revision.environment)
     outside = Environment.parse(request.environment)
@@ -85,6 +88,31 @@ async def adoption(
     )
     assert revision.document is not None
     return adopted, revision.document
+
+
+def _demand_forms(body: Mapping[str, Any], at: str) -> None:
+    """Check the types of what users wrote into a document, also for its nested stacks.
+
+    `at` is the place of the document in the whole one. Raises Rejected.
+    """
+    for key in ("files", "environment", "resources", "resource_data", "metadata"):
+        if not isinstance(body.get(key), dict | None):
+            raise _malformed(f"{at}{key}", "a map")
+    for key in ("files", "resource_data"):
+        for name, text in (body.get(key) or {}).items():
+            if not isinstance(text, str):
+                raise _malformed(f"{at}{key}.{name}", "a string")
+    physical_id = body.get("resource_id")
+    if not isinstance(physical_id, str | int | None) or len(str(physical_id)) > ID_MAX:
+        raise _malformed(f"{at}resource_id", f"a string of at most {ID_MAX} characters")
+    for name, entry in (body.get("resources") or {}).items():
+        if not isinstance(entry, dict):
+            raise _malformed(f"{at}resources.{name}", "a map")
+        _demand_forms(entry, f"{at}resources.{name}.")
+
+
+def _malformed(place: str, expected: str) -> Rejected:
+    return Rejected([HTTPBadRequest(None, f"Invalid adopt data: {place}: expected {expected}")])
 
 
 def revision_of_document(body: Mapping[str, Any], purpose: Action) -> Revision:

@@ -100,9 +100,13 @@ async def outputs(
     broken = await _broken(services, caller, row, program, records, nested)
     in_zones = asked_for(revision.template)
     there = await _zones(services.cloud(caller)) if in_zones else None
-    world = StoredWorld(records, fresh, revision.facade, kinds, broken, whole=True, zones=there)
-    sees = sight_of(services, caller).hidden
-    if not sees and revision.facade.get("secret"):  # nothing says which outputs are hidden
+    sight = sight_of(services, caller)
+    world = StoredWorld(
+        records, fresh, revision.facade, kinds, broken, whole=True, zones=there,
+        secrets=not sight.secrets,
+    )  # fmt: skip
+    sees = sight.hidden and sight.secrets
+    if not sight.hidden and revision.facade.get("secret"):  # nothing says which outputs are hidden
         return [OutputValue(one.name, one.description, MASK, None, None) for one in wanted]
     values = await services.compute.evaluated(lambda: _values(wanted, world, sees), row.project_id)
     failed = any(one.error is not None for one in values)  # perhaps only because it took too long
@@ -131,7 +135,9 @@ async def recorded_outputs(
 
 
 def _values(wanted: Iterable[Output], world: World, sees: bool) -> list[OutputValue]:
-    """Return the values of outputs. If `sees` is false, outputs with hidden values are masked."""
+    """Return the values of outputs. If `sees` is false, outputs with hidden values are masked; the
+    world may count secrets as hidden values.
+    """
     values = []
     with spending():
         for output in wanted:

@@ -69,12 +69,12 @@ def seen_attributes(
     if sight.secrets:
         return attributes
     return {
-        name: MASK if value is not None and _is_secret(rtype, name) else value
+        name: MASK if value is not None and is_secret(rtype, name) else value
         for name, value in attributes.items()
     }
 
 
-def _is_secret(rtype: ResourceType | None, name: str) -> bool:
+def is_secret(rtype: ResourceType | None, name: str) -> bool:
     """Return whether an attribute is a secret; one of a nested stack's resource may be."""
     declared = rtype.attributes.get(name) if rtype is not None else None
     return name.startswith("resource.") if declared is None else declared.secret

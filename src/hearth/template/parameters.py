@@ -268,8 +268,9 @@ def bound(value: Any, whole: bool = False) -> Any:
     number = value
     if isinstance(value, str):
         number = _number(value)
-    if isinstance(number, bool) or not isinstance(number, int | float) or math.isnan(number):
+    is_number = isinstance(number, int | float) and not isinstance(number, bool)
+    if not is_number or (isinstance(number, float) and math.isnan(number)):
         raise ValueError(f'"{value}" is not a number')
-    if whole and (math.isinf(number) or number != int(number)):
+    if whole and isinstance(number, float) and not number.is_integer():
         raise TypeError(f'"{value}" is not a whole number')
     return int(number) if whole else number

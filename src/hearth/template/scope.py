@@ -201,7 +201,12 @@ class Scope:
         return value.value
 
     def reference(self, name: str) -> Any:
-        """Return the result of `get_resource` for a resource."""
+        """Return the result of `get_resource` for a resource; if it may be hidden, `secret` becomes
+        true.
+        """
+        secret = getattr(self.world, "secret_reference", None)
+        if secret is not None and secret(name):
+            self.secret = True
         return self.world.reference(name)
 
     def attribute(self, name: str, attribute: str, path: tuple[Any, ...]) -> Any:

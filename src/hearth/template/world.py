@@ -92,3 +92,7 @@ class NullWorld:
     def secret(self, name: str, attribute: str) -> bool:
         known = getattr(self.world, "secret", None)
         return bool(known is not None and known(name, attribute))
+
+    def secret_reference(self, name: str) -> bool:
+        known = getattr(self.world, "secret_reference", None)
+        return bool(known is not None and known(name))

@@ -12,7 +12,8 @@ class Departure:
     """Middleware that watches the connection once the body is read.
 
     When the client disconnects, the future in the context variable `departed` completes. Then code
-    that waits for this future can stop with `Gone`, and no response is sent.
+    that waits for this future can stop with `Gone`, and no response is sent. Code that reads a body
+    of which a part is missing stops so, too.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -39,7 +40,8 @@ class Departure:
             message = await receive()
             if message["type"] == "http.disconnect":
                 gone.set_result(None)
-            elif not message.get("more_body"):
+                raise Gone
+            if not message.get("more_body"):
                 watching = asyncio.create_task(watch())
             return message
 

@@ -31,6 +31,7 @@ log = logging.getLogger(__name__)
 
 _decode = msgspec.json.Decoder().decode  # strict: no NaN, no half of a surrogate pair
 
+NAME_CHARACTERS_MAX = 255
 TAG_CHARACTERS_MAX = 80
 TAGS_MAX = 256  # of a stack; lists of stacks contain them
 STATUSES = frozenset(Status)
@@ -215,6 +216,13 @@ def plain(text: str, name: str) -> str:
     if "\0" in text:
         raise bad(f"{name} contains a null character")
     return text
+
+
+def short(text: str, name: str) -> str:
+    """Return the text unchanged. Raises Rejected if it is too long for a name, or as `plain`."""
+    if len(text) > NAME_CHARACTERS_MAX:
+        raise bad(f"{name} has {len(text)} characters; at most {NAME_CHARACTERS_MAX} are allowed")
+    return plain(text, name)
 
 
 def _files(data: Mapping[str, Any]) -> dict[str, str]:

@@ -20,7 +20,7 @@ async def create(request: Request) -> Response:
         services_of(request),
         caller_of(request),
         row,
-        None if name is None else parse.plain(str(name), "name"),
+        None if name is None else parse.short(str(name), "name"),
     )
     return JSONResponse(await _shown(request, row, made))
 

@@ -8,6 +8,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from hearth.api.v1.parse import NAME_CHARACTERS_MAX
 from hearth.model.json_text import too_deep
 from hearth.model.problem import HTTPBadRequest, Invalid, Problem, Rejected
 from hearth.model.span import Span
@@ -15,7 +16,6 @@ from hearth.resources.heat import software_io
 from hearth.service.software_configs import ConfigRequest
 from hearth.service.software_deployments import DeploymentRequest
 
-NAME_CHARACTERS_MAX = 255
 PROJECT_CHARACTERS_MAX = 64
 STATUSES = ("IN_PROGRESS", "COMPLETE", "FAILED")
 

@@ -46,6 +46,7 @@ class ScalingPolicy(Policy):
     relations = (
         OnlyFor("MinAdjustmentStep", "AdjustmentType", Policy.words[AdjustmentType.PERCENT]),
     )
+    secret_reference = True
     attributes = {
         "AlarmUrl": Attr(STRING, "A signed URL that takes signals.", cached=False, secret=True)
     }

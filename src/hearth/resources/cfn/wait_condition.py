@@ -19,6 +19,7 @@ class SignedHandle(SignedSignal):
     """
 
     signed_for = "waitcondition"
+    secret_reference = True
 
     def reference(self, ctx: ResourceContext) -> str:
         return ctx.data.get("ec2_signed_url", ctx.name)

@@ -162,6 +162,7 @@ class RandomString(ResourceType):
         ),
     )
     immediate = True
+    secret_reference = True
     identified_by = IntentKey.OWN_ID
     known_by = NOTHING_MADE
     visibility_delay_s = 0

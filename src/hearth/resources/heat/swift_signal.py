@@ -49,6 +49,7 @@ class SwiftSignalHandle(ResourceType):
 
     type_name = "OS::Heat::SwiftSignalHandle"
     support = Support(version="2014.2")
+    secret_reference = True
     attributes = {
         "curl_cli": Attr(
             STRING,

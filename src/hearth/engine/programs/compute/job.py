@@ -103,6 +103,9 @@ class DistantWorld:
     def secret(self, name: str, attribute: str) -> bool:
         return bool(self._ask("secret", name, attribute))
 
+    def secret_reference(self, name: str) -> bool:
+        return bool(self._ask("secret_reference", name))
+
 
 def too_much(what: str) -> RequestLimitExceeded:
     """Return the problem of a computation that exceeds a limit; `what` names the excess, such as
