@@ -61,6 +61,9 @@ def crowd(url: str, clients: list[list[Asked]], *, reads: bool) -> Iterator[Coun
             counts.update(ours.recv())
         process.kill()
         process.join()
+        process.close()
+        ours.close()
+        theirs.close()
 
 
 def _run(url: str, clients: list[list[Asked]], reads: bool, parent: Connection) -> None:

@@ -97,6 +97,7 @@ class Innocent(Thread):
             self._timed("certificate", lambda: self._send(self._asked["certificate"]))
             self._timed("create of 3", self._create)
             self.over.wait(PAUSE_S)
+        self._line.close()
 
     def _timed(self, what: str, act: Callable[[], object]) -> None:
         if self.over.is_set():

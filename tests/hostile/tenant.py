@@ -9,7 +9,7 @@ import requests
 from tests.clients.dev import Dev, wait_for
 from tests.hostile.crowd import Asked, asked
 from tests.second_steps.clusters import IMAGES, NEWEST, TEMPLATE
-from tests.walk.ground import PASSWORD, Person, _Identity, _log_in
+from tests.walk.ground import PASSWORD, Identity, Person, log_in
 
 CLUSTERS = "/container-infra/v1"
 TIMEOUT_S = 120
@@ -111,13 +111,13 @@ class Tenant:
 
 def tenants(dev: Dev, names: list[str]) -> list[Tenant]:
     """Make a project with a member for each of the names."""
-    admin = _log_in(dev, {"name": "admin", "domain": {"name": "Default"}}, "admin")
-    make = _Identity(dev, admin.token)
+    admin = log_in(dev, {"name": "admin", "domain": {"name": "Default"}}, "admin")
+    make = Identity(dev, admin.token)
     found = []
     for name in names:
         project = make.create("projects", "project", {"name": name})
         user = {"name": f"user-{name}", "password": PASSWORD, "domain_id": "default"}
         user_id = make.create("users", "user", user)
         make.grant(project, user_id, "member")
-        found.append(Tenant(dev, _log_in(dev, {"id": user_id}, project, name)))
+        found.append(Tenant(dev, log_in(dev, {"id": user_id}, project, name)))
     return found

@@ -169,7 +169,6 @@ class Streamed(responses.Response):
 
     def __init__(self, pieces: AsyncIterator[bytes]) -> None:
         self.status_code = 200
-        self.background = None
         self.pieces = pieces
         self.init_headers()
 
