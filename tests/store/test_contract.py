@@ -110,6 +110,13 @@ def test_no_user_value_lies_open_in_any_row(store: Store) -> None:
         assert secret not in dump
 
 
+def test_an_error_of_the_database_does_not_tell_values(store: Store) -> None:
+    one = sa.text("INSERT INTO engine (id, nothing) VALUES (:id, :nothing)")
+    with pytest.raises(sa.exc.DBAPIError) as error:
+        store.transact(lambda tx: tx.execute(one, {"id": "a", "nothing": "s3cret"}))
+    assert "s3cret" not in str(error.value)
+
+
 def test_two_live_stacks_cannot_share_a_name_and_a_deleted_one_frees_it(store: Store) -> None:
     stack_id = made(store)
     with pytest.raises(Rejected) as refused:

@@ -296,6 +296,7 @@ class Store:
                 pool_size=SERVER_CONNECTIONS,
                 max_overflow=SERVER_CONNECTIONS,
                 pool_recycle=1800,
+                hide_parameters=True,  # errors stand in the log
                 connect_args=settings,
             )
             if self.dialect == "mysql":
@@ -305,6 +306,7 @@ class Store:
             return engine
         engine = sa.create_engine(
             self.url,
+            hide_parameters=True,
             connect_args={"check_same_thread": False, "timeout": SQLITE_BUSY_MS / 1000},
             **({"poolclass": StaticPool} if self._memory else {"pool_size": SQLITE_READERS + 1}),
         )

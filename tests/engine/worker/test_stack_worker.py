@@ -58,3 +58,43 @@ def test_the_rows_of_a_new_owner_are_left_alone(busy: bool) -> None:
         world.close()
 
     run(loop, main())
+
+
+def test_a_stack_that_cannot_be_read_fails_once_and_keeps_nobody_busy(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    loop = VirtualLoop()
+
+    async def main() -> None:
+        world = World(loop, PROGRAMS, lambda loop: TwinCloud(loop.time))
+        world.start_engines(1)
+        (engine,) = world.engines
+        load = engine.loader.load
+        ident = await world.create("s", revision_of({"r0": {}}))
+        await asyncio.sleep(300.0)
+        assert world.stack(ident).state == "CREATE_COMPLETE"
+
+        async def unreadable(stack_id: str) -> Loaded | None:
+            if stack_id == ident:
+                raise ValueError("its private data are no map")
+            return await load(stack_id)
+
+        engine.loader.load = unreadable  # type: ignore[method-assign]
+        for action in (Action.UPDATE, Action.DELETE):
+            caplog.clear()
+            wanted = OperationRequest(action, revision_of({"r0": {"u": "1"}}))
+            await world.operate(ident, wanted)
+            await asyncio.sleep(60.0)
+            row = world.stack(ident)
+            assert (row.state, row.owner) == (f"{action.value}_FAILED", None)
+            assert "its private data are no map" in row.reason
+            errors = [one for one in caplog.records if one.levelname == "ERROR"]
+            assert [one.getMessage() for one in errors] == [
+                f"stack {ident} fails: internal error of the engine"
+            ]
+        other = await world.create("other", revision_of({"r0": {}}))
+        await asyncio.sleep(300.0)
+        assert world.stack(other).state == "CREATE_COMPLETE"
+        world.close()
+
+    run(loop, main())

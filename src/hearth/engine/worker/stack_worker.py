@@ -526,15 +526,25 @@ class StackWorker:
         self._engine.wake()
 
     async def _fail_whole(self, problem: Exception) -> None:
-        """Set the stack to FAILED because of an internal error of the engine, and release it."""
-        stack, tools = self._memory.stack, self._engine.tools
+        """Set the stack to FAILED because of an internal error of the engine, and release it.
+
+        If its rows cannot be read, its messages are dropped: no engine could follow them.
+        """
+        tools, unread = self._engine.tools, []
+        stack = getattr(self._memory, "stack", None)
+        if stack is None:
+            there = await tools.store.read(partial(claim.inbox_of, engine_id=self._engine.id))
+            unread = [message_id for message_id, of in there if of == self.stack_id]
+            stack = await tools.store.read(partial(claim.row, stack_id=self.stack_id))
+        if stack is None:
+            return
         reason = f"Engine fault: {type(problem).__name__}: {problem}"[:2000]
         reason = self._memory.mask(reason)
         first = stack.first_failure or reason
         failed = stack.having(status=Status.FAILED, reason=reason, first_failure=first)
         now = tools.clock.now()
         event = events.of_stack(failed, tools.new_id(), now, failed.action, "FAILED", reason)
-        always = Changes(stack=failed, events=[event], release=(None,))
+        always = Changes(stack=failed, events=[event], read=unread, release=(None,))
         if stack.parent_id is not None:
             always.messages.append(Outgoing(stack.parent_id, child_ended(failed)))
         part = Part(
