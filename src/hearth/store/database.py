@@ -15,7 +15,9 @@ import secrets
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, TypeVar
+from contextlib import AbstractAsyncContextManager
+from contextvars import ContextVar
+from typing import Any, Generic, Protocol, TypeVar
 
 import sqlalchemy as sa
 from sqlalchemy.engine.interfaces import DBAPICursor
@@ -56,6 +58,37 @@ _RECEIPT = Prepared(
 )
 _OLD_RECEIPTS = Prepared(lambda: receipt.delete().where(receipt.c.at < NOW - RECEIPTS_KEPT_S))
 _NONE: Mapping[str, Any] = {}
+
+
+class Account(Protocol):
+    """The project for which transactions run."""
+
+    def turn(self) -> AbstractAsyncContextManager[Any]:
+        """Return a block in which one of its transactions may run."""
+        ...
+
+    def spent(self, seconds: float) -> None:
+        """Count processor time of a transaction."""
+        ...
+
+
+account: ContextVar[Account | None] = ContextVar("account", default=None)
+"""The project for which the current task works; None for the service itself."""
+
+
+class _Timed(Generic[T]):
+    """A transaction, and the processor time that it has used in its thread."""
+
+    def __init__(self, transaction: Callable[[], T]) -> None:
+        self._transaction = transaction
+        self.seconds = 0.0
+
+    def __call__(self) -> T:
+        began = time.thread_time()
+        try:
+            return self._transaction()
+        finally:
+            self.seconds = time.thread_time() - began
 
 
 class Tx:
@@ -351,7 +384,15 @@ class Store:
         if pool is None:
             await asyncio.sleep(0)
             return transaction()
-        return await asyncio.get_running_loop().run_in_executor(pool, transaction)
+        loop, payer = asyncio.get_running_loop(), account.get()
+        if payer is None:
+            return await loop.run_in_executor(pool, transaction)
+        timed = _Timed(transaction)
+        try:
+            async with payer.turn():
+                return await loop.run_in_executor(pool, timed)
+        finally:
+            payer.spent(timed.seconds)
 
     def transact(self, fn: Callable[[Tx], T], *, write: bool = True, once: bool = False) -> T:
         """Run a transaction in this thread and return its result.

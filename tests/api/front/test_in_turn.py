@@ -1,15 +1,19 @@
 """Requests take turns: of those who use much, one step at a time; the others' between them."""
 
 import asyncio
+import threading
 import time
 from collections.abc import Callable, Coroutine
-from typing import Any
+from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
 from hearth.api.front.in_turn import LIGHT_MAX, InTurn, Steps
 from hearth.engine.turns import LIGHT_S, Usage
 from hearth.service.caller import Caller
+from hearth.store.database import Store
+from hearth.store.seal import sealer_from_secret
 
 HEAVY_S = 1000 * LIGHT_S
 
@@ -211,3 +215,53 @@ def test_the_time_of_a_request_counts_for_its_caller_also_that_before_the_caller
     asyncio.run(story())
     assert 0.04 <= usage.lately("p") < 0.2
     assert usage.lately("") == 0
+
+
+@pytest.mark.parametrize(
+    ("used_s", "others", "together"),
+    [(HEAVY_S, True, False), (HEAVY_S, False, True), (0.0, True, True)],
+)
+def test_transactions_of_those_who_use_much_run_one_at_a_time_if_there_is_other_work(
+    used_s: float, others: bool, together: bool, tmp_path: Path
+) -> None:
+    usage = Usage(lambda: 0.0)
+    usage.add("p", used_s)
+    running, seen = 0, []
+    lock = threading.Lock()
+
+    def transaction(tx: Any) -> None:
+        nonlocal running
+        with lock:
+            running += 1
+            seen.append(running)
+        _busy(0.01)
+        time.sleep(0.05)
+        with lock:
+            running -= 1
+
+    async def story() -> None:
+        steps, unused = Steps(usage), cast(Any, None)
+        store = Store(f"sqlite:///{tmp_path}/s.db", sealer_from_secret("x" * 32))
+
+        async def app(scope: Any, receive: Any, send: Any) -> None:
+            scope["state"]["caller"] = Caller("u", "u", "p", "p", frozenset(), "t", "")
+            await asyncio.sleep(0)
+            await store.read(transaction)
+
+        async def asks() -> None:
+            while True:
+                await asyncio.sleep(0.01)
+
+        async def light() -> None:
+            await steps.run(lambda: "light", asks())
+
+        asking = asyncio.create_task(light() if others else asks())
+        await asyncio.sleep(0.02)
+        many = [InTurn(app, steps)({"type": "http", "state": {}}, unused, unused) for _ in range(3)]
+        await asyncio.gather(*many)
+        asking.cancel()
+        store.close()
+
+    asyncio.run(story())
+    assert (max(seen) > 1) is together
+    assert usage.lately("p") - used_s >= 0.03

@@ -9,6 +9,7 @@ them, for at least as long.
 import asyncio
 from collections import Counter
 from collections.abc import Callable, Coroutine, Generator
+from contextlib import AbstractAsyncContextManager, nullcontext
 from time import monotonic, thread_time
 from types import coroutine
 from typing import Any, cast
@@ -18,6 +19,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from hearth.api.front.scope import state
 from hearth.engine.turns import Usage
 from hearth.service.caller import Caller
+from hearth.store.database import account
 
 LIGHT_MAX = 4
 """A project with more requests in progress counts as one that uses much."""
@@ -38,6 +40,7 @@ class Steps:
     def __init__(self, usage: Usage) -> None:
         self.usage = usage
         self._waiting: list[tuple[str, asyncio.Future[None]]] = []
+        self.transactions = asyncio.Semaphore(1)  # of projects that use much
         self._running = Counter[str]()  # pieces of work of each project
         self._chosen = False  # a step is about to begin, or planned
         self._owed_s = 0.0  # the rest that is due
@@ -58,11 +61,11 @@ class Steps:
             while True:
                 if not known and (known := whose()):
                     self._running[known] += 1
-                waits = bool(known) and self._waits(known)
+                waits = bool(known) and self.waits(known)
                 try:
                     if waits:
                         yield from self._turn(known)
-                    else:
+                    elif known:
                         self._active_at = monotonic()
                 except asyncio.CancelledError as cancelled:
                     error = cancelled
@@ -90,7 +93,13 @@ class Steps:
                 if not self._running[known]:
                     del self._running[known]
 
-    def _waits(self, project: str) -> bool:
+    @property
+    def active(self) -> bool:
+        """Whether there is other work than that of projects that use much."""
+        return monotonic() - self._active_at < ACTIVE_S
+
+    def waits(self, project: str) -> bool:
+        """Return whether the work of a project waits for its turn."""
         return self._running[project] > LIGHT_MAX or not self.usage.light(project)
 
     def _turn(self, project: str) -> Generator[Any, Any, None]:
@@ -126,10 +135,34 @@ class Steps:
             loop.call_soon(self._next)
             return
         rest_s, self._owed_s = self._owed_s, 0.0
-        if monotonic() - self._active_at < ACTIVE_S:
+        if self.active:
             loop.call_later(rest_s, self._next)
         else:
             loop.call_soon(self._next)
+
+
+class _Account:
+    """A project that pays for its transactions with its usage."""
+
+    def __init__(self, steps: Steps, whose: Callable[[], str]) -> None:
+        self._steps = steps
+        self._whose = whose
+
+    def turn(self) -> AbstractAsyncContextManager[Any]:
+        """Return a block for one transaction.
+
+        Transactions of projects that use much run one at a time if there is other work.
+        """
+        project = self._whose()
+        wait = bool(project) and self._steps.active and self._steps.waits(project)
+        return self._steps.transactions if wait else AT_ONCE
+
+    def spent(self, seconds: float) -> None:
+        if project := self._whose():
+            self._steps.usage.add(project, seconds)
+
+
+AT_ONCE: AbstractAsyncContextManager[Any] = nullcontext()
 
 
 class InTurn:
@@ -149,4 +182,5 @@ class InTurn:
             caller: Caller | None = known.get("caller")
             return "" if caller is None else caller.project_id or f"user {caller.user_id}"
 
+        account.set(_Account(self._steps, whose))
         await self._steps.run(whose, cast(Any, self._app(scope, receive, send)))
