@@ -280,7 +280,11 @@ def _refusing(old: str = "") -> Oddness:
 
 
 KEYSTONE = (
-    *(replace(one, words="connection") if one.oddness is cut else one for one in UNANSWERED),
+    *(
+        replace(one, words="connection") if one.oddness is cut else one
+        for one in UNANSWERED
+        if one.name != "401 once"  # a refusal, see below
+    ),
     *(one for one in REFUSALS if one.name.endswith("page")),
     # refusals, final for a credential that Keystone has not accepted before
     Odd("401", instead(401, NO_USER), "who are you", refusal=True),

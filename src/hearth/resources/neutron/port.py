@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from ipaddress import ip_address
 from typing import Any, ClassVar
 
@@ -9,7 +10,7 @@ from hearth.cloud.contract import Body
 from hearth.cloud.fault import NotFound
 from hearth.cloud.path import segment
 from hearth.resources.base import FOR_HEARTH, Change, Made, ResourceContext, Step
-from hearth.resources.collection import Collection, Elsewhere, forgiving
+from hearth.resources.collection import Collection, Elsewhere
 from hearth.resources.neutron import order
 from hearth.resources.neutron.base import USUAL, NeutronResource, addresses, as_text
 from hearth.resources.properties import ADMIN_STATE_UP, NAME, TAGS, VALUE_SPECS
@@ -390,13 +391,24 @@ class Port(NeutronResource):
         return Made(data={"port_fip": as_text(port.get("fixed_ips", []))})
 
     async def yield_addresses(self, ctx: ResourceContext) -> Made | None:
-        """Remove all addresses from the port; "not found" is success."""
-        await forgiving(self.change(ctx, {"fixed_ips": []}))
+        """Remove all addresses from the port; "not found" is success.
+
+        Only an administrator may change the MAC address of a port. So a port in an error state that
+        has one from the template is deleted: the new port has the same.
+        """
+        with suppress(NotFound):
+            await self.change(ctx, {"fixed_ips": []})
+            if ctx.given("mac_address"):
+                port = await self.show(ctx) or {}
+                if port.get("status") == "ERROR":
+                    await self.drop(ctx, ctx.physical)
         return None
 
     async def take_addresses(self, ctx: ResourceContext) -> Made | None:
-        """Set the port's addresses to the stored ones."""
-        made = await self.change(ctx, {"fixed_ips": json.loads(ctx.data["port_fip"])})
+        """Set the port's addresses to the stored ones, unless the port was deleted."""
+        made = None
+        with suppress(NotFound):
+            made = await self.change(ctx, {"fixed_ips": json.loads(ctx.data["port_fip"])})
         return Made(data={"port_fip": None}, body=made.body if made else None)
 
 
