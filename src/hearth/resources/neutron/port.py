@@ -397,11 +397,11 @@ class Port(NeutronResource):
         has one from the template is deleted: the new port has the same.
         """
         with suppress(NotFound):
-            await self.change(ctx, {"fixed_ips": []})
-            if ctx.given("mac_address"):
-                port = await self.show(ctx) or {}
-                if port.get("status") == "ERROR":
-                    await self.drop(ctx, ctx.physical)
+            port = (await self.show(ctx) or {}) if ctx.given("mac_address") else {}
+            if port.get("status") == "ERROR":
+                await self.drop(ctx, ctx.physical)
+            else:
+                await self.change(ctx, {"fixed_ips": []})
         return None
 
     async def take_addresses(self, ctx: ResourceContext) -> Made | None:
