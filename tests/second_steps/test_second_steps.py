@@ -40,6 +40,9 @@ FIXED = {
     "a server in error is replaced": Choice(
         ("OS::Nova::Server",), "update name", "in error", 0, "same"
     ),
+    "a port in error gives its MAC address away": Choice(
+        ("OS::Neutron::Port",), "update value_specs", "in error", 0, "check"
+    ),
     "what goes gives way": Choice(
         ("OS::Neutron::FlowClassifier",), "replace destination_ip_prefix", "400", 3, "back"
     ),

@@ -103,12 +103,21 @@ def _demand_forms(body: Mapping[str, Any], at: str) -> None:
             if not isinstance(text, str):
                 raise _malformed(f"{at}{key}.{name}", "a string")
     physical_id = body.get("resource_id")
-    if not isinstance(physical_id, str | int | None) or len(str(physical_id)) > ID_MAX:
-        raise _malformed(f"{at}resource_id", f"a string of at most {ID_MAX} characters")
+    if not isinstance(physical_id, str | int | None) or not _storable(str(physical_id)):
+        raise _malformed(
+            f"{at}resource_id", f"a string of at most {ID_MAX} characters, without NUL"
+        )
     for name, entry in (body.get("resources") or {}).items():
         if not isinstance(entry, dict):
             raise _malformed(f"{at}resources.{name}", "a map")
         _demand_forms(entry, f"{at}resources.{name}.")
+
+
+def _storable(text: str) -> bool:
+    """Return whether every database can store a text as a physical id."""
+    return (
+        len(text) <= ID_MAX and "\0" not in text and text.encode(errors="replace").decode() == text
+    )
 
 
 def _malformed(place: str, expected: str) -> Rejected:
