@@ -424,3 +424,21 @@ def test_an_optional_argument_that_is_left_out_by_a_condition_is_not():
     call = "str_split: [',', 'a,b', {if: [false, 1]}]"
     text = f"heat_template_version: wallaby\noutputs: {{o: {{value: {{{call}}}}}}}\n"
     assert program_of(text).outputs["o"].evaluate(NOWHERE) == (["a", "b"], None)
+
+
+@pytest.mark.parametrize(
+    ("ident", "fits"), [("x" * 255, True), ("x" * 256, False), ("a\0b", False)]
+)
+def test_an_external_id_can_be_stored_as_a_physical_id(ident: str, fits: bool):
+    text = (
+        HOT
+        + "parameters: {p: {type: string}}\n"
+        + "resources: {a: {type: OS::Heat::Value, external_id: {get_param: p}}}\n"
+    )
+    try:
+        program_of(text, {"p": ident})
+    except Rejected as refused:
+        assert not fits
+        assert "external_id must have at most 255 characters" in refused.problems[0].message
+    else:
+        assert fits

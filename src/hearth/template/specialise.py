@@ -49,6 +49,8 @@ from hearth.template.world import Facade
 
 __all__ = ["Specialiser", "references_in"]
 
+ID_MAX = 255  # characters of a physical id
+
 
 class Specialiser:
     """Creates one program from a module."""
@@ -275,6 +277,9 @@ class Specialiser:
             return None
         if not isinstance(value, str | Unknown):
             words = f"external_id must be a string, not {value!r}"
+            self.problems.append(StackValidationFailed(at, words))
+        elif isinstance(value, str) and (len(value) > ID_MAX or "\0" in value):
+            words = f"external_id must have at most {ID_MAX} characters, and no NUL"
             self.problems.append(StackValidationFailed(at, words))
         return "" if isinstance(value, Unknown) else str(value)
 
