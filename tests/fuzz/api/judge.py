@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from xml.etree import ElementTree as ET
 
 from tests.fuzz.api.canaries import Canaries, heard
@@ -11,7 +12,7 @@ from tests.fuzz.api.wire import Answer, Sent
 
 ANSWER_S_MAX = 30.0
 EXCERPT = 300
-LOG_LINES = 25
+STAMPED = re.compile(r"\d{4}-\d\d-\d\d ")  # the next line of the log
 ALLOWED: tuple[tuple[int, str, str], ...] = (
     (503, r"requests are in progress", "the limit of requests at once: docs/operating.md"),
 )
@@ -106,7 +107,8 @@ def wrong_in_log(lines: Sequence[str], canaries: list[Canaries]) -> list[str]:
     found = []
     for at, line in enumerate(lines):
         if line.startswith("Traceback"):
-            found.append("\n".join(lines[max(0, at - 2) : at + LOG_LINES]))
+            whole = takewhile(lambda one: not STAMPED.match(one), lines[at:])
+            found.append("\n".join([*lines[max(0, at - 2) : at], *whole]))
         elif words := [
             word
             for word in heard(line, None, secrets=False, all_of=canaries)

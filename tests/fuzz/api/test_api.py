@@ -101,3 +101,12 @@ def test_broken_requests_find_no_fault_and_no_word_of_others(tmp_path: Path):
         assert api["asked"] == api["routes"]
         assert api["succeeded"] > 10
     assert (report.faults, report.wrong) == ({}, []), "\n".join(shown(report))
+
+
+def test_a_traceback_in_the_log_is_told_to_its_end() -> None:
+    stamp = "2026-11-29 08:00:00,000"
+    traceback = ["Traceback (most recent call last):", *["  File"] * 60, "DataError: the end"]
+    lines = [f"{stamp} INFO before", f"{stamp} ERROR fails", *traceback, f"{stamp} INFO after"]
+    (found,) = wrong_in_log(lines, [])
+    assert found.endswith("DataError: the end")
+    assert found.startswith(lines[0])
