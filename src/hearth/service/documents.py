@@ -6,6 +6,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from hearth.model.physical_id import ID_MAX, can_be_stored
 from hearth.model.problem import HTTPBadRequest, NotSupported, Rejected
 from hearth.model.state import Action
 from hearth.service.caller import Caller
@@ -18,8 +19,6 @@ from hearth.store.database import Tx
 from hearth.store.document import document
 from hearth.store.rows import Document, Options, Revision, StackRow
 from hearth.template import Environment
-
-ID_MAX = 255  # characters of a physical id
 
 
 async def export_stack(services: Services, row: StackRow) -> dict[str, Any]:
@@ -103,7 +102,7 @@ def _demand_forms(body: Mapping[str, Any], at: str) -> None:
             if not isinstance(text, str):
                 raise _malformed(f"{at}{key}.{name}", "a string")
     physical_id = body.get("resource_id")
-    if not isinstance(physical_id, str | int | None) or not _storable(str(physical_id)):
+    if not isinstance(physical_id, str | int | None) or not can_be_stored(str(physical_id)):
         raise _malformed(
             f"{at}resource_id", f"a string of at most {ID_MAX} characters, without NUL"
         )
@@ -111,13 +110,6 @@ def _demand_forms(body: Mapping[str, Any], at: str) -> None:
         if not isinstance(entry, dict):
             raise _malformed(f"{at}resources.{name}", "a map")
         _demand_forms(entry, f"{at}resources.{name}.")
-
-
-def _storable(text: str) -> bool:
-    """Return whether every database can store a text as a physical id."""
-    return (
-        len(text) <= ID_MAX and "\0" not in text and text.encode(errors="replace").decode() == text
-    )
 
 
 def _malformed(place: str, expected: str) -> Rejected:

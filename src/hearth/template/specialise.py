@@ -8,6 +8,7 @@ from typing import Any
 
 from msgspec import structs
 
+from hearth.model.physical_id import ID_MAX, can_be_stored
 from hearth.model.problem import (
     CircularDependencyException,
     Problem,
@@ -48,8 +49,6 @@ from hearth.template.values import ParameterReader, Stack
 from hearth.template.world import Facade
 
 __all__ = ["Specialiser", "references_in"]
-
-ID_MAX = 255  # characters of a physical id
 
 
 class Specialiser:
@@ -278,7 +277,7 @@ class Specialiser:
         if not isinstance(value, str | Unknown):
             words = f"external_id must be a string, not {value!r}"
             self.problems.append(StackValidationFailed(at, words))
-        elif isinstance(value, str) and (len(value) > ID_MAX or "\0" in value):
+        elif isinstance(value, str) and not can_be_stored(value):
             words = f"external_id must have at most {ID_MAX} characters, and no NUL"
             self.problems.append(StackValidationFailed(at, words))
         return "" if isinstance(value, Unknown) else str(value)

@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
-from hearth.api.answer import JSONResponse
+from hearth.api.answer import InPieces, JSONResponse
 from hearth.api.auth import unauthorized
 from hearth.api.cfn import actions, faults, signal
 from hearth.api.cfn.auth import Gate, NoToken
@@ -60,7 +60,7 @@ async def query(request: Request) -> Response:
     return await _act(request, asking, action)
 
 
-async def _act(request: Request, asking: actions.Request, action: actions.Action) -> Response:
+async def _act(request: Request, asking: actions.Request, action: actions.Action) -> InPieces:
     found = await action.act(asking)
     return faults.answer(request, {f"{action.name}Result": found}, f"{action.name}Response")
 
@@ -78,7 +78,7 @@ async def _poll(request: Request, asking: actions.Request, polls: Polls, kept: K
         if seen == kept.fingerprint:
             return faults.rendered(request, kept.body)
     response = await _act(request, asking, actions.ACTIONS[ACTION])
-    if getattr(response, "rest", None) is not None:
+    if response.rest is not None:
         return response  # too long to be kept
     found = await asking.stack()
     # `seen` is older than the response, so a change in between invalidates the response

@@ -67,7 +67,7 @@ class CfnError(Exception):
         self.detail = detail
 
 
-def answer(request: Request, tree: Any, root: str, status: int = 200) -> Response:
+def answer(request: Request, tree: Any, root: str, status: int = 200) -> InPieces:
     """Return a response with the content `tree` in an element named `root`.
 
     It is XML, or JSON if the parameter ContentType of the request is JSON.

@@ -70,7 +70,7 @@ POLL_S = 0.5
 
 
 class _NeedsMore(Exception):
-    """A job in the first queue has used up its time or its memory."""
+    """A job has used up the time or the memory that it has in its queue."""
 
 
 class Stopped(asyncio.CancelledError):
