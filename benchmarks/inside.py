@@ -10,12 +10,12 @@ from functools import partial
 from pathlib import Path
 
 from hearth.bus.local import Bus
-from hearth.cli.process import calm_collector
 from hearth.cloud.pool import CloudPool
 from hearth.engine.endpoints import Endpoints
 from hearth.engine.programs.programs import Programs
 from hearth.engine.worker.engine import Engine
 from hearth.engine.worker.ports import Tools
+from hearth.model import collector
 from hearth.resources.heat.template_resource import TemplateResource
 from hearth.resources.registry import default_catalog
 from hearth.service.caller import Caller
@@ -124,7 +124,7 @@ async def inside(
 
     endpoints = Endpoints()
     clock = DatabaseClock()
-    calm_collector()
+    collector.server()
     policy = policy or Policy()
     engine = Engine(
         Tools(

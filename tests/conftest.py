@@ -53,7 +53,7 @@ WAITING = {  # files whose tests mostly wait: about how many seconds
     "store/test_contract.py": 40,
     "api/test_waiting.py": 40,
     "templates/test_heat_templates.py": 35,
-    "cli/test_lifetime.py": 30,
+    "process/test_lifetime.py": 30,
     "devcloud/images/test_build.py": 30,
     "keystone/test_tokens.py": 25,
     "cloud/test_guard.py": 25,

@@ -26,9 +26,10 @@ from typing import IO
 ROOT = Path(__file__).resolve().parents[1]
 MODULES = (
     "hearth.cli.main", "hearth.cli.apply.look_commands", "hearth.cli.authoring_commands",
-    "hearth.cli.serve_commands", "hearth.cli.dev", "hearth.cli.serve", "hearth.cli.lifetime",
-    "hearth.cli.from_conf", "hearth.cli.logs", "hearth.cli.reloading", "hearth.cli.connection",
-    "hearth.cli.polled", "hearth.api.app", "hearth.api.cfn.app", "hearth.api.clusters.app",
+    "hearth.cli.serve_commands", "hearth.cli.dev", "hearth.cli.serve", "hearth.process.lifetime",
+    "hearth.config.from_conf", "hearth.process.logs", "hearth.process.reloading",
+    "hearth.process.http.connection", "hearth.process.http.polled", "hearth.api.app",
+    "hearth.api.cfn.app", "hearth.api.clusters.app",
     "hearth.api.door", "hearth.api.front.chain", "hearth.bus.postgresql", "uvicorn.lifespan.off",
     "uvicorn.protocols.http.httptools_impl", "uvloop", "oslo_config.cfg", "oslo_policy.policy",
     "sqlalchemy.dialects.sqlite", "cryptography.hazmat.backends.openssl.backend", "email.generator",

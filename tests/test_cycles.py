@@ -7,7 +7,9 @@ import a module also imports the packages that it is in, unless the importer is 
 
 from __future__ import annotations
 
+import re
 import sys
+import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -16,22 +18,10 @@ import pytest
 
 Graph = Mapping[str, frozenset[str]]
 
-PACKAGES = (
-    "api",
-    "authoring",
-    "bus",
-    "cli",
-    "cloud",
-    "devcloud",
-    "engine",
-    "model",
-    "resources",
-    "schema",
-    "service",
-    "sim",
-    "store",
-    "template",
-)
+ROOT = Path(__file__).resolve().parents[1]
+ALONE = {"agent", "devcloud"}
+"""Packages that import nothing of Hearth, and that nothing of Hearth imports."""
+PACKAGES = sorted(path.parent.name for path in ROOT.glob("src/hearth/*/__init__.py"))
 
 
 @pytest.fixture(scope="module")
@@ -45,6 +35,24 @@ def test_no_modules_import_each_other_in_a_cycle(imports: Graph, package: str) -
     assert within, f"there is no package hearth.{package}"
     knots = [" ".join(sorted(cycle)) for cycle in cycles(within)]
     assert not knots, "modules that import each other in a cycle:\n" + "\n".join(knots)
+
+
+def test_only_the_index_of_the_resource_types_names_modules_in_strings() -> None:
+    """An import by a string is an arrow that neither these tests nor the contracts see."""
+    words = ("import_module", "__import__", "importlib.util")
+    importing = {
+        str(path.relative_to(ROOT / "src/hearth"))
+        for path in ROOT.glob("src/hearth/**/*.py")
+        if any(word in path.read_text(encoding="utf-8") for word in words)
+    }
+    assert importing == {"resources/registry.py"}
+
+
+def test_every_package_has_a_row_among_the_layers() -> None:
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    layers = contracts["tool"]["importlinter"]["contracts"][0]["layers"]
+    rows = {name.split(".")[0] for row in layers for name in re.split(r"[ |:]+", row)}
+    assert rows | ALONE == set(PACKAGES)
 
 
 def test_an_import_for_types_and_one_in_a_function_count(

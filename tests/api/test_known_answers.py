@@ -19,7 +19,7 @@ from sqlalchemy.exc import OperationalError
 from hearth.api.access_rules import Call
 from hearth.api.door import Door
 from hearth.api.front.access_log import AccessLog
-from hearth.api.front.settings import Front
+from hearth.api.front.front import Front
 from hearth.api.front.shortcut import Answering, Shortcut
 from hearth.api.v1.app import application, routes
 from hearth.cloud.fault import CloudFault

@@ -6,7 +6,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from hearth.cli.main import cli
-from tests.cli.test_configuration import INSTALLED, put
+from tests.config.test_configuration import INSTALLED, put
 
 
 def checked(folder: Path, *more: str) -> Result:

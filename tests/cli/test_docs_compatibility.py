@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from hearth.cli.docs_compatibility import page
-from hearth.cli.options import OPTIONS
+from hearth.config.options import OPTIONS
 from hearth.resources.registry import builtin_types, default_catalog
 from hearth.template.versions import GRAMMARS
 from tests.comparison.differences import KNOWN

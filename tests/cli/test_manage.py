@@ -10,7 +10,7 @@ from hearth.cli.main import cli
 from hearth.store import claim, migrate, reads, tables
 from hearth.store.database import Store
 from hearth.store.seal import sealer_from_secret
-from tests.cli.test_configuration import NEEDED, put
+from tests.config.test_configuration import NEEDED, put
 from tests.store.test_contract import made
 from tests.store.test_purge import deleted
 

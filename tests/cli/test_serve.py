@@ -16,13 +16,13 @@ import pytest
 import requests
 from msgspec import structs
 
-from hearth.cli import signers
-from hearth.cli.configuration import read
-from hearth.cli.process import WrongSetting
-from hearth.cli.settings import Settings
-from hearth.cli.wiring import _cfn_url, _identity_url
 from hearth.cloud.credential import PasswordCredential
 from hearth.cloud.fault import NoService
+from hearth.config import signers
+from hearth.config.configuration import read
+from hearth.config.settings import Settings
+from hearth.config.wrong import WrongSetting
+from hearth.process.wiring import _cfn_url, _identity_url
 from tests.clients.dev import HEARTH
 from tests.clients.signing import Signer
 from tests.conftest import lacking

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from hearth.cli.process import log_level
+from hearth.process.logs import log_level
 
 SCRIPT = """
 import gc

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from hearth.cli.configuration import read
+from hearth.config.configuration import read
 from tests.api.front.conftest import served
 from tests.clients.dev import HEARTH
 

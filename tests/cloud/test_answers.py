@@ -12,16 +12,10 @@ from typing import Any
 
 import pytest
 
-from hearth.cloud import (
-    CloudConfig,
-    CloudFault,
-    CloudPool,
-    NoAnswer,
-    PasswordCredential,
-    transport,
-)
+from hearth.cloud import CloudConfig, CloudFault, NoAnswer, PasswordCredential, transport
 from hearth.cloud.answers import ANSWER_BYTES_MAX, FOREIGN_BYTES_MAX, parsed, storable
 from hearth.cloud.credential import ForeignCredential
+from hearth.cloud.pool import CloudPool
 from tests.cloud.connections import abort_connections
 
 LOOPBACK = (ip_network("127.0.0.0/8"),)

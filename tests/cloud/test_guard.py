@@ -9,10 +9,11 @@ from ipaddress import ip_network
 import pytest
 from aiohttp import web
 
-from hearth.cloud import CloudConfig, CloudFault, CloudPool, transport
+from hearth.cloud import CloudConfig, CloudFault, transport
 from hearth.cloud.fault import NOT_ITS_OWN
 from hearth.cloud.foreign_credential import foreign_credential
 from hearth.cloud.guard import Guard
+from hearth.cloud.pool import CloudPool
 
 LOOPBACK = (ip_network("127.0.0.0/8"),)
 SECRET = "INTERNALSECRET"

@@ -3,7 +3,7 @@
 import asyncio
 from contextlib import asynccontextmanager
 
-from hearth.cloud import CloudConfig, CloudPool, PasswordCredential, TrustCredential
+from hearth.cloud import CloudConfig, PasswordCredential, TrustCredential
 from hearth.cloud.identity import (
     StackDomain,
     drop_trust,
@@ -11,6 +11,7 @@ from hearth.cloud.identity import (
     make_trust,
     trust_end,
 )
+from hearth.cloud.pool import CloudPool
 from hearth.devcloud.server import serve
 
 

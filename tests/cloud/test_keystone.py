@@ -9,11 +9,11 @@ from hearth.cloud import (
     AppCredential,
     CloudConfig,
     CloudFault,
-    CloudPool,
     NamedCredential,
     PasswordCredential,
     TokenCredential,
 )
+from hearth.cloud.pool import CloudPool
 from hearth.devcloud.server import serve
 from hearth.devcloud.settings import Settings
 

@@ -4,9 +4,9 @@ import asyncio
 
 import pytest
 
-from hearth.cloud import CloudFault, ListingCloud, Response, listing
+from hearth.cloud import CloudFault, Response, listing
 from hearth.cloud.fault import NoAnswer, NotFound, Unreadable
-from hearth.cloud.listing import PLAIN_LISTS, page_of
+from hearth.cloud.listing import PLAIN_LISTS, ListingCloud, page_of
 
 
 class Shelf(ListingCloud):

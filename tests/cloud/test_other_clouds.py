@@ -9,9 +9,10 @@ from ipaddress import ip_network
 import pytest
 from aiohttp import web
 
-from hearth.cloud import CloudConfig, CloudFault, CloudPool, PasswordCredential
+from hearth.cloud import CloudConfig, CloudFault, PasswordCredential
 from hearth.cloud.fallback import FallbackCloud, UnauthorizedCloud
 from hearth.cloud.foreign_credential import foreign_credential
+from hearth.cloud.pool import CloudPool
 from hearth.cloud.reach import Reach, Tls
 from hearth.devcloud.server import serve
 from hearth.devcloud.settings import Settings

@@ -14,7 +14,8 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from hearth.cloud import CloudConfig, CloudFault, CloudPool, PasswordCredential
+from hearth.cloud import CloudConfig, CloudFault, PasswordCredential
+from hearth.cloud.pool import CloudPool
 from hearth.cloud.reach import Reach, Tls
 from hearth.devcloud.server import serve
 from hearth.devcloud.settings import Settings

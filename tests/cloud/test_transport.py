@@ -6,8 +6,9 @@ from contextlib import asynccontextmanager
 import pytest
 from aiohttp import web
 
-from hearth.cloud import CloudConfig, CloudFault, CloudPool, NoAnswer, PasswordCredential, transport
+from hearth.cloud import CloudConfig, CloudFault, NoAnswer, PasswordCredential, transport
 from hearth.cloud.fault import Misdirected, NotFound, NoToken
+from hearth.cloud.pool import CloudPool
 
 
 class Town:

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from hearth.cli.lifetime import until_stopped
-from hearth.cli.sockets import Sockets
 from hearth.conductor.steps import STEPS
 from hearth.conductor.work import Work
+from hearth.process.lifetime import until_stopped
+from hearth.process.sockets import Sockets
 from hearth.service.clusters import tasks
 from hearth.store.cluster_tables import cluster_task
 from tests.conductor.world import World, story, world

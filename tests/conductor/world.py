@@ -15,16 +15,16 @@ import yaml
 from msgspec.structs import replace
 
 from hearth.api.auth import caller_from
-from hearth.cli.settings import Settings
-from hearth.cli.wiring import Running as Process
-from hearth.cli.wiring import wired
 from hearth.cloud.credential import PasswordCredential
 from hearth.clusters.bundle import ROOT, Bundle, bundle
 from hearth.clusters.config import ClusterConfig
 from hearth.clusters.environments import choices, environment_files
 from hearth.clusters.objects import Cluster, ClusterTemplate
 from hearth.conductor.conductor import Conductor
+from hearth.config.settings import Settings
 from hearth.devcloud.server import Running, serve
+from hearth.process.wiring import Running as Process
+from hearth.process.wiring import wired
 from hearth.service.caller import Caller
 from hearth.service.clusters.create import create_cluster
 from hearth.service.clusters.template_files import TEMPLATES

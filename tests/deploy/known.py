@@ -6,9 +6,9 @@ from pathlib import Path
 
 import click
 
-from hearth.cli.configuration import read
 from hearth.cli.main import cli
-from hearth.cli.options import OPTIONS
+from hearth.config.configuration import read
+from hearth.config.options import OPTIONS
 
 ROOT = Path(__file__).resolve().parents[2]
 DEPLOY = ROOT / "deploy"

@@ -120,7 +120,7 @@ def test_hearth_serves_computes_and_ends(hearth: Confined):
     assert stack["outputs"] == [
         {"output_key": "sum", "output_value": 31200, "description": "No description given"}
     ]
-    assert "hearth.cli.compute" in hearth.children()
+    assert "hearth.process.compute" in hearth.children()
     found = re.search(r"(?m)^monitoring_port = (\d+)$", (hearth.folder / "heat.conf").read_text())
     assert found is not None
     metrics = requests.get(f"http://127.0.0.1:{found[1]}/metrics", timeout=10).text

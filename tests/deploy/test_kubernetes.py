@@ -11,8 +11,8 @@ import pytest
 import yaml
 
 from hearth import __version__
-from hearth.cli.configuration import read
-from tests.cli.test_configuration import put
+from hearth.config.configuration import read
+from tests.config.test_configuration import put
 from tests.deploy.known import DEPLOY, parsed, unknown_settings
 
 BASE = DEPLOY / "kubernetes" / "base"

@@ -9,7 +9,9 @@ from typing import Any
 
 import requests
 
-from hearth.devcloud import DevCloud, Running, Settings, serve
+from hearth.devcloud.cloud import DevCloud
+from hearth.devcloud.server import Running, serve
+from hearth.devcloud.settings import Settings
 
 
 class Served:

@@ -7,7 +7,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from hearth.devcloud import DevCloud, snapshot
+from hearth.devcloud import snapshot
+from hearth.devcloud.cloud import DevCloud
 from hearth.devcloud.fixed_ids import fixed, fixed_hex
 from hearth.devcloud.store import Thing
 

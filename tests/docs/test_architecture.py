@@ -1,6 +1,7 @@
 """The map names files, packages and folders of tests that exist."""
 
 import re
+import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -19,3 +20,14 @@ def test_the_map_has_every_package_and_every_folder_of_tests_that_is_listed():
     assert [name for name in packages - {"engine"} if f"| `{name}` |" not in PAGE] == []
     listed = re.findall(r"^\| `(\w+)` \|", PAGE.partition("## Tests")[2], re.MULTILINE)
     assert [name for name in listed if not (ROOT / "tests" / name).is_dir()] == []
+
+
+def test_the_picture_of_the_layers_is_the_contract_that_is_checked():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    contract = project["tool"]["importlinter"]["contracts"][0]["layers"]
+    rows = [set(re.split(r" [|:] ", row.replace(".", "/"))) for row in contract]
+    block = PAGE.partition("## Layers")[2].partition("\n    ")[2].partition("\n\n")[0]
+    lines = [line for line in block.splitlines() if "====" not in line]
+    names = {name for row in rows for name in row}
+    drawn = [set(re.split(" {3,}", line.strip())) & names for line in lines]
+    assert drawn == rows

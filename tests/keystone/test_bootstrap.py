@@ -16,8 +16,8 @@ import yaml
 from click.testing import CliRunner, Result
 
 from hearth.cli.bootstrap.keystone import Keystone
-from hearth.cli.configuration import read
 from hearth.cli.main import cli
+from hearth.config.configuration import read
 from tests.clients.dev import HEARTH, wait_for
 from tests.clients.test_operating import PAGE, blocks
 from tests.daily import in_turn
@@ -293,7 +293,7 @@ def test_a_run_that_was_interrupted_anywhere_can_be_repeated(
 @pytest.mark.parametrize("cloud", ["embedded"], indirect=True)
 def test_a_file_for_nothing_is_removed(cloud: Cloud, monkeypatch: pytest.MonkeyPatch):
     """An administrator who may read everything and change nothing."""
-    from hearth.cli.process import WrongSetting
+    from hearth.config.wrong import WrongSetting
 
     def refused(*_: object) -> None:
         raise WrongSetting("refused")

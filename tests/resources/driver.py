@@ -6,7 +6,8 @@ No store and no graph: what the engine keeps in rows, the driver keeps in a `Res
 import asyncio
 from contextlib import asynccontextmanager
 
-from hearth.cloud import CloudConfig, CloudFault, CloudPool, NoAnswer, PasswordCredential
+from hearth.cloud import CloudConfig, CloudFault, NoAnswer, PasswordCredential
+from hearth.cloud.pool import CloudPool
 from hearth.devcloud.server import serve
 from hearth.devcloud.settings import Settings
 from hearth.model.span import Span

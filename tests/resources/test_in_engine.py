@@ -9,7 +9,8 @@ import uuid
 import pytest
 import sqlalchemy as sa
 
-from hearth.cloud import CloudConfig, CloudPool, PasswordCredential
+from hearth.cloud import CloudConfig, PasswordCredential
+from hearth.cloud.pool import CloudPool
 from hearth.devcloud.server import serve
 from hearth.engine.endpoints import Endpoints
 from hearth.engine.programs.programs import Programs

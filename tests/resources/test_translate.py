@@ -4,8 +4,9 @@ import asyncio
 
 import pytest
 
-from hearth.cloud import ListingCloud, Response
+from hearth.cloud import Response
 from hearth.cloud.contract import Whoami
+from hearth.cloud.listing import ListingCloud
 from hearth.model.span import Span
 from hearth.model.unknown import UNKNOWN, Unknown, unknown_reference
 from hearth.resources.lookup import KINDS, Names, check_constraints

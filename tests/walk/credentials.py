@@ -17,7 +17,7 @@ from hearth.api.app import application
 from hearth.api.cfn.actions import ACTIONS
 from hearth.api.clusters.app import application as clusters
 from hearth.api.routing import PathTable
-from hearth.cli.served import CLUSTERS
+from hearth.process.http.served import CLUSTERS
 from tests.walk.ground import PASSWORD, Ground, table
 
 OPEN = {  # documents about the API itself, and the addresses that carry their own signature

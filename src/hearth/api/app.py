@@ -15,20 +15,17 @@ from hearth.api.answer import JSONResponse
 from hearth.api.auth import Authenticated, TokenChecker
 from hearth.api.cfn import app as cfn
 from hearth.api.cfn.auth import Gate
+from hearth.api.front.front import Front
 from hearth.api.front.rate import RateLimited, Rates
 from hearth.api.front.scope import below
-from hearth.api.front.settings import Front
 from hearth.api.openapi import document
 from hearth.api.v1 import app as v1
-from hearth.api.v1.routes import import_handlers
 from hearth.api.v1.view import base
 from hearth.service.services import Services
 
 ACCEPTED = "application/vnd.openstack.orchestration-v1"
 VERSIONED = re.compile(r"/(v\d+(\.\d+)?(/.*)?|versions|healthcheck|openapi\.json|cfn/.*)?$")
 LONG_NAME = re.compile(r"/v1\.0(?=/|$)")
-
-import_handlers()  # with this module, so that forked processes share them
 
 
 async def version_document(request: Request) -> Response:

@@ -10,8 +10,6 @@ from msgspec import Struct
 from starlette.requests import Request
 from starlette.responses import Response
 
-from hearth.api.later import Later
-
 Handler = Callable[[Request], Awaitable[Response]]
 Shape = Mapping[str, Any]  # a JSON Schema
 
@@ -65,5 +63,4 @@ class Endpoint(Struct, frozen=True):
     @property
     def text(self) -> str:
         """The description of the endpoint: the docstring of its handler."""
-        handler = self.handler.found if isinstance(self.handler, Later) else self.handler
-        return " ".join((handler.__doc__ or "").split())
+        return " ".join((self.handler.__doc__ or "").split())

@@ -1,6 +1,5 @@
 """The commands for authors of templates and of resource types."""
 
-import gc
 import sys
 from pathlib import Path
 from typing import IO
@@ -8,6 +7,7 @@ from typing import IO
 import click
 
 from hearth.cli.commands import Commands
+from hearth.model import collector
 
 
 @click.command()
@@ -46,7 +46,7 @@ def lint(
     Nested templates and files are found relative to the template that names them. Exit status: 0
     without errors, 1 with errors (with --strict also with warnings), 2 if a file cannot be read.
     """
-    gc.disable()  # a short-lived process with hardly any garbage
+    collector.off()
     from hearth.cli import lint as command
 
     if code is not None:

@@ -7,15 +7,15 @@ from typing import Any
 
 from sqlalchemy.exc import ArgumentError
 
-from hearth.cli.configuration import Configuration, read
-from hearth.cli.from_conf import settings
-from hearth.cli.logs import checked_levels
-from hearth.cli.options import OPTIONS
-from hearth.cli.options.register import values
-from hearth.cli.policies import policies
-from hearth.cli.process import WrongSetting
 from hearth.cli.serve import address
-from hearth.cli.settings import Settings
+from hearth.config.configuration import Configuration, read
+from hearth.config.from_conf import settings
+from hearth.config.options import OPTIONS
+from hearth.config.options.register import values
+from hearth.config.policies import policies
+from hearth.config.settings import Settings
+from hearth.config.wrong import WrongSetting
+from hearth.process.logs import checked_levels
 from hearth.service.policy import WrongRules
 from hearth.store.database import shown_url
 

@@ -1,19 +1,21 @@
 """Click command groups that import commands when they are used, and show complete sentences."""
 
-from collections.abc import Mapping, Sequence
-from importlib import import_module
+from collections.abc import Callable, Mapping, Sequence
+from types import ModuleType
 from typing import Any
 
 import click
+
+Modules = Mapping[Callable[[], ModuleType], Sequence[str]]
+"""The names of commands by the function that imports their module."""
 
 
 class Commands(click.Group):
     """A command group whose overview shows the complete first sentence of each help text.
 
-    `sections` maps the title of a section of the overview to the modules of its commands; without
-    it there is one section. `modules` maps a module to its command names. Each command is a
-    function of that name in the module, which is imported when the command is used. The subgroups
-    are of this class too.
+    `sections` maps the title of a section of the overview to its commands; without it there is one
+    section. Each command is a function of that name in the module, which is imported when the
+    command is used. The subgroups are of this class too.
     """
 
     group_class = type  # click: of the same class as their group
@@ -21,14 +23,16 @@ class Commands(click.Group):
     def __init__(
         self,
         *arguments: Any,
-        modules: Mapping[str, Sequence[str]] | None = None,
-        sections: Mapping[str, Sequence[str]] | None = None,
+        sections: Mapping[str, Modules] | None = None,
         **more: Any,
     ) -> None:
         super().__init__(*arguments, **more)
         self._sections = sections or {}
         self._modules = {
-            name: module for module, names in (modules or {}).items() for name in names
+            name: module
+            for modules in self._sections.values()
+            for module, names in modules.items()
+            for name in names
         }
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -40,7 +44,7 @@ class Commands(click.Group):
         module = self._modules.get(cmd_name)
         if module is None:
             return super().get_command(ctx, cmd_name)
-        found: click.Command = getattr(import_module(module), cmd_name)
+        found: click.Command = getattr(module(), cmd_name)
         return found
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -57,9 +61,9 @@ class Commands(click.Group):
 
     def _titled(self, names: Sequence[str]) -> Mapping[str, Sequence[str]]:
         """Return the names of commands by the title of their section."""
-        titles = {module: title for title, modules in self._sections.items() for module in modules}
-        found: dict[str, list[str]] = {title: [] for title in self._sections}
-        for name in names:
-            title = titles.get(self._modules.get(name, ""), "Commands")
-            found.setdefault(title, []).append(name)
-        return {title: known for title, known in found.items() if known}
+        if not self._sections:
+            return {"Commands": names}
+        return {
+            title: [name for name in names if any(name in those for those in modules.values())]
+            for title, modules in self._sections.items()
+        }

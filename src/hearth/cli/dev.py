@@ -20,20 +20,16 @@ from urllib.parse import urlsplit
 
 from msgspec import Struct
 
-from hearth.cli.memory import few_heaps
-from hearth.cli.own_files import demand_no_link, demand_own, write_own
-from hearth.cli.process import (
-    WrongSetting,
-    allow_descriptors,
-    listening,
-    lock,
-    log_to_stderr,
-    no_collections,
-    run_until_complete,
-)
+from hearth.config.wrong import WrongSetting
+from hearth.model import collector
+from hearth.process.logs import log_to_stderr
+from hearth.process.memory import few_heaps
+from hearth.process.own_files import demand_no_link, demand_own, lock, write_own
+from hearth.process.prepare import allow_descriptors, run_until_complete
+from hearth.process.sockets import listening
 
 if TYPE_CHECKING:
-    from hearth.cli.settings import Settings
+    from hearth.config.settings import Settings
 
 HOST = "127.0.0.1"
 OTHER_PORT = "--port; make dev PORT=0 uses any free one"
@@ -73,7 +69,7 @@ def run(port: int, data: Path | None, options: Options, *, ephemeral: bool) -> i
     is the directory for all data; None stands for the default one. If `ephemeral` is true, a
     temporary directory is used instead and deleted at the end.
     """
-    no_collections()
+    collector.off()
     few_heaps()  # before the first thread
     allow_descriptors()
     log_to_stderr()
@@ -149,9 +145,9 @@ async def _run(port: int, folder: Path, options: Options) -> int:
     password = _password(folder)
     cloud = _start_cloud(port + 1 if port else 0, folder, url, options.servers)
     try:  # the cloud starts during slow imports
-        from hearth.cli.lifetime import until_stopped
-        from hearth.cli.sockets import Sockets
-        from hearth.cli.wiring import wired
+        from hearth.process.lifetime import until_stopped
+        from hearth.process.sockets import Sockets
+        from hearth.process.wiring import wired
 
         auth_url = await _auth_url(cloud)
         settings = _settings(folder, url, auth_url, password)
@@ -202,9 +198,9 @@ async def _auth_url(cloud: "subprocess.Popen[str]") -> str:
 
 
 def _settings(folder: Path, url: str, auth_url: str, password: str) -> "Settings":
-    from hearth.cli.settings import Settings
     from hearth.cloud.credential import PasswordCredential
     from hearth.clusters.config import ClusterConfig
+    from hearth.config.settings import Settings
     from hearth.service.services import Limits
 
     def user(name: str, domain: str, **scope: str) -> PasswordCredential:

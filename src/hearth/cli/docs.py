@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from hearth.authoring import language
-from hearth.cli.installed import use_installed
 from hearth.model.problem import hint, nearest
+from hearth.process.installed import use_installed
 from hearth.resources import reference
 from hearth.resources.described import as_json, as_markdown, rows
 from hearth.resources.registry import builtin_types, default_catalog, revived_types

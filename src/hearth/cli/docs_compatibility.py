@@ -10,7 +10,7 @@ from hearth.api.v1.routes import ROUTES
 from hearth.authoring.language.history import CFN, HOT, presence, words_of_functions
 from hearth.authoring.language.markdown import code, codes, table
 from hearth.cli.docs_options import default_of
-from hearth.cli.options import OPTIONS
+from hearth.config.options import OPTIONS
 from hearth.resources.index import REVIVED
 from hearth.resources.known import INSTEAD, KNOWN, RETIRED, advice
 from hearth.resources.reference import page_of

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from itertools import groupby
 
-from hearth.cli.options import OPTIONS, no_effect
-from hearth.cli.options.cloud import SERVICES
-from hearth.cli.options.option import Option
+from hearth.config.options import OPTIONS, no_effect
+from hearth.config.options.cloud import SERVICES
+from hearth.config.options.option import Option
 
 HEAD = """# Settings
 

@@ -1,34 +1,65 @@
 """`hearth`: its commands. The modules of a command are imported when it runs."""
 
+from collections.abc import Mapping
+from types import ModuleType
+
 import click
 
 import hearth
-from hearth.cli.commands import Commands
-from hearth.cli.ending import Finished, end_at_once
+from hearth.cli.commands import Commands, Modules
+from hearth.process.ending import Finished, end_at_once
 
-MODULES = {
-    "hearth.cli.apply.commands": ("apply", "destroy", "plan", "refresh", "watch"),
-    "hearth.cli.apply.look_commands": (
-        "diff", "drift", "events", "graph", "output", "revisions", "show",
-    ),
-    "hearth.cli.authoring_commands": ("agent", "extend", "fmt", "lint", "lsp", "schema"),
-    "hearth.cli.docs_commands": ("docs",),
-    "hearth.cli.manage_commands": ("manage",),
-    "hearth.cli.serve_commands": ("demo", "dev", "serve"),
-}  # fmt: skip
-"""The commands by the modules that have them, as functions of the same names."""
 
-SECTIONS = {
-    "Templates": ("hearth.cli.authoring_commands",),
-    "Stacks": ("hearth.cli.apply.commands", "hearth.cli.apply.look_commands"),
-    "Services": ("hearth.cli.serve_commands", "hearth.cli.manage_commands"),
-    "Reference": ("hearth.cli.docs_commands",),
+def _apply() -> ModuleType:
+    from hearth.cli.apply import commands
+
+    return commands
+
+
+def _look() -> ModuleType:
+    from hearth.cli.apply import look_commands
+
+    return look_commands
+
+
+def _authoring() -> ModuleType:
+    from hearth.cli import authoring_commands
+
+    return authoring_commands
+
+
+def _serve() -> ModuleType:
+    from hearth.cli import serve_commands
+
+    return serve_commands
+
+
+def _manage() -> ModuleType:
+    from hearth.cli import manage_commands
+
+    return manage_commands
+
+
+def _docs() -> ModuleType:
+    from hearth.cli import docs_commands
+
+    return docs_commands
+
+
+SECTIONS: Mapping[str, Modules] = {
+    "Templates": {_authoring: ("agent", "extend", "fmt", "lint", "lsp", "schema")},
+    "Stacks": {
+        _apply: ("apply", "destroy", "plan", "refresh", "watch"),
+        _look: ("diff", "drift", "events", "graph", "output", "revisions", "show"),
+    },
+    "Services": {_serve: ("demo", "dev", "serve"), _manage: ("manage",)},
+    "Reference": {_docs: ("docs",)},
 }
-"""The sections of the overview of all commands."""
+"""The commands by the section of the overview in which they stand."""
 
 
 @click.group(
-    cls=Commands, modules=MODULES, sections=SECTIONS,
+    cls=Commands, sections=SECTIONS,
     context_settings={"help_option_names": ["-h", "--help"]},
 )  # fmt: skip
 @click.version_option(hearth.__version__, prog_name="hearth", message="%(prog)s %(version)s")

@@ -11,8 +11,8 @@ from pathlib import Path
 import sqlalchemy as sa
 from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 
-from hearth.cli.configuration import read
-from hearth.cli.process import WrongSetting
+from hearth.config.configuration import read
+from hearth.config.wrong import WrongSetting
 from hearth.model.printable import escaped
 from hearth.model.problem import hint, nearest
 from hearth.store import migrate, reads

@@ -72,7 +72,7 @@ def _job(context: click.Context, name: str, *arguments: Any) -> None:
     with 1.
     """
     from hearth.cli import manage as jobs
-    from hearth.cli.process import WrongSetting
+    from hearth.config.wrong import WrongSetting
 
     job: Callable[..., None] = getattr(jobs, name)
     try:
@@ -208,7 +208,7 @@ def bootstrap(**given: Any) -> None:
     """
     from hearth.cli.bootstrap.desired import Options
     from hearth.cli.bootstrap.run import run
-    from hearth.cli.process import WrongSetting
+    from hearth.config.wrong import WrongSetting
 
     try:
         sys.exit(run(Options(**given)))

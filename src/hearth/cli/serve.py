@@ -1,6 +1,5 @@
 """`hearth serve`: runs Hearth with an existing Keystone and database, configured by heat.conf."""
 
-import gc
 import logging
 import os
 import signal
@@ -8,32 +7,21 @@ import socket
 import stat
 import sys
 from collections.abc import Callable, Sequence
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hearth.cli.configuration import Configuration, read
-from hearth.cli.memory import few_heaps
-from hearth.cli.process import (
-    WrongSetting,
-    allow_descriptors,
-    listening,
-    log_to_stderr,
-    no_collections,
-    run_until_complete,
-)
+from hearth.config.configuration import Configuration, read
+from hearth.config.wrong import WrongSetting
+from hearth.model import collector
+from hearth.process.logs import log_to_stderr
+from hearth.process.memory import few_heaps
+from hearth.process.prepare import allow_descriptors, run_until_complete
+from hearth.process.sockets import listening
 
 if TYPE_CHECKING:
-    from hearth.cli.settings import Settings
+    from hearth.config.settings import Settings
 
 log = logging.getLogger(__name__)
-
-SHARED = ("hearth.cli.lifetime", "hearth.cli.wiring")
-SHARED_BY_APIS = (
-    "hearth.api.app", "hearth.api.cfn.app", "hearth.api.clusters.app", "hearth.cli.connection",
-    "hearth.cli.polled", "uvicorn",
-)  # fmt: skip
-"""Modules that every process with an API needs. They are imported before the fork, so only once."""
 
 
 def run(configs: Sequence[Path], port: int | None, role: str, workers: int = 1) -> int:
@@ -42,14 +30,14 @@ def run(configs: Sequence[Path], port: int | None, role: str, workers: int = 1) 
     `role` is "all", "api", "engine" or "cluster". If `port` is given, it replaces the configured
     port of the main API, or with the role cluster of the cluster API. Return the exit status.
     """
-    no_collections()
+    collector.off()
     few_heaps()  # before the first thread
     allow_descriptors()
     log_to_stderr()
     signal.signal(signal.SIGHUP, signal.SIG_IGN)  # until the configuration is loaded
     try:
         told = read(configs)
-        from hearth.cli.logs import open_log
+        from hearth.process.logs import open_log
 
         open_log(told.conf)
         told.tell()
@@ -72,11 +60,10 @@ def _supervised(plan: "_Plan", count: int) -> int:
         raise WrongSetting(
             "--workers: expected 1 with SQLite; more processes need PostgreSQL or MariaDB"
         )
-    from hearth.cli.workers import Workers
+    from hearth.process.workers import Workers
 
-    for name in (*SHARED, *(SHARED_BY_APIS if plan.api or plan.clusters else ())):
-        import_module(name)
-    gc.freeze()  # a collection would copy the memory that the children share
+    _import_shared(apis=plan.api or plan.clusters)
+    collector.parent()
 
     def run_one(number: int, ready: Callable[[], None]) -> int:
         try:
@@ -89,13 +76,29 @@ def _supervised(plan: "_Plan", count: int) -> int:
     return Workers(count, run_one, lambda: print(ready, flush=True)).supervise()
 
 
+def _import_shared(*, apis: bool) -> None:
+    """Import what every process needs, and with `apis` what those with an API need.
+
+    Before the fork, it is imported once and its memory shared.
+    """
+    from hearth.process import lifetime, wiring  # noqa: F401
+
+    if apis:
+        import uvicorn  # noqa: F401
+
+        from hearth.api import app  # noqa: F401
+        from hearth.api.cfn import app as cfn_app  # noqa: F401
+        from hearth.api.clusters import app as clusters_app  # noqa: F401
+        from hearth.process.http import connection, polled  # noqa: F401
+
+
 class _Plan:
     """What a process serves: its configuration, its role, and the sockets on which it listens."""
 
     def __init__(
         self, told: Configuration, configs: Sequence[Path], role: str, port: int | None
     ) -> None:
-        from hearth.cli.sockets import Sockets
+        from hearth.process.sockets import Sockets
 
         conf = told.conf
         self.told, self.configs, self.role = told, configs, role
@@ -125,7 +128,7 @@ class _Plan:
         return found, self._settings_of(found)
 
     def _settings_of(self, told: Configuration) -> "Settings":
-        from hearth.cli.from_conf import settings
+        from hearth.config.from_conf import settings
 
         return settings(told.conf, self.url, self.cfn_url, self.cluster_url)
 
@@ -160,9 +163,9 @@ async def _run(plan: _Plan, *, ready: Callable[[], None], number: int = 0) -> in
     """Serve until stopped, and return the exit status; `number` is that of the process. Raises
     WrongSetting.
     """
-    from hearth.cli.lifetime import until_stopped
-    from hearth.cli.reloading import Reloading
-    from hearth.cli.wiring import wired
+    from hearth.process.lifetime import until_stopped
+    from hearth.process.reloading import Reloading
+    from hearth.process.wiring import wired
     from hearth.service.policy import WrongRules
 
     plan.listen_for_operators(number)

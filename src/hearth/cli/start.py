@@ -1,8 +1,9 @@
 """The entry point of the `hearth` command."""
 
-import gc
 import os
 import sys
+
+from hearth.model import collector
 
 
 def main() -> None:
@@ -12,11 +13,10 @@ def main() -> None:
     and later ones skip these objects.
     """
     _open_standard_streams()
-    gc.disable()
+    collector.off()
     from hearth.cli.main import main as run
 
-    gc.freeze()
-    gc.enable()
+    collector.loaded()
     run()
 
 

@@ -6,9 +6,6 @@ outcome is unknown only if the caller declares the call idempotent. The package 
 resource types, stacks or engines.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
 from hearth.cloud.config import CloudConfig
 from hearth.cloud.contract import Body, Cloud, Response
 from hearth.cloud.credential import (
@@ -21,19 +18,13 @@ from hearth.cloud.credential import (
 )
 from hearth.cloud.fault import CloudFault, NoAnswer
 
-if TYPE_CHECKING:
-    from hearth.cloud.listing import ListingCloud
-    from hearth.cloud.pool import CloudPool
-
 __all__ = [
     "AppCredential",
     "Body",
     "Cloud",
     "CloudConfig",
     "CloudFault",
-    "CloudPool",
     "Credential",
-    "ListingCloud",
     "NamedCredential",
     "NoAnswer",
     "PasswordCredential",
@@ -41,19 +32,3 @@ __all__ = [
     "TokenCredential",
     "TrustCredential",
 ]
-
-
-LATER = {
-    "CloudPool": "hearth.cloud.pool",
-    "ListingCloud": "hearth.cloud.listing",
-}
-"""The names that are imported on first use, with their modules.
-
-Their imports of an HTTP client and keystoneauth1 take 0.3 s, which `hearth lint` saves.
-"""
-
-
-def __getattr__(name: str) -> Any:
-    if name in LATER:
-        return getattr(import_module(LATER[name]), name)
-    raise AttributeError(name)

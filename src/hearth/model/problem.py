@@ -13,7 +13,7 @@ Exceptions:
       NoAnswer                  the cloud may or may not have carried out the call
         Unreadable              the response of the cloud cannot be read
     CfnError                    an error of the CloudFormation API (hearth.api.cfn.faults)
-    WrongSetting                an invalid setting in the configuration (hearth.cli.process)
+    WrongSetting                an invalid setting in the configuration (hearth.process.prepare)
 
 The engine has further exceptions in hearth.engine.worker, and the embedded cloud has its own.
 `api/fault.py` turns `Rejected` and `CloudFault` into HTTP responses. The class name of a problem is

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from enum import StrEnum
-from importlib import import_module
 from typing import Any, ClassVar, Protocol
 
 from msgspec.structs import replace
@@ -94,11 +93,23 @@ NOT_SHOWN = "the service does not show it in a form that can be compared"
 NOTHING_MADE = "none, because it creates nothing in the cloud"
 
 
+_lookups: list[Callable[[str], ResourceType]] = []
+
+
+def unpickles_types(lookup: Callable[[str], ResourceType]) -> Callable[[str], ResourceType]:
+    """Let this function return the type of a kind when one comes from another process.
+
+    The catalogue of types declares itself so, because it knows all types, and they know this
+    module.
+    """
+    _lookups[:] = [lookup]
+    return lookup
+
+
 def _named(kind: str) -> ResourceType:
-    """Return the resource type of this kind; used to unpickle a type from another process."""
-    registry = import_module("hearth.resources.registry")  # it knows all types, and so this module
-    found: ResourceType = registry.type_named(kind)
-    return found
+    """Return the resource type of this kind; called to unpickle one."""
+    (lookup,) = _lookups
+    return lookup(kind)
 
 
 class ResourceType:

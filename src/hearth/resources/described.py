@@ -4,8 +4,9 @@ Source: rule R5.
 """
 
 import json
+import sys
 from collections.abc import Iterable
-from importlib import import_module, resources
+from importlib import resources
 
 from msgspec import Struct, structs
 
@@ -103,7 +104,7 @@ def beside(rtype: ResourceType, ending: str) -> str | None:
     It is in `examples/` beside the type's module; None if there is none. Its name is the type's
     name without the first two parts: `Net.yaml`, `TaaS.TapFlow.yaml`.
     """
-    package = import_module(type(rtype).__module__).__package__
+    package = sys.modules[type(rtype).__module__].__package__
     name = ".".join(rtype.name.split("::")[2:])
     if not package or not name:
         return None

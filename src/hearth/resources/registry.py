@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from hearth.cloud.contract import Cloud
 from hearth.cloud.fault import NoService
-from hearth.resources.base import ResourceType
+from hearth.resources.base import ResourceType, unpickles_types
 from hearth.resources.entry_points import entry_points
 from hearth.resources.index import INDEX, REVIVED
 from hearth.resources.known import RETIRED, REVIVED_SUFFIX
@@ -203,6 +203,7 @@ def shared_catalog() -> Catalog:
     return _shared[0] if _shared else share(default_catalog())
 
 
+@unpickles_types
 def type_named(kind: str) -> ResourceType:
     """Return the type of this kind, with the shared catalogue; called to unpickle a type."""
     found = type_of_kind(kind, shared_catalog())

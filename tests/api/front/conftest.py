@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 import requests
 
-from tests.cli.test_configuration import put
 from tests.clients.dev import wait_for
+from tests.config.test_configuration import put
 from tests.devcloud.running import Served
 from tests.forked import Forked
 

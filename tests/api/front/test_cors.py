@@ -10,7 +10,8 @@ from starlette.responses import PlainTextResponse
 from starlette.types import Message
 
 from hearth.api.front.cors import CrossOrigin
-from hearth.api.front.settings import Cors, Front, FrontSettings
+from hearth.api.front.front import Front
+from hearth.config.front import Cors, FrontSettings
 from tests.api.front.conftest import Site, served
 
 GOOD, EVIL = "https://dashboard.example", "https://evil.example"

@@ -9,8 +9,9 @@ import pytest
 import requests
 from starlette.responses import PlainTextResponse
 
+from hearth.api.front.front import Front
 from hearth.api.front.health import Healthcheck
-from hearth.api.front.settings import Front, FrontSettings, Health
+from hearth.config.front import FrontSettings, Health
 from hearth.store.database import Store
 from hearth.store.engines import engines
 from hearth.store.seal import sealer_from_secret

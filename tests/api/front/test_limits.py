@@ -8,9 +8,10 @@ import requests
 from starlette.responses import PlainTextResponse
 from starlette.types import Message, Receive, Scope, Send
 
+from hearth.api.front.front import Front
 from hearth.api.front.overload import Overload
 from hearth.api.front.rate import Rates
-from hearth.api.front.settings import Front, FrontSettings, Rate
+from hearth.config.front import FrontSettings, Rate
 from hearth.service.caller import STACK_USER_ROLE, Caller
 from tests.api.front.conftest import Site
 from tests.api.front.test_proxies import a_signer

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from hearth.api.front.settings import Front
+from hearth.api.front.front import Front
 from hearth.api.front.shortcut import Answering, KnownAnswer, Shortcut
 
 

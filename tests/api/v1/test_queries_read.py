@@ -11,7 +11,6 @@ from hearth.api.app import application
 from hearth.api.auth import Tokens
 from hearth.api.cfn.auth import Gate
 from hearth.api.endpoint import Query
-from hearth.api.later import Later
 from hearth.api.v1 import parse
 from hearth.api.v1.routes import ROUTES
 from tests.api.test_growth import CHILD, TEMPLATE, Everybody, get
@@ -57,7 +56,6 @@ def test_a_declared_query_parameter_is_read(read: dict[str, set[str]], endpoint:
     declared = {one.name for one in endpoint.query}
     unread = declared - read.get(endpoint.name, set()) - WITHOUT_EFFECT.get(endpoint.name, set())
     handler = endpoint.handler
-    handler = handler.found if isinstance(handler, Later) else handler
     where = f"{handler.__name__} in src/{handler.__module__.replace('.', '/')}.py"
     assert not unread, (
         f"{where} does not read {sorted(unread)}: read them, or delete them in routes.py"

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from hearth.cli.bootstrap import conf
 from hearth.cli.bootstrap.desired import Desired, Options, apis_of, region_of
-from hearth.cli.configuration import read
-from hearth.cli.from_conf import settings
-from hearth.cli.process import WrongSetting
+from hearth.config.configuration import read
+from hearth.config.from_conf import settings
+from hearth.config.wrong import WrongSetting
 
 KEYSTONE = "http://keystone.example:5000"
 OPTIONS = Options("http://heat.example:8004", clusters=True)

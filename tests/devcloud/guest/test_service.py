@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from hearth.devcloud import DevCloud
+from hearth.devcloud.cloud import DevCloud
 from hearth.devcloud.guest import drive, service, versions
 from hearth.devcloud.guest.server import server_at
 from hearth.devcloud.http import Reply

@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from hearth.devcloud import Settings
+from hearth.devcloud.settings import Settings
 from tests.conftest import lacking
 from tests.devcloud.running import Served
 

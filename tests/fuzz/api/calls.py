@@ -17,7 +17,7 @@ from hearth.api.endpoint import Endpoint, Query
 from hearth.api.openapi import operation_id
 from hearth.api.reference import exchanges
 from hearth.api.v1.routes import ROUTES
-from hearth.cli.served import CLUSTERS
+from hearth.process.http.served import CLUSTERS
 from tests.fuzz.api.canaries import Canaries
 from tests.fuzz.api.mutate import FORM, JSON
 from tests.fuzz.api.templates import spare_body, spare_template

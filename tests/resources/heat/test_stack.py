@@ -5,9 +5,10 @@ import json
 
 import pytest
 
-from hearth.cloud import CloudFault, ListingCloud, Response
+from hearth.cloud import CloudFault, Response
 from hearth.cloud.contract import Whoami
 from hearth.cloud.fault import NoService, NotFound
+from hearth.cloud.listing import ListingCloud
 from hearth.model.state import Action
 from hearth.resources.base import Change
 from tests.resources.driver import Broken, Driver

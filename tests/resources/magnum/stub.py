@@ -7,7 +7,8 @@ from uuid import uuid4
 
 from aiohttp import web
 
-from hearth.cloud import CloudConfig, CloudPool, PasswordCredential
+from hearth.cloud import CloudConfig, PasswordCredential
+from hearth.cloud.pool import CloudPool
 from hearth.devcloud.server import serve
 from tests.resources.driver import Driver
 

@@ -9,7 +9,8 @@ from uuid import uuid4
 from msgspec.structs import replace
 
 from hearth.api.auth import caller_from
-from hearth.cloud import CloudConfig, CloudPool, PasswordCredential
+from hearth.cloud import CloudConfig, PasswordCredential
+from hearth.cloud.pool import CloudPool
 from hearth.clusters.config import ClusterConfig
 from hearth.clusters.objects import Cluster
 from hearth.clusters.states import CREATE_COMPLETE

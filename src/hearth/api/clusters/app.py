@@ -17,8 +17,8 @@ from hearth.api.clusters.endpoint import Endpoint
 from hearth.api.clusters.paths import VERSION, Paths
 from hearth.api.clusters.routes import ROUTES
 from hearth.api.clusters.versions import FIRST, Microversions, shown
+from hearth.api.front.front import Front
 from hearth.api.front.rate import RateLimited, Rates
-from hearth.api.front.settings import Front
 from hearth.api.routing import by_path
 from hearth.cloud.fault import CloudFault
 from hearth.model.problem import Rejected

@@ -3,7 +3,7 @@
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from hearth.api.front.settings import Front
+from hearth.api.front.front import Front
 from hearth.model.problem import Rejected, RequestLimitExceeded
 
 

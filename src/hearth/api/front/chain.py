@@ -9,12 +9,12 @@ from hearth.api.front.answered import Answered
 from hearth.api.front.body_limit import BodyLimit
 from hearth.api.front.cors import CrossOrigin
 from hearth.api.front.departure import Departure
+from hearth.api.front.front import Front
 from hearth.api.front.health import Healthcheck
 from hearth.api.front.in_turn import InTurn, Steps
 from hearth.api.front.overload import Overload
 from hearth.api.front.proxies import ProxyHeaders
 from hearth.api.front.request_id import RequestId
-from hearth.api.front.settings import Front
 
 
 def fronted(

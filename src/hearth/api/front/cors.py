@@ -8,7 +8,8 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from hearth.api.front.settings import Cors, Front
+from hearth.api.front.front import Front
+from hearth.config.front import Cors
 
 SIMPLE = frozenset(
     ("accept", "accept-language", "content-language", "content-type", "cache-control", "expires",

@@ -13,9 +13,10 @@ from starlette.datastructures import Headers
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from hearth.api.front.front import Front
 from hearth.api.front.proxies import HEADERS
 from hearth.api.front.scope import below, peer
-from hearth.api.front.settings import Front, Health
+from hearth.config.front import Health
 
 log = logging.getLogger(__name__)
 

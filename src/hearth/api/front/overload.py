@@ -3,7 +3,7 @@
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from hearth.api import fault
-from hearth.api.front.settings import Front
+from hearth.api.front.front import Front
 
 WORDS = "This process already handles {} requests, the maximum; try again soon."
 

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from hearth.api.front.front import Front
 from hearth.api.front.scope import state
-from hearth.api.front.settings import Front
 
 HEADERS = ("forwarded", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto",
            "x-forwarded-port", "x-forwarded-prefix")  # fmt: skip

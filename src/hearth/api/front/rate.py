@@ -9,8 +9,9 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from hearth.api import fault
+from hearth.api.front.front import Front
 from hearth.api.front.scope import state
-from hearth.api.front.settings import Front, Rate
+from hearth.config.front import Rate
 from hearth.model.cache import Cache
 from hearth.service.caller import Caller
 

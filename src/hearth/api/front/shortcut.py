@@ -14,9 +14,9 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from hearth.api.front import access_log, request_id
+from hearth.api.front.front import Front
 from hearth.api.front.proxies import as_sent
 from hearth.api.front.scope import state
-from hearth.api.front.settings import Front
 
 log = logging.getLogger(__name__)
 

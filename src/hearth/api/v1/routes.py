@@ -5,18 +5,20 @@ API reference. Source: facts/rest_routes.json.
 """
 
 from hearth.api.endpoint import Endpoint
-from hearth.api.later import Handlers, Later
-from hearth.api.v1 import queries, shapes, stacks
+from hearth.api.v1 import (
+    events,
+    queries,
+    resources,
+    revisions,
+    services,
+    shapes,
+    snapshots,
+    software_configs,
+    software_deployments,
+    stacks,
+    templates,
+)
 from hearth.api.v1.shapes import FREE, NULL, TEXT, each, exact, ref, several, wrapped
-
-events = Handlers("hearth.api.v1.events")
-resources = Handlers("hearth.api.v1.resources")
-revisions = Handlers("hearth.api.v1.revisions")
-services = Handlers("hearth.api.v1.services")
-snapshots = Handlers("hearth.api.v1.snapshots")
-software_configs = Handlers("hearth.api.v1.software_configs")
-software_deployments = Handlers("hearth.api.v1.software_deployments")
-templates = Handlers("hearth.api.v1.templates")
 
 PROJECT = "/{tenant_id}"
 STACKS = PROJECT + "/stacks"
@@ -319,10 +321,3 @@ TABLE = {
     "Services": SERVICES,
 }
 ROUTES = [endpoint for group in TABLE.values() for endpoint in group]
-
-
-def import_handlers() -> None:
-    """Import the handlers of all endpoints."""
-    for endpoint in ROUTES:
-        if isinstance(endpoint.handler, Later):
-            _ = endpoint.handler.found

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import logging
 import os
 import sys
@@ -13,6 +12,7 @@ from pygls.io_ import run_async
 
 from hearth.authoring.lsp.completion_items import types_of
 from hearth.authoring.lsp.server import HearthServer
+from hearth.model import collector
 
 HOST = "127.0.0.1"
 
@@ -31,8 +31,7 @@ def serve(port: int | None) -> int:
     logging.basicConfig(stream=sys.stderr, level=logging.CRITICAL)
     server = HearthServer()
     types_of(server.schemas.catalog)  # the first to ask should not wait for them
-    gc.freeze()
-    gc.set_threshold(*COLLECT_AFTER)
+    collector.server(COLLECT_AFTER)
     try:
         if port is None:
             _standard(server)

@@ -1,6 +1,5 @@
 """The commands that plan and change stacks."""
 
-import gc
 from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -8,7 +7,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from hearth.cli.apply.options import Where, serve_options, template_options, where_options
-from hearth.cli.ending import Finished
+from hearth.model import collector
+from hearth.process.ending import Finished
 
 if TYPE_CHECKING:
     from hearth.cli.apply.runs import Wanted
@@ -28,7 +28,7 @@ name_argument = click.argument("name_given", metavar="[NAME]", required=False)
 
 def run_command(given: Given, main: Callable[[Where], Coroutine[Any, Any, int]]) -> NoReturn:
     """Run a command with the place that its options name, and end with its status."""
-    gc.disable()  # imports are faster without it, and a command creates little garbage
+    collector.off()
     from hearth.cli.apply.runs import run
 
     serve, port = given.pop("serve", False), given.pop("serve_port", None)

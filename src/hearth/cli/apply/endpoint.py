@@ -19,11 +19,12 @@ from hearth.api.cfn.auth import Gate
 from hearth.api.cfn.faults import CfnError
 from hearth.api.cfn.polls import proves
 from hearth.api.front.chain import fronted
+from hearth.api.front.front import Front
 from hearth.api.front.in_turn import Steps
 from hearth.api.front.rate import Rates
-from hearth.api.front.settings import Front, FrontSettings
-from hearth.cli.process import calm_collector
-from hearth.cli.served import server, started
+from hearth.config.front import FrontSettings
+from hearth.model import collector
+from hearth.process.http.served import server, started
 from hearth.service.caller import Caller
 from hearth.service.local_users import LocalUser, local_user, owner_of_token
 from hearth.service.services import Limits, Services
@@ -84,7 +85,7 @@ async def serving(services: Services, bound: socket.socket) -> AsyncIterator[Non
     async def database() -> object:
         return await store.read(engines)
 
-    calm_collector()
+    collector.server()
     steps = Steps(services.compute.usage)
     http = server(fronted(app, front, steps, database))
     task = await started(http, [bound])

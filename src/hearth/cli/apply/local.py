@@ -23,14 +23,15 @@ from hearth.cli.apply.local_cloud import LocalCloud
 from hearth.cli.apply.named_cloud import pool_of
 from hearth.cli.apply.state import StateFile
 from hearth.cli.apply.state_store import StateStore
-from hearth.cli.installed import use_installed
-from hearth.cli.process import WrongSetting, listening
 from hearth.cloud.contract import Cloud, Clouds
 from hearth.cloud.credential import NamedCredential
 from hearth.cloud.fallback import NoClouds, UnauthorizedCloud
 from hearth.cloud.fault import CloudFault
+from hearth.config.wrong import WrongSetting
 from hearth.engine.endpoints import Endpoints
 from hearth.engine.programs.programs import Programs
+from hearth.process.installed import use_installed
+from hearth.process.sockets import listening
 from hearth.resources.base import Users
 from hearth.resources.heat.template_resource import TemplateResource
 from hearth.resources.registry import default_catalog

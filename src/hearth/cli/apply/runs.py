@@ -48,7 +48,8 @@ class Wanted(Struct, frozen=True):
 
 def run(main: Callable[[], Coroutine[Any, Any, int]], *, as_json: bool) -> int:
     """Run a command and return its exit status; print why it is refused."""
-    from hearth.cli.process import log_to_stderr, run_until_complete
+    from hearth.process.logs import log_to_stderr
+    from hearth.process.prepare import run_until_complete
 
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a terminal without UTF-8 shows "?"

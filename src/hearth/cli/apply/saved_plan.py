@@ -11,7 +11,7 @@ from msgspec.structs import asdict
 
 from hearth.cli.apply.api import Refused
 from hearth.cli.apply.stack import Body, Stack
-from hearth.cli.own_files import write_own
+from hearth.process.own_files import write_own
 
 FORMAT = 1
 KIND = "hearth-plan"

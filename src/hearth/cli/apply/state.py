@@ -14,8 +14,8 @@ from msgspec import Struct
 
 from hearth.cli.apply.api import Refused
 from hearth.cli.apply.text_file import text_of
-from hearth.cli.own_files import create_own, demand_own, open_own
 from hearth.model.problem import Rejected
+from hearth.process.own_files import create_own, demand_own, open_own
 
 if TYPE_CHECKING:
     from hearth.cli.apply.state_store import StateStore

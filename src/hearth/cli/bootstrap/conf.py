@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from hearth.cli.bootstrap.desired import Desired, base_of
 from hearth.cli.bootstrap.keystone import with_v3
-from hearth.cli.configuration import read
-from hearth.cli.process import WrongSetting
+from hearth.config.configuration import read
+from hearth.config.wrong import WrongSetting
 
 HEAD = """\
 # Made by `hearth manage bootstrap`. All processes of Hearth need the same values.

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 from msgspec import Struct
 
-from hearth.cli.process import WrongSetting
+from hearth.config.wrong import WrongSetting
 from hearth.model.problem import hint, nearest
 
 MAIN_PORT, CFN_PORT, CLUSTER_PORT = 8004, 8000, 9511

@@ -10,7 +10,7 @@ from typing import Any
 
 import keystoneauth1.exceptions as ka_errors
 
-from hearth.cli.process import WrongSetting
+from hearth.config.wrong import WrongSetting
 from hearth.model.problem import hint, nearest
 
 Body = dict[str, Any]

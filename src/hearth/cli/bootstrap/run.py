@@ -18,7 +18,7 @@ from hearth.cli.bootstrap.desired import (
 )
 from hearth.cli.bootstrap.keystone import Keystone
 from hearth.cli.bootstrap.steps import Account, State, Steps
-from hearth.cli.process import WrongSetting
+from hearth.config.wrong import WrongSetting
 
 DONE = {State.EXISTS: "exists", State.MISSING: "created", State.CHANGES: "changed",
         State.DIFFERS: "differs"}  # fmt: skip

@@ -13,8 +13,8 @@ from msgspec import Struct
 
 from hearth.cli.bootstrap.desired import Api, Desired
 from hearth.cli.bootstrap.keystone import Body, Keystone
-from hearth.cli.process import WrongSetting
 from hearth.cloud.identity import USER_OPTIONS
+from hearth.config.wrong import WrongSetting
 from hearth.model.problem import hint, nearest
 
 SERVICE_ROLES = ("admin", "service")

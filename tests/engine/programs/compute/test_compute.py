@@ -25,7 +25,7 @@ from tests.daily import in_turn
 
 pytestmark = [pytest.mark.slow, in_turn(3)]
 
-COMMAND = (sys.executable, "-m", "hearth.cli.compute")  # which finds the functions below
+COMMAND = (sys.executable, "-m", "hearth.process.compute")  # which finds the functions below
 OWN = Stack("s", "1", "p")
 SLOW = "{type: string, default: '%s!', constraints: [{allowed_pattern: '(a|aa)+$'}]}" % ("a" * 40)
 ADDS = "range(40).select(range(40).sum()).sum()"

@@ -1,7 +1,6 @@
 """A computation in a separate process: its input, its result, and its limits."""
 
 import contextlib
-import gc
 import math
 import os
 import resource
@@ -14,6 +13,7 @@ from typing import Any
 from msgspec import Struct
 
 from hearth.engine.programs.compute import wire
+from hearth.model import collector
 from hearth.model.problem import Rejected, RequestLimitExceeded
 from hearth.template.budget import spending
 from hearth.template.deferred import Question
@@ -120,7 +120,7 @@ def carry_out(sock: socket.socket) -> None:
     job: Job
     bounds, job = wire.unpack(wire.receive(sock))
     confine(bounds)
-    gc.disable()  # the process ends with the job
+    collector.off()  # the process ends with the job
     try:
         with spending():
             world = (DistantWorld(sock),) if job.asks else ()

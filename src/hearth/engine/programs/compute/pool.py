@@ -63,7 +63,7 @@ MEMORY_BYTES = 1 << 30
 CHARACTER_BYTES = 2048
 """The memory of a job: MEMORY_BYTES, and CHARACTER_BYTES more for each character of text."""
 
-COMMAND = (sys.executable, "-P", "-m", "hearth.cli.compute")
+COMMAND = (sys.executable, "-P", "-m", "hearth.process.compute")
 START_S = 30.0
 STOP_S = 2.0
 POLL_S = 0.5

@@ -1,0 +1,73 @@
+"""All configuration options. They are used for registration, checks and docs/options.md."""
+
+from collections.abc import Iterable
+
+from hearth.config.options import cloud, clusters, edge, main, no_effect
+from hearth.config.options.option import Option
+from hearth.model.problem import nearest
+
+OPTIONS: tuple[Option, ...] = (
+    *main.OPTIONS,
+    *cloud.OPTIONS,
+    *edge.OPTIONS,
+    *clusters.OPTIONS,
+)
+NESTED = "ec2authtoken."
+"""The prefix of section names such as [ec2authtoken.NAME], which have the options of
+[ec2authtoken].
+"""
+
+
+def reason(group: str, name: str) -> str | None:
+    """Return why an option has no effect; None if it has an effect or is unknown.
+
+    `group` is the section and `name` the name of the option.
+    """
+    if group in no_effect.GROUPS:
+        return no_effect.GROUPS[group]
+    return no_effect.OPTIONS.get(_base(group), {}).get(name)
+
+
+def known(group: str, name: str) -> bool:
+    """Return whether the option exists and has an effect."""
+    return (_base(group), name) in _PLACES
+
+
+def names(group: str) -> list[str]:
+    """Return the names of all options in a section, including those without effect, sorted."""
+    base = _base(group)
+    mine = [name for place, name in _PLACES if place == base]
+    return sorted({*mine, *no_effect.OPTIONS.get(base, ())})
+
+
+def groups() -> list[str]:
+    """Return the names of all sections, sorted."""
+    found = {option.group for option in OPTIONS}
+    return sorted(found | no_effect.OPTIONS.keys() | no_effect.GROUPS.keys())
+
+
+def suggestion(group: str, name: str) -> str | None:
+    """Return the most similar known option for an unknown one, as text for a message, or None.
+
+    The text is a section, if the section `group` is unknown, or the name of an option.
+    """
+    if group not in groups() and not group.startswith(NESTED):
+        near = nearest(group, groups())
+        return None if near is None else f"[{near}]"
+    if (near := nearest(name, names(group))) is not None:
+        return near
+    elsewhere = [option.group for option in OPTIONS if option.name == name]
+    return f"[{elsewhere[0]}] {name}" if elsewhere else None
+
+
+def of_group(group: str) -> Iterable[Option]:
+    """Return the options of a section, without those that have no effect."""
+    return (option for option in OPTIONS if option.group == _base(group))
+
+
+def _base(group: str) -> str:
+    return NESTED[:-1] if group.startswith(NESTED) else group
+
+
+_PLACES = {(option.group, option.name) for option in OPTIONS}
+_PLACES |= {place for option in OPTIONS for place in option.formerly}

@@ -1,0 +1,1 @@
+"""The HTTP server of a process: its connections, their limits, and the applications it serves."""

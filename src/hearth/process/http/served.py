@@ -1,0 +1,153 @@
+"""The ASGI applications of a process, and the HTTP servers that run them."""
+
+import asyncio
+import contextlib
+import resource
+import socket
+from collections.abc import Iterator
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from hearth.store.database import prove_writable
+
+if TYPE_CHECKING:
+    import uvicorn
+    from starlette.types import ASGIApp, Receive, Scope, Send
+
+    from hearth.process.http.polled import Shortcut
+    from hearth.process.wiring import Running
+
+KEEP_ALIVE_S = 75  # well over the 5 s polling interval of clients
+CONNECTIONS_MAX = 4096  # of one server
+DESCRIPTORS_KEPT = 256  # for the database, the cloud and files
+LAST_REQUESTS_S = 10  # for requests in progress when the process stops
+
+
+CLUSTERS = "/container-infra"
+
+
+class Served(NamedTuple):
+    """An ASGI application, and the function that answers its polls from a cache, if any."""
+
+    app: "ASGIApp"
+    shortcut: "Shortcut | None" = None
+
+
+def applications(running: "Running") -> tuple[Served, Served, Served]:
+    """Return the main application, the CloudFormation-style API and the cluster API.
+
+    The last two are for ports of their own. The main application includes the cluster API below
+    /container-infra.
+    """
+    from hearth.api.app import application
+    from hearth.api.auth import GUEST_FACTOR, Tokens
+    from hearth.api.cfn.app import application as cfn_application
+    from hearth.api.cfn.auth import Gate, Identity
+    from hearth.api.cfn.polls import Polls
+    from hearth.api.clusters.app import application as cluster_application
+    from hearth.api.door import Door
+    from hearth.api.front.chain import fronted
+    from hearth.api.front.health import Healthcheck
+    from hearth.api.front.in_turn import Steps
+    from hearth.api.front.rate import Rates
+    from hearth.api.front.shortcut import Answering, Shortcut
+    from hearth.service.describe_resource import secret_of_guest
+
+    settings, judges = running.settings, running.judges
+    service, auth_url, judging = settings.service_user, settings.auth_url, settings.judging
+    tokens = Tokens(
+        judges.cloud(service), auth_url, kept_s=judging.kept_s,
+        service_roles=judging.service_roles, any_service=judging.any_service,
+        guest_role=settings.stack_user_role,
+    )  # fmt: skip
+    asked = settings.signers or (service,)
+    role = settings.stack_user_role
+    signers = [Identity(judges.cloud(one), one.auth_url, role) for one in asked]
+    services, front = running.services, running.front
+    polls = Polls(partial(secret_of_guest, services), GUEST_FACTOR * judging.kept_s)
+    gate = Gate(signers, tokens, auth_url, polls)
+    rates = Rates(front)
+    clusters = cluster_application(services, tokens, auth_url, rates)
+    cfn = cfn_application(services, gate, rates)
+
+    async def database() -> object:
+        return await services.store.run(prove_writable)
+
+    beside = Healthcheck(clusters, front, database)
+    main = below(CLUSTERS, beside, application(services, tokens, gate, auth_url, rates))
+    steps = Steps(services.compute.usage)
+    one, two = (Door(app, services, polls, tokens, rates) for app in (main, cfn))
+    return (
+        Served(
+            Answering(fronted(one, front, steps, database), Shortcut(one.known.find, front), front),
+            Shortcut(one.find, front),
+        ),
+        Served(fronted(two, front, steps, database), Shortcut(two.find, front)),
+        Served(fronted(clusters, front, steps, database)),
+    )
+
+
+def below(prefix: str, inner: "ASGIApp", others: "ASGIApp") -> "ASGIApp":
+    """Return an application that sends requests below the path `prefix` to `inner`, else to
+    `others`.
+    """
+
+    async def app(scope: "Scope", receive: "Receive", send: "Send") -> None:
+        root = scope.get("root_path", "")
+        path = scope.get("path", "").removeprefix(root)
+        if scope["type"] == "http" and (path == prefix or path.startswith(f"{prefix}/")):
+            await inner({**scope, "root_path": f"{root}{prefix}"}, receive, send)
+        else:
+            await others(scope, receive, send)
+
+    return app
+
+
+def connections_max() -> int:
+    """Return the maximum number of connections of a server, which depends on the limit of open
+    files.
+    """
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft == resource.RLIM_INFINITY:
+        return CONNECTIONS_MAX
+    return min(CONNECTIONS_MAX, max(soft // 4, (soft - DESCRIPTORS_KEPT) // 2))
+
+
+def server(
+    app: "ASGIApp", shortcut: "Shortcut | None" = None, *, by_proxy: bool = False
+) -> "uvicorn.Server":
+    """Return an HTTP server for an application. It installs no signal handlers.
+
+    If `shortcut` is given, it answers polls from a cache. If all clients come `by_proxy`, the
+    connections of one address are not limited.
+    """
+    import uvicorn
+
+    from hearth.process.http.connection import Connection
+    from hearth.process.http.doorman import Doorman
+    from hearth.process.http.polled import PolledConnection
+
+    class Server(uvicorn.Server):
+        @contextlib.contextmanager
+        def capture_signals(self) -> Iterator[None]:
+            yield
+
+    doorman = Doorman(connections_max(), by_proxy=by_proxy)
+    made: Any = partial(Connection, doorman)
+    if shortcut is not None:
+        made = partial(PolledConnection, doorman, shortcut)
+    config = uvicorn.Config(
+        app, log_config=None, access_log=False, lifespan="off",
+        timeout_graceful_shutdown=LAST_REQUESTS_S, timeout_keep_alive=KEEP_ALIVE_S,
+        ws="none", proxy_headers=False,
+        http=made,
+    )  # fmt: skip
+    return Server(config)
+
+
+async def started(one: "uvicorn.Server", sockets: list[socket.socket]) -> asyncio.Task[Any]:
+    """Start an HTTP server, and return its task when it accepts connections."""
+    task: asyncio.Task[Any] = asyncio.get_running_loop().create_task(one.serve(sockets=sockets))
+    while not one.started and not task.done():  # noqa: ASYNC110 - it has no event
+        await asyncio.sleep(0.005)
+    return task

@@ -1,0 +1,86 @@
+"""Reloads the settings at SIGHUP. Live settings take effect; an invalid file changes nothing."""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+from msgspec.structs import replace
+
+from hearth.config.configuration import Configuration
+from hearth.config.options import OPTIONS
+from hearth.config.policies import Policies, policies
+from hearth.config.settings import Settings
+from hearth.config.wrong import WrongSetting
+from hearth.process.logs import checked_levels, levels
+from hearth.process.wiring import Running, template_limits
+from hearth.service.policy import WrongRules
+
+log = logging.getLogger(__name__)
+
+LIVE = frozenset(option.place for option in OPTIONS if option.live)
+CLUSTERS_AT_START = ("header_service", "url", "version_max")
+"""Cluster settings that stay the same while a process runs, because the cluster API has already
+announced them to clients.
+"""
+Read = Callable[[], tuple[Configuration, Settings]]
+
+
+class Reloading:
+    """Reloads the configuration of the process `running`.
+
+    `told` is the configuration that is in effect now. `read` is the function that reads it again
+    and raises WrongSetting.
+    """
+
+    def __init__(self, told: Configuration, running: Running, read: Read) -> None:
+        self._told = told
+        self._running = running
+        self._read = read
+
+    async def __call__(self) -> None:
+        """Read the configuration in a thread, then apply the live settings and log what has
+        changed.
+        """
+        thread = ThreadPoolExecutor(1, "settings")
+        try:
+            loop = asyncio.get_running_loop()
+            told, settings, rules = await loop.run_in_executor(thread, self._looked)
+        except (WrongSetting, WrongRules) as problem:
+            log.error("the settings remain unchanged: %s", problem)
+            return
+        finally:
+            thread.shutdown(wait=False)
+        former = self._told
+        before, after = former.values(), told.values()
+        changed = {place for place, value in after.items() if before.get(place) != value}
+        self._told = told
+        put(self._running, settings, rules)
+        levels(told.conf)
+        told.tell(former)
+        words = ", ".join(sorted(changed & LIVE)) or "nothing but policies"
+        log.warning("the settings were reloaded; now in effect: %s", words)
+        if fixed := sorted(changed - LIVE):
+            log.warning("these settings take effect at the next start: %s", ", ".join(fixed))
+
+    def _looked(self) -> tuple[Configuration, Settings, Policies]:
+        told, settings = self._read()
+        checked_levels(told.conf)
+        owner_only = settings.clusters.owner_only_certificates
+        rules = policies(told.conf, owner_only_certificates=owner_only)
+        rules.load()
+        return told, settings, rules
+
+
+def put(running: Running, settings: Settings, rules: Policies) -> None:
+    """Apply the live settings and the policy rules to a running process."""
+    services = running.services
+    services.limits = settings.limits
+    services.fetching = settings.fetching
+    services.policy, services.cluster_policy = rules.stacks, rules.clusters
+    kept = {name: getattr(services.clusters, name) for name in CLUSTERS_AT_START}
+    services.clusters = replace(settings.clusters, **kept)
+    services.programs.limits = template_limits(settings.limits)
+    services.store.retention = settings.retention
+    services.store.action_timeout_s = settings.action_timeout_s
+    running.front.settings = settings.front

@@ -1,0 +1,354 @@
+"""Creates all objects of a process and connects them."""
+
+import contextlib
+import importlib.metadata
+import logging
+import random
+import socket
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from functools import partial
+from typing import TextIO
+
+from msgspec import structs
+from msgspec.structs import replace
+from sqlalchemy.exc import ArgumentError, SQLAlchemyError
+
+from hearth.api.front.front import Front
+from hearth.bus.local import Bus
+from hearth.bus.relay import Relay
+from hearth.cloud.config import CloudConfig
+from hearth.cloud.credential import PasswordCredential
+from hearth.cloud.fault import CloudFault
+from hearth.cloud.fetch import fetch_template
+from hearth.cloud.path import segment
+from hearth.cloud.pool import CloudPool
+from hearth.cloud.reach import Reach
+from hearth.conductor.conductor import Conductor
+from hearth.config.global_environment import global_environment
+from hearth.config.policies import Policies, policies
+from hearth.config.settings import Settings, with_version
+from hearth.config.type_settings import TypeSettings
+from hearth.config.wrong import WrongSetting
+from hearth.engine.endpoints import Endpoints
+from hearth.engine.programs.compute.compute import Compute
+from hearth.engine.programs.compute.pool import COMMAND, Pool
+from hearth.engine.programs.programs import Programs
+from hearth.engine.worker.engine import Engine
+from hearth.engine.worker.operation.plugins import BadPlugin, installed
+from hearth.engine.worker.ports import Tools
+from hearth.process.installed import use_installed
+from hearth.process.own_files import lock
+from hearth.resources.heat.template_resource import TemplateResource
+from hearth.resources.registry import Catalog, share
+from hearth.service.clusters.template_files import template_files
+from hearth.service.clusters.turns import Turns
+from hearth.service.services import Limits, Services
+from hearth.service.stack_clouds import StackClouds
+from hearth.service.types_used import refused_types
+from hearth.store import claim
+from hearth.store.clock import DatabaseClock
+from hearth.store.database import Store
+from hearth.store.keyring import WrongKey, unlock
+from hearth.store.migrate import TooNew, upgrade
+from hearth.store.seal import keys_in, sealer_of
+from hearth.telemetry.ids import new_id
+from hearth.telemetry.observer import UNOBSERVED, Observer
+from hearth.telemetry.span import SpanSink
+from hearth.template import Limits as TemplateLimits
+
+log = logging.getLogger(__name__)
+
+
+@dataclass
+class Running:
+    """All parts of a running process: services for requests, the engine, the conductor,
+    connections.
+
+    `pool` connects to the cloud, and `judges` to the Keystone that checks tokens; they may be the
+    same. `relay` wakes other processes; it is None if there is no way to do so.
+    """
+
+    services: Services
+    engine: Engine
+    conductor: Conductor
+    pool: CloudPool
+    judges: CloudPool
+    settings: Settings
+    front: Front
+    clock: DatabaseClock
+    relay: Relay | None
+    observer: Observer = UNOBSERVED
+
+
+def open_store(settings: Settings) -> Store:
+    """Open the database and migrate it to the schema of this release. Raises WrongSetting."""
+    try:
+        keys = keys_in(settings.secret)
+        store = Store(
+            settings.database,
+            sealer_of(keys),
+            retention=settings.retention,
+            notifies=settings.notifications is not None,
+            action_timeout_s=settings.action_timeout_s,
+        )
+        upgrade(store)
+        unlock(store, keys)
+    except (WrongKey, TooNew) as problem:
+        raise WrongSetting(str(problem)) from None
+    except ArgumentError as problem:
+        raise WrongSetting(f"[database] connection: {problem}") from None
+    except (SQLAlchemyError, ModuleNotFoundError, TimeoutError) as problem:
+        words = str(problem).partition("\n")[0]
+        raise WrongSetting(f"the database cannot be used: {words}") from None
+    return store
+
+
+@contextlib.asynccontextmanager
+async def wired(settings: Settings, held: TextIO | None = None) -> AsyncIterator[Running]:
+    """Create all parts of a process, and close them at the end of the block.
+
+    `held` is the open lock file, if the caller has one. Raises WrongSetting.
+    """
+    if held is None and settings.lock is not None:
+        held = lock(settings.lock)
+    use_installed()
+    try:
+        plugins = installed()
+    except BadPlugin as problem:
+        raise WrongSetting(str(problem)) from problem
+    store = open_store(settings)
+    observer = _observer(settings)
+    pool = CloudPool(await _cloud_config(settings), observer)
+    judges = _judges(pool, settings, observer)
+    types = TypeSettings(settings.servers, settings.revive_retired_types)
+    catalog = share(types.catalog())
+    compute = Compute(Pool((*COMMAND, types.as_text())))
+    clock = DatabaseClock()
+    await clock.ask(store)
+    clouds = StackClouds(pool)
+    programs = _programs(catalog, settings, compute)
+    endpoints = await _endpoints(pool, settings)
+    bus = Bus()
+    found = _policies(settings)
+    tools = Tools(
+        store=store, clouds=clouds, programs=programs, clock=clock, new_id=new_id,
+        jitter=random.random, endpoints=endpoints, plugins=plugins,
+        retries=settings.retries, fetch=lambda url: fetch_template(url, services.fetching),
+        refused_types=partial(refused_types, found.stacks), tell_others=bus.tell_others,
+        observer=observer,
+    )  # fmt: skip
+    engine = Engine(tools)
+    bus.listen(engine.wake)
+    services = Services(
+        store=store, programs=programs, clouds=clouds, bus=bus, clock=clock, new_id=new_id,
+        endpoints=endpoints, limits=settings.limits, clusters=settings.clusters,
+        fetching=settings.fetching, policy=found.stacks, cluster_policy=found.clusters,
+        observer=observer, keys=Turns(compute.usage),
+    )  # fmt: skip
+    conductor = Conductor(services, template_files(), socket.gethostname())
+    bus.listen(conductor.wake)
+    if held is not None:  # no other engine can be alive: take over all stacks at once
+        await store.run(claim.expire_all)
+    try:
+        front = Front(settings.front, observer)
+        relay = None if held is not None else _relay(settings, store, engine.id, bus)
+        yield Running(
+            services, engine, conductor, pool, judges, settings, front, clock, relay, observer
+        )
+    finally:
+        compute.close()
+        for one in {pool, judges}:
+            await one.aclose()
+        store.close()
+        if observer.spans is not None:
+            observer.spans.close()
+        if held is not None:
+            held.close()
+
+
+def _programs(catalog: Catalog, settings: Settings, compute: Compute) -> Programs:
+    return Programs(
+        catalog,
+        template_type=TemplateResource,
+        base=global_environment(settings.environment_dir),
+        limits=template_limits(settings.limits),
+        compute=compute,
+    )
+
+
+def _policies(settings: Settings) -> Policies:
+    owner_only = settings.clusters.owner_only_certificates
+    return policies(settings.policy, owner_only_certificates=owner_only)
+
+
+def _observer(settings: Settings) -> Observer:
+    """Return the observer that counts the work of the process and sends its spans.
+
+    If neither is configured, return UNOBSERVED. Raises WrongSetting.
+    """
+    if not settings.monitored and not settings.tracing.endpoint:
+        return UNOBSERVED
+    observer = Observer()
+    if settings.monitored:
+        from hearth.telemetry.prometheus import Metrics
+
+        observer = Metrics()
+    if settings.tracing.endpoint:
+        observer.share = settings.tracing.share
+        observer.spans = _collector(settings.tracing.endpoint)
+    return observer
+
+
+def _collector(endpoint: str) -> SpanSink:
+    """Return the object that sends spans to `endpoint`. Raises WrongSetting."""
+    if not endpoint.startswith(("http://", "https://")):
+        raise WrongSetting(f"[hearth] trace_endpoint: expected a URL with http, got {endpoint}")
+    try:
+        from hearth.telemetry.opentelemetry import Collector
+    except ModuleNotFoundError as problem:
+        words = f"[hearth] trace_endpoint: the module {problem.name} is missing"
+        raise WrongSetting(f"{words}; pip install hearth[traces]") from None
+    version = importlib.metadata.version("hearth")
+    return Collector(endpoint, {"service.name": "hearth", "service.version": version,
+                                "host.name": socket.gethostname()})  # fmt: skip
+
+
+def _relay(settings: Settings, store: Store, name: str, bus: Bus) -> Relay | None:
+    """Return the relay for wake-ups between processes, or None.
+
+    It uses the database if that is PostgreSQL, else the message broker if one is configured.
+    """
+    relay: Relay
+    if store.dialect == "postgresql":
+        from hearth.bus.postgresql import PostgresRelay
+
+        relay = PostgresRelay(store.sync_engine.url, name, bus.wake)
+    elif settings.broker:
+        from hearth.bus.rabbit_relay import RabbitRelay
+
+        relay = RabbitRelay(settings.broker, name, bus.wake)
+    else:
+        return None
+    bus.relay(relay.tell)
+    return relay
+
+
+async def _endpoints(pool: CloudPool, settings: Settings) -> Endpoints:
+    """Return the URLs that servers and users get."""
+    cfn_url = settings.cfn_url or await _cfn_url(pool, settings)
+    return Endpoints(
+        heat=settings.heat_url,
+        cfn=cfn_url,
+        identity=await _identity_url(settings),
+        region=settings.region,
+        waitcondition=settings.waitcondition_url,
+        metadata=f"{cfn_url}/" if cfn_url else "",
+        schedulers_told=settings.schedulers_told,
+    )
+
+
+async def _identity_url(settings: Settings) -> str:
+    """Return the Keystone URL that servers get: from the catalogue if configured, else from a
+    setting.
+    """
+    usual = settings.identity_url or settings.auth_url
+    if not settings.identity_interface:
+        return usual
+    config = replace(await _cloud_config(settings), interface=settings.identity_interface)
+    pool = CloudPool(replace(config, services={}))
+    try:
+        return await pool.cloud(settings.service_user).endpoint("identity")
+    except CloudFault as fault:
+        log.warning("servers use Keystone at %s, not the catalogue's URL: %s", usual, fault)
+        return usual
+    finally:
+        await pool.aclose()
+
+
+async def _cfn_url(pool: CloudPool, settings: Settings) -> str:
+    """Return the URL of the CloudFormation-style API that servers get.
+
+    It comes from the catalogue; if that has none, it is the URL of this process, which may be
+    empty.
+    """
+    try:
+        found = await pool.cloud(settings.service_user).endpoint("cloudformation")
+    except CloudFault as fault:
+        log.warning(
+            "servers use %s for the CloudFormation-style API, not the catalogue's URL: %s",
+            settings.cfn_here or "no address",
+            fault,
+        )
+        return settings.cfn_here
+    return with_version(found)
+
+
+async def _cloud_config(settings: Settings) -> CloudConfig:
+    """Return the settings for access to the cloud, with the id of the stack domain. Raises
+    WrongSetting.
+    """
+    config = CloudConfig(
+        region=settings.region,
+        interface=settings.interface,
+        tls=settings.tls,
+        services=settings.services,
+        service_user=settings.service_user,
+        trustee=settings.trustee,
+        foreign_networks=settings.foreign_networks,
+        stack_user_role=settings.stack_user_role,
+        domain_admin=settings.domain_admin,
+        stack_domain_id=settings.stack_domain_id,
+        trust_from_start=settings.trust_from_start,
+        by_application=settings.by_application,
+        trust_roles=settings.trust_roles,
+    )
+    if settings.stack_domain_name is None or settings.stack_domain_id is not None:
+        return config
+    domain_id = await _domain_id(config, settings.service_user, settings.stack_domain_name)
+    admin = settings.domain_admin
+    if admin is not None:
+        admin = replace(admin, domain_id=domain_id)
+    return replace(config, stack_domain_id=domain_id, domain_admin=admin)
+
+
+def _judges(pool: CloudPool, settings: Settings, observer: Observer) -> CloudPool:
+    """Return the cloud pool whose Keystone checks tokens.
+
+    It is `pool`, unless the connection for token checks is configured separately.
+    """
+    reach = settings.judging.reach
+    if reach == Reach():
+        return pool
+    services = dict(settings.services)
+    services["identity"] = replace(
+        services.get("identity", Reach()),
+        **{name: value for name, value in structs.asdict(reach).items() if value is not None},
+    )
+    return CloudPool(replace(pool.config, services=services), observer)
+
+
+def template_limits(limits: Limits) -> TemplateLimits:
+    """Return those limits that the template compiler needs."""
+    return TemplateLimits(
+        template_size_max=limits.template_characters,
+        resources_max=limits.resources_per_stack,
+        stack_depth_max=limits.nested_depth,
+        yaql_iterators_max=limits.yaql_iterators,
+        yaql_memory_bytes=limits.yaql_memory_bytes,
+    )
+
+
+async def _domain_id(config: CloudConfig, user: PasswordCredential, name: str) -> str:
+    """Return the id of the domain with this name. Raises WrongSetting if there is none."""
+    pool = CloudPool(config)
+    try:
+        cloud = pool.cloud(user)
+        found = await cloud.listing("identity", f"/v3/domains?name={segment(name)}")
+    except CloudFault as fault:
+        raise WrongSetting(f"Keystone at {user.auth_url} cannot be used: {fault}") from None
+    finally:
+        await pool.aclose()
+    if not found:
+        raise WrongSetting(f"stack_user_domain_name: Keystone has no domain {name}")
+    return str(found[0]["id"])
