@@ -19,13 +19,13 @@ from hearth.model import collector
 from hearth.resources.heat.template_resource import TemplateResource
 from hearth.resources.registry import default_catalog
 from hearth.service.caller import Caller
-from hearth.service.create_stack import create_stack
 from hearth.service.policy import Policy
 from hearth.service.services import Limits, Services
 from hearth.service.stack_clouds import StackClouds
-from hearth.service.stack_request import StackRequest
-from hearth.service.types_used import refused_types
-from hearth.service.update_stack import delete_stack, update_stack
+from hearth.service.stacks.create import create_stack
+from hearth.service.stacks.request import StackRequest
+from hearth.service.stacks.types_used import refused_types
+from hearth.service.stacks.update import delete_stack, update_stack
 from hearth.store import claim
 from hearth.store.clock import DatabaseClock
 from hearth.store.database import Store, Tx

@@ -18,8 +18,8 @@ from hearth.api.cfn.auth import Gate
 from hearth.api.endpoint import Endpoint
 from hearth.api.openapi import operation_id
 from hearth.api.v1.routes import ROUTES
-from hearth.service.create_stack import create_stack
-from hearth.service.stack_request import StackRequest
+from hearth.service.stacks.create import create_stack
+from hearth.service.stacks.request import StackRequest
 from hearth.store.database import Store
 
 STEP = 10  # of the database's machine, at which we count

@@ -10,8 +10,8 @@ import sqlalchemy as sa
 from benchmarks.inside import CALLER, Inside, inside
 
 from benchmarks import templates
-from hearth.service.find_stack import find_stack
-from hearth.service.outputs import outputs
+from hearth.service.reading.outputs import outputs
+from hearth.service.stacks.find import find_stack
 from hearth.store.tables import resource, tree
 
 

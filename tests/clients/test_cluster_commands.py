@@ -14,7 +14,7 @@ import requests
 import yaml
 from cryptography import x509
 
-from hearth.store.cluster_tables import conductor
+from hearth.store.clusters.tables import conductor
 from tests.api.clusters.server import PASSWORD, Api, running
 from tests.clients.dev import CommandFailed, Dev, environment_of
 from tests.conftest import lacking

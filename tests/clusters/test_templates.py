@@ -11,7 +11,7 @@ from hearth.clusters.environments import Choice, choices, environment_files
 from hearth.model.problem import Rejected
 from hearth.resources.registry import default_catalog
 from hearth.service.clusters.template_files import template_files
-from hearth.service.stack_request import StackRequest, revision_of
+from hearth.service.stacks.request import StackRequest, revision_of
 from hearth.template import Environment, Limits, Program, compile_template
 from hearth.template.defaults import DEFAULTS
 from tests.clusters.examples import FACTS, cluster_at, request

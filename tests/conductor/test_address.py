@@ -17,10 +17,11 @@ from hearth.clusters.objects import Cluster
 from hearth.conductor.address import is_own, url_of
 from hearth.conductor.health import HealthCheck
 from hearth.conductor.kubernetes import kubernetes_api
-from hearth.service.stack_request import StackRequest
-from hearth.service.update_stack import update_stack
-from hearth.store import clusters, reads
-from hearth.store.cluster_tables import cluster as table
+from hearth.service.stacks.request import StackRequest
+from hearth.service.stacks.update import update_stack
+from hearth.store import reads
+from hearth.store.clusters import clusters
+from hearth.store.clusters.tables import cluster as table
 from hearth.store.database import Tx
 from tests.clusters.examples import CLUSTER
 from tests.conductor.test_conductor import created

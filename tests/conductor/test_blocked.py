@@ -18,7 +18,7 @@ from hearth.clusters.conditions import (
 from hearth.service.clusters.delete import delete_cluster
 from hearth.service.clusters.resize import resize_cluster
 from hearth.service.clusters.upgrade import upgrade_cluster
-from hearth.store.cluster_tables import cluster_task
+from hearth.store.clusters.tables import cluster_task
 from tests.conductor.test_conductor import created, gone
 from tests.conductor.test_faults import with_resources
 from tests.conductor.world import World, story, world

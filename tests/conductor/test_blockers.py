@@ -9,8 +9,8 @@ from msgspec import structs
 from hearth.cloud.contract import Cloud
 from hearth.service.clusters.delete import delete_cluster
 from hearth.service.clusters.events import cluster_events
-from hearth.store import clusters
-from hearth.store.clusters import Whole
+from hearth.store.clusters import clusters
+from hearth.store.clusters.clusters import Whole
 from tests.conductor.test_conductor import created, gone
 from tests.conductor.world import World, small_files, story, world
 from tests.daily import in_turn

@@ -12,7 +12,7 @@ from hearth.service.caller import Caller
 from hearth.service.clusters.node_groups import create_group
 from hearth.service.clusters.resize import resize_cluster
 from hearth.service.clusters.upgrade import upgrade_cluster
-from hearth.store import clusters
+from hearth.store.clusters import clusters
 from tests.conductor.world import World, caller_of, small_files, story, world
 
 pytestmark = pytest.mark.slow

@@ -15,8 +15,8 @@ from hearth.service.clusters.node_groups import create_group, delete_group
 from hearth.service.clusters.resize import resize_cluster
 from hearth.service.clusters.rotate import rotate_ca, rotate_credential
 from hearth.service.clusters.upgrade import upgrade_cluster
-from hearth.store.cluster_key_table import cluster_identity, cluster_key_pair, cluster_rotation
-from hearth.store.cluster_tables import cluster_task
+from hearth.store.clusters.key_table import cluster_identity, cluster_key_pair, cluster_rotation
+from hearth.store.clusters.tables import cluster_task
 from tests.conductor.world import World, story, world
 from tests.daily import in_turn
 
@@ -162,8 +162,8 @@ async def test_a_stack_that_somebody_deleted_is_noticed(tmp_path: Path):
     async with world(tmp_path) as here:
         conductor = here.start()
         found = await created(here)
-        from hearth.service.find_stack import find_stack
-        from hearth.service.update_stack import delete_stack
+        from hearth.service.stacks.find import find_stack
+        from hearth.service.stacks.update import delete_stack
 
         row = await find_stack(here.services, here.caller, here.caller.project_id, found.stack_id)
         await delete_stack(here.services, here.caller, row)

@@ -18,8 +18,8 @@ from hearth.service.clusters.node_groups import create_group
 from hearth.service.clusters.resize import resize_cluster
 from hearth.service.clusters.rotate import rotate_ca
 from hearth.service.clusters.upgrade import upgrade_cluster
-from hearth.store.cluster_key_table import cluster_key_pair
-from hearth.store.cluster_tables import cluster
+from hearth.store.clusters.key_table import cluster_key_pair
+from hearth.store.clusters.tables import cluster
 from tests.conductor.test_conductor import created, gone
 from tests.conductor.world import World, small_files, story, world
 from tests.daily import in_turn

@@ -15,7 +15,7 @@ from hearth.conductor.work import Work
 from hearth.process.lifetime import until_stopped
 from hearth.process.sockets import Sockets
 from hearth.service.clusters import tasks
-from hearth.store.cluster_tables import cluster_task
+from hearth.store.clusters.tables import cluster_task
 from tests.conductor.world import World, story, world
 
 TAKEN = {"owner": "another", "epoch": cluster_task.c.epoch + 1, "leased_until": 4e9}

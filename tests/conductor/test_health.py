@@ -21,8 +21,8 @@ from hearth.clusters.health import (
 from hearth.clusters.objects import Cluster
 from hearth.conductor.health import PAGE, PAGES_MAX, HealthCheck, _nodes_ready
 from hearth.conductor.kubernetes import CONTAINERS_MAX
-from hearth.store import clusters
-from hearth.store.cluster_tables import cluster as table
+from hearth.store.clusters import clusters
+from hearth.store.clusters.tables import cluster as table
 from tests.conductor.kubernetes import served
 from tests.conductor.test_conductor import created
 from tests.conductor.world import World, story, world

@@ -15,8 +15,8 @@ from hearth.service.clusters.node_groups import create_group
 from hearth.service.clusters.resize import resize_cluster
 from hearth.service.clusters.rotate import rotate_ca, rotate_credential
 from hearth.service.clusters.upgrade import upgrade_cluster
-from hearth.store.cluster_key_table import cluster_identity, cluster_key_pair, cluster_rotation
-from hearth.store.cluster_tables import cluster_task
+from hearth.store.clusters.key_table import cluster_identity, cluster_key_pair, cluster_rotation
+from hearth.store.clusters.tables import cluster_task
 from hearth.store.database import Store, Tx
 from tests.conductor.test_notifications import words
 from tests.conductor.world import World, story, world

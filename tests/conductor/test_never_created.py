@@ -15,9 +15,9 @@ from hearth.service.clusters.node_groups import create_group, delete_group
 from hearth.service.clusters.resize import resize_cluster
 from hearth.service.clusters.rotate import rotate_credential
 from hearth.service.clusters.upgrade import upgrade_cluster
-from hearth.store import cluster_tasks, clusters
-from hearth.store.cluster_tables import cluster_task
-from hearth.store.cluster_tasks import Task
+from hearth.store.clusters import clusters, tasks
+from hearth.store.clusters.tables import cluster_task
+from hearth.store.clusters.tasks import Task
 from hearth.store.database import Tx
 from tests.conductor.test_conductor import created, gone
 from tests.conductor.world import World, story, world
@@ -134,7 +134,7 @@ async def test_a_conductor_dies_while_it_creates_a_group(tmp_path: Path) -> None
 
 async def forget_tasks(here: World, uuid: str) -> None:
     """Remove the tasks of a cluster, so that what was asked for is never created."""
-    await here.services.store.run(lambda tx: cluster_tasks.drop_of_cluster(tx, uuid))
+    await here.services.store.run(lambda tx: tasks.drop_of_cluster(tx, uuid))
 
 
 async def put_in(here: World, status: str, uuid: str, group: NodeGroup | None = None) -> None:
@@ -212,6 +212,6 @@ async def test_a_retry_whose_stack_is_gone_ends(tmp_path: Path) -> None:
         lost = structs.replace(whole.defaults[-1], stack_id="no-stack")
         await here.services.store.run(lambda tx: clusters.save(tx, whole, found, [lost], now=1.0))
         again = Task(cluster_id=found.uuid, kind="retry", args={"group": lost.uuid})
-        await here.services.store.run(lambda tx: cluster_tasks.put(tx, again, 1.0))
+        await here.services.store.run(lambda tx: tasks.put(tx, again, 1.0))
         after: Any = await settled(here, found.uuid)
         assert after.status == "CREATE_COMPLETE"

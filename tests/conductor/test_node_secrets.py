@@ -12,7 +12,8 @@ from hearth.service.clusters import stack as requests_of_stacks
 from hearth.service.clusters.node_groups import create_group
 from hearth.service.clusters.node_url import FORMER, credential_url, role_of
 from hearth.service.clusters.rotate import rotate_ca, rotate_credential
-from hearth.store import cluster_identities, reads
+from hearth.store import reads
+from hearth.store.clusters import identities
 from tests.conductor.test_conductor import created
 from tests.conductor.world import World, small_files, story, world
 
@@ -40,9 +41,7 @@ async def roles(here: World, cluster: Cluster) -> dict[str, dict[str, str | None
 
 async def proving(here: World, cluster: Cluster) -> list[bool]:
     """Return whether masters must prove their role, for each identity of a cluster."""
-    kept = await here.services.store.read(
-        lambda tx: cluster_identities.of_cluster(tx, cluster.uuid)
-    )
+    kept = await here.services.store.read(lambda tx: identities.of_cluster(tx, cluster.uuid))
     return [one.secrets.roles for one in kept]
 
 

@@ -17,7 +17,8 @@ from hearth.service.clusters.node_groups import create_group, delete_group
 from hearth.service.clusters.resize import resize_cluster
 from hearth.service.clusters.rotate import rotate_ca
 from hearth.service.sender import Sender
-from hearth.store import clusters, outbox
+from hearth.store import outbox
+from hearth.store.clusters import clusters
 from tests.conductor.test_conductor import created
 from tests.conductor.world import World, small_files, story, world
 from tests.daily import in_turn

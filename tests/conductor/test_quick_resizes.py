@@ -12,7 +12,7 @@ from hearth.conductor.sync import Sync
 from hearth.service.clusters.members import members_of
 from hearth.service.clusters.resize import resize_cluster
 from hearth.service.clusters.rotate import rotate_credential
-from hearth.store import cluster_tasks, clusters
+from hearth.store.clusters import clusters, tasks
 from tests.conductor.test_conductor import created
 from tests.conductor.world import World, small_files, story, world
 from tests.daily import in_turn
@@ -45,7 +45,7 @@ async def indexes(here: World, uuid: str) -> list[str]:
 
 async def taken(here: World, uuid: str) -> None:
     """Wait until a conductor has begun what was asked for."""
-    while await here.services.store.read(lambda tx: cluster_tasks.of_cluster(tx, uuid)):
+    while await here.services.store.read(lambda tx: tasks.of_cluster(tx, uuid)):
         await asyncio.sleep(0.01)
 
 

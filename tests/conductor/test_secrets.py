@@ -11,7 +11,8 @@ from hearth.clusters.objects import MASTER, WORKER
 from hearth.service.clusters import certificates
 from hearth.service.clusters.identity import NodeIdentity
 from hearth.service.clusters.node_url import FORMER, credential_url
-from hearth.store import cluster_identities, reads
+from hearth.store import reads
+from hearth.store.clusters import identities
 from hearth.store.tables import stack
 from tests.conductor.test_conductor import created
 from tests.conductor.test_notifications import sent
@@ -28,9 +29,7 @@ async def secrets_of(here: World, cluster: object) -> dict[str, str]:
         ref = getattr(cluster, field)
         pair = await certificates.key_pair(here.services, cluster, ref)
         found[field] = pair.private_key.splitlines()[3]
-    rows = await here.services.store.read(
-        lambda tx: cluster_identities.of_cluster(tx, cluster.uuid)
-    )
+    rows = await here.services.store.read(lambda tx: identities.of_cluster(tx, cluster.uuid))
     for row in rows:
         for name in ("node_secret", "service_secret", "password"):
             if value := getattr(row.secrets, name):

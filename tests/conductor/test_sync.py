@@ -7,7 +7,7 @@ import pytest
 import sqlalchemy as sa
 
 from hearth.conductor import sync
-from hearth.store.cluster_tables import cluster, node_group
+from hearth.store.clusters.tables import cluster, node_group
 from tests.conductor.world import World, story, world
 
 pytestmark = pytest.mark.slow

@@ -13,7 +13,7 @@ from hearth.service.clusters.members import members_of
 from hearth.service.clusters.node_groups import create_group
 from hearth.service.clusters.resize import resize_cluster
 from hearth.service.clusters.upgrade import upgrade_cluster
-from hearth.store import clusters
+from hearth.store.clusters import clusters
 from hearth.store.database import Tx
 from tests.conductor.kubernetes import Kubernetes, served
 from tests.conductor.test_conductor import created

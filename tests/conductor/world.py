@@ -29,9 +29,9 @@ from hearth.service.caller import Caller
 from hearth.service.clusters.create import create_cluster
 from hearth.service.clusters.template_files import TEMPLATES
 from hearth.service.services import Services
-from hearth.store import cluster_rows, clusters
-from hearth.store.cluster_tables import cluster_task
-from hearth.store.clusters import Whole
+from hearth.store.clusters import clusters, rows
+from hearth.store.clusters.clusters import Whole
+from hearth.store.clusters.tables import cluster_task
 from hearth.store.tables import stack
 
 VERSION = (1, 14)
@@ -181,7 +181,7 @@ class World:
             "network_driver": "flannel",
         }  # fmt: skip
         new = ClusterTemplate(**{**about, **more})
-        return await self.services.store.run(lambda tx: cluster_rows.insert(tx, new))
+        return await self.services.store.run(lambda tx: rows.insert(tx, new))
 
     async def create(self, template: ClusterTemplate, **wanted: Any) -> Cluster:
         """Ask for a cluster."""

@@ -17,9 +17,9 @@ from benchmarks.inside import CALLER, Inside, inside
 
 from hearth.bus.notification import Message, Notifications, addresses
 from hearth.bus.rabbit import NotSent, Publisher
-from hearth.service.create_stack import create_stack
 from hearth.service.sender import Sender
-from hearth.service.stack_request import StackRequest
+from hearth.service.stacks.create import create_stack
+from hearth.service.stacks.request import StackRequest
 from hearth.store import claim
 from hearth.store.tables import outbox
 from tests.conftest import lacking

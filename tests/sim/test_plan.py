@@ -17,8 +17,8 @@ from hearth.engine.programs.programs import Programs
 from hearth.model.state import Action
 from hearth.resources.heat.template_resource import TemplateResource
 from hearth.resources.registry import Catalog
-from hearth.service.prediction import Aim, StackPrediction, predict_stack
 from hearth.service.services import Services
+from hearth.service.stacks.prediction import Aim, StackPrediction, predict_stack
 from hearth.sim.cloud import TwinCloud
 from hearth.sim.loop import VirtualLoop, run
 from hearth.sim.types import Other, Thing

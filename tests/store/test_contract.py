@@ -14,8 +14,9 @@ import sqlalchemy as sa
 from hearth.engine.core.record import Held, Record
 from hearth.model.problem import Rejected
 from hearth.model.state import Action, Status
-from hearth.store import accept, claim, clusters, events, idle, reads, tables, texts
-from hearth.store.cluster_tables import cluster_event
+from hearth.store import accept, claim, events, idle, reads, tables, texts
+from hearth.store.clusters import clusters
+from hearth.store.clusters.tables import cluster_event
 from hearth.store.commit import Changes, Fate, Part, commit
 from hearth.store.credentials import Requester
 from hearth.store.database import Store, Tx

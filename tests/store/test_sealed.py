@@ -11,23 +11,12 @@ import sqlalchemy as sa
 from hearth.clusters.objects import Cluster, ClusterTemplate, Federation, NodeGroup
 from hearth.engine.core.record import Held, Record
 from hearth.model.state import Action, Status
-from hearth.store import (
-    accept,
-    claim,
-    cluster_identities,
-    cluster_rows,
-    cluster_tasks,
-    clusters,
-    drift_checks,
-    key_pairs,
-    outbox,
-    reads,
-    snapshots,
-    software_configs,
-)
+from hearth.store import accept, claim, drift_checks, outbox, reads, snapshots, software_configs
 from hearth.store import software_deployments as deployments
 from hearth.store.claim import Orphan
-from hearth.store.cluster_tables import federation
+from hearth.store.clusters import clusters, identities, key_pairs, tasks
+from hearth.store.clusters import rows as cluster_rows
+from hearth.store.clusters.tables import federation
 from hearth.store.commit import Changes, Outgoing
 from hearth.store.credentials import Requester
 from hearth.store.database import Store
@@ -116,12 +105,10 @@ def a_cluster(tx: Any, uuid: str, name: str) -> None:
     )
     clusters.put_event(tx, uuid, "made", labels, 1.0)
     requester = Requester(token=CANARY)
-    cluster_tasks.put(tx, cluster_tasks.Task(cluster_id=uuid, kind="t", requester=requester), 1.0)
+    tasks.put(tx, tasks.Task(cluster_id=uuid, kind="t", requester=requester), 1.0)
     key_pairs.put(tx, key_pairs.KeyPairRow(new_id(), uuid, "ca", "p", "u", 1.0, labels))
-    secret = cluster_identities.Secrets(password=CANARY)
-    cluster_identities.put(
-        tx, cluster_identities.Identity(new_id(), uuid, "trust", "p", "u", 1.0, secrets=secret)
-    )
+    secret = identities.Secrets(password=CANARY)
+    identities.put(tx, identities.Identity(new_id(), uuid, "trust", "p", "u", 1.0, secrets=secret))
 
 
 def everything(store: Store, ids: list[str]) -> list[Any]:
@@ -136,8 +123,8 @@ def everything(store: Store, ids: list[str]) -> list[Any]:
             yield drift_checks.last(tx, ident)
             yield clusters.whole(tx, ident)
             yield clusters.events_of(tx, ident)
-            yield cluster_tasks.of_cluster(tx, ident)
-            yield cluster_identities.of_cluster(tx, ident)
+            yield tasks.of_cluster(tx, ident)
+            yield identities.of_cluster(tx, ident)
             pair = key_pairs.find(tx, ident, "ca")
             yield key_pairs.get(tx, ident, pair) if pair else None
         yield software_configs.of_project(tx, "p")

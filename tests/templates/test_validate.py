@@ -18,12 +18,12 @@ from hearth.authoring.project import Project
 from hearth.cli.apply.bundle import bundle
 from hearth.model.problem import Rejected
 from hearth.model.unknown import UNKNOWN
-from hearth.service.stack_request import StackRequest
-from hearth.service.validate import validate
+from hearth.service.stacks.request import StackRequest
+from hearth.service.stacks.validate import validate
 from tests.authoring.lsp.corpus import TEMPLATES, cases
 from tests.authoring.lsp.mutations import MUTATIONS
 from tests.conftest import lacking
-from tests.service.test_types_used import Rules, played
+from tests.service.stacks.test_types_used import Rules, played
 from tests.templates.corpus import FOLDER
 
 pytestmark = pytest.mark.slow

@@ -23,7 +23,7 @@ from hearth.api.lasting import Lasting
 from hearth.cloud.fault import CloudFault
 from hearth.model.cache import Cache
 from hearth.service.caller import Caller
-from hearth.service.redact import Sight, sight_of
+from hearth.service.reading.redact import Sight, sight_of
 from hearth.service.services import Services
 from hearth.store import reads
 from hearth.store.database import Tx

@@ -20,8 +20,8 @@ from hearth.conductor.work import Work
 from hearth.model.problem import Rejected, TooManyOperations
 from hearth.service.clusters.tasks import caller_of
 from hearth.service.services import Services
-from hearth.store import cluster_tasks, clusters
-from hearth.store.cluster_tasks import LEASE_S, Lost, Task
+from hearth.store.clusters import clusters, tasks
+from hearth.store.clusters.tasks import LEASE_S, Lost, Task
 from hearth.store.database import Tx
 
 log = logging.getLogger(__name__)
@@ -75,7 +75,7 @@ class Conductor:
         if task is None:
             return True
         try:
-            return await self._services.store.run(lambda tx: cluster_tasks.renew(tx, task))
+            return await self._services.store.run(lambda tx: tasks.renew(tx, task))
         except SQLAlchemyError as problem:
             log.warning("the database is unavailable: %s", str(problem).partition("\n")[0])
             return False
@@ -109,7 +109,7 @@ class Conductor:
         for task in running:
             task.cancel()
         await asyncio.gather(*running, return_exceptions=True)
-        await self._services.store.run(lambda tx: cluster_tasks.release(tx, self.id))
+        await self._services.store.run(lambda tx: tasks.release(tx, self.id))
 
     async def _keep_leases(self) -> None:
         """Extend the leases regularly until cancelled.
@@ -119,8 +119,8 @@ class Conductor:
         store = self._services.store
 
         def heartbeat(tx: Tx) -> None:
-            cluster_tasks.beat(tx, self._host, self._services.clock.now())
-            cluster_tasks.extend(tx, self.id)
+            tasks.beat(tx, self._host, self._services.clock.now())
+            tasks.extend(tx, self.id)
 
         while True:
             try:
@@ -158,10 +158,10 @@ class Conductor:
         if room <= 0:
             return
         store = self._services.store
-        wanted = await store.read(lambda tx: cluster_tasks.claimable(tx, room))
+        wanted = await store.read(lambda tx: tasks.claimable(tx, room))
         if not wanted:
             return
-        found = await store.run(lambda tx: cluster_tasks.claim(tx, self.id, wanted))
+        found = await store.run(lambda tx: tasks.claim(tx, self.id, wanted))
         for task in found:
             for (ident, _), former in self._running.items():
                 if ident == task.id:  # its lease expired while it ran
@@ -208,7 +208,7 @@ class Conductor:
         def look(tx: Tx) -> clusters.Whole | None:
             found = clusters.whole(tx, task.cluster_id)
             if found is None:
-                cluster_tasks.finish(tx, task)
+                tasks.finish(tx, task)
             return found
 
         whole = await self._services.store.run(look)
@@ -241,7 +241,7 @@ class Conductor:
     async def _retry(self, task: Task) -> None:
         """Release a task; it becomes due again after a delay that doubles with each attempt."""
         delay_s = min(2.0**task.attempts, DELAY_MAX_S)
-        await self._services.store.run(lambda tx: cluster_tasks.retry(tx, task, delay_s))
+        await self._services.store.run(lambda tx: tasks.retry(tx, task, delay_s))
 
     async def _safely(self, storing: Awaitable[None]) -> None:
         """Await `storing`, which stores the end of an attempt to carry out a task.

@@ -15,8 +15,8 @@ from hearth.conductor.facts import facts_of, has_key_pair
 from hearth.conductor.work import Changed, Work
 from hearth.service.clusters import certificates
 from hearth.service.clusters.identity import NodeIdentity
-from hearth.store import clusters
-from hearth.store.clusters import Whole
+from hearth.store.clusters import clusters
+from hearth.store.clusters.clusters import Whole
 from hearth.store.database import Tx
 
 

@@ -13,7 +13,7 @@ from hearth.conductor.work import Work
 from hearth.model.problem import Rejected
 from hearth.service.clusters.cloud_lookup import keypair
 from hearth.service.clusters.stack import facts_of_cluster
-from hearth.service.outputs import outputs
+from hearth.service.reading.outputs import outputs
 from hearth.store import reads
 
 

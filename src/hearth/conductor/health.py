@@ -23,7 +23,7 @@ from hearth.clusters.states import DELETE_COMPLETE
 from hearth.conductor.kubernetes import LIMIT_S, SILENT, KubernetesApi, kubernetes_api
 from hearth.model.json_text import parse_json
 from hearth.service.services import Services
-from hearth.store import cluster_health
+from hearth.store.clusters import health as cluster_health
 
 log = logging.getLogger(__name__)
 

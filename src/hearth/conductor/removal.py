@@ -5,8 +5,8 @@ from hearth.conductor.work import Work
 from hearth.service.clusters import certificates
 from hearth.service.clusters.identity import NodeIdentity
 from hearth.service.clusters.tasks import CLEAN_UP
-from hearth.store import cluster_tasks, clusters
-from hearth.store.cluster_tasks import Task
+from hearth.store.clusters import clusters, tasks
+from hearth.store.clusters.tasks import Task
 from hearth.store.database import Tx
 
 DETACH_S = 60.0
@@ -59,7 +59,7 @@ async def all_stacks(work: Work) -> None:
     now = work.services.clock.now()
 
     def also(tx: Tx) -> None:
-        cluster_tasks.put(tx, Task(cluster_id=whole.cluster.uuid, kind=CLEAN_UP), now)
+        tasks.put(tx, Task(cluster_id=whole.cluster.uuid, kind=CLEAN_UP), now)
 
     await work.commit(None, also=also)
 

@@ -7,7 +7,7 @@ from hearth.clusters.follow import never_created
 from hearth.conductor import stacks
 from hearth.conductor.work import Changed, Work
 from hearth.model.problem import Rejected
-from hearth.store.clusters import Whole
+from hearth.store.clusters.clusters import Whole
 
 
 async def resize(work: Work) -> None:

@@ -13,7 +13,7 @@ from hearth.clusters.states import FAILED
 from hearth.conductor import stacks
 from hearth.conductor.causes import causes, shown
 from hearth.conductor.work import Changed, Work
-from hearth.store.clusters import Whole
+from hearth.store.clusters.clusters import Whole
 
 MINUTE_S = 60.0
 LOOK_AGAIN_S = 1.0

@@ -17,8 +17,8 @@ from hearth.service.clusters import certificates, notify
 from hearth.service.clusters import rotation as rotations
 from hearth.service.clusters.identity import NodeIdentity
 from hearth.service.clusters.node_url import FORMER, credential_url
-from hearth.store import cluster_tasks, clusters
-from hearth.store.clusters import Whole
+from hearth.store.clusters import clusters, tasks
+from hearth.store.clusters.clusters import Whole
 from hearth.store.database import Tx
 
 TRUSTED, ISSUED = "trust", "issue"
@@ -49,7 +49,7 @@ async def issued(work: Work) -> None:
         return
 
     def save(tx: Tx, after: Cluster) -> None:
-        cluster_tasks.check(tx, work.task)
+        tasks.check(tx, work.task)
         refs = {name: getattr(after, name) for name in certificates.KINDS}
         now = work.services.clock.now()
         clusters.changed(tx, after.uuid, lambda found: clusters.at(found.cluster, **refs), now)

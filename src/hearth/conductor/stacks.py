@@ -17,11 +17,12 @@ from hearth.engine.core.rules import ActionInProgress
 from hearth.model.problem import Rejected
 from hearth.model.state import Status
 from hearth.service.clusters.stack import requested
-from hearth.service.create_stack import create_stack
-from hearth.service.stack_request import StackRequest
-from hearth.service.update_stack import delete_stack, update_stack
-from hearth.store import cluster_tasks, reads
-from hearth.store.clusters import Whole
+from hearth.service.stacks.create import create_stack
+from hearth.service.stacks.request import StackRequest
+from hearth.service.stacks.update import delete_stack, update_stack
+from hearth.store import reads
+from hearth.store.clusters import tasks
+from hearth.store.clusters.clusters import Whole
 from hearth.store.database import Tx
 from hearth.store.rows import StackRow
 
@@ -138,7 +139,7 @@ async def delete(work: Work, group_ids: Sequence[str], *, step: str | None) -> N
     stacks = list(dict.fromkeys(g.stack_id for g in groups if g.stack_id))
 
     def check(tx: Tx, _row: StackRow) -> None:
-        cluster_tasks.check(tx, work.task)
+        tasks.check(tx, work.task)
 
     for stack_id in stacks:
         row = await _found(work, stack_id)

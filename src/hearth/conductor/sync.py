@@ -27,11 +27,13 @@ from hearth.conductor.retry import noted
 from hearth.engine.core.record import Record
 from hearth.model.problem import Rejected
 from hearth.service.clusters.tasks import ASIDE, CLEAN_UP, RETRY
-from hearth.service.outputs import recorded_outputs
+from hearth.service.reading.outputs import recorded_outputs
 from hearth.service.services import Services
-from hearth.store import cluster_tasks, clusters, reads
-from hearth.store.cluster_tasks import Task
-from hearth.store.clusters import GONE, KEPT, Whole
+from hearth.store import reads
+from hearth.store.clusters import clusters
+from hearth.store.clusters import tasks as cluster_tasks
+from hearth.store.clusters.clusters import GONE, KEPT, Whole
+from hearth.store.clusters.tasks import Task
 from hearth.store.credentials import Requester, StackCredential
 from hearth.store.database import Tx
 from hearth.store.rows import Revision, StackRow

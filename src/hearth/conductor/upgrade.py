@@ -23,8 +23,8 @@ from hearth.conductor.kubernetes import SILENT, KubernetesApi, Refused, kubernet
 from hearth.conductor.waiting import settled, why
 from hearth.conductor.work import Changed, Work
 from hearth.service.clusters.members import members_of
-from hearth.store import clusters
-from hearth.store.clusters import Whole
+from hearth.store.clusters import clusters
+from hearth.store.clusters.clusters import Whole
 
 LOOK_AGAIN_S = 1.0
 LIMIT_S = 900.0

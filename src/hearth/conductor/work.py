@@ -14,9 +14,9 @@ from hearth.service.caller import Caller
 from hearth.service.clusters import notify
 from hearth.service.clusters.tasks import ROTATE_CA
 from hearth.service.services import Services
-from hearth.store import cluster_tasks, clusters
-from hearth.store.cluster_tasks import Lost, Task
-from hearth.store.clusters import Whole
+from hearth.store.clusters import clusters, tasks
+from hearth.store.clusters.clusters import Whole
+from hearth.store.clusters.tasks import Lost, Task
 from hearth.store.database import Tx
 
 Changed = tuple[Cluster, Sequence[NodeGroup]]
@@ -93,7 +93,7 @@ class Work(Struct):
 
         The arguments have the same meaning.
         """
-        cluster_tasks.check(tx, self.task)
+        tasks.check(tx, self.task)
         if change is not None:
             found = clusters.whole(tx, self.cluster.uuid, lock=True)
             if found is None:
@@ -101,11 +101,11 @@ class Work(Struct):
             after, groups = change(found)
             clusters.save(tx, found, after, groups, now=self.services.clock.now())
         if step is None:
-            cluster_tasks.finish(tx, self.task)
+            tasks.finish(tx, self.task)
             clusters.look_again(tx, self.cluster.uuid)  # only now the cluster may settle
             return self.task
         known = self.task.state if state is None else {**self.task.state, **state}
-        return cluster_tasks.advance(tx, self.task, step, known, delay_s=delay_s)
+        return tasks.advance(tx, self.task, step, known, delay_s=delay_s)
 
     def _concerns(self, group: NodeGroup) -> bool:
         """Return whether the operation changes this group. A task without group arguments changes

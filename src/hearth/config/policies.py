@@ -4,7 +4,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from hearth.service.clusters.policy_rules import defaults
+from hearth.service.cluster_policy_rules import defaults
 from hearth.service.policy import Policy
 
 

@@ -67,7 +67,7 @@ def prepare(types: TypeSettings) -> None:
     from hearth.process.installed import use_installed
     from hearth.resources.heat import template_resource  # noqa: F401
     from hearth.resources.registry import share
-    from hearth.service import revisions, validate  # noqa: F401
+    from hearth.service.reading import revisions  # noqa: F401
     from hearth.template.functions.query import _library
 
     use_installed()

@@ -19,8 +19,8 @@ from hearth.process.http.served import applications, server, started
 from hearth.process.memory import keep_small
 from hearth.process.sockets import Sockets
 from hearth.process.wiring import Running
-from hearth.service.drift_watch import DriftWatch, Watched
 from hearth.service.event_poster import EventPoster
+from hearth.service.reading.drift_watch import DriftWatch, Watched
 from hearth.service.sender import Sender
 from hearth.service.stack_clouds import StackClouds
 

@@ -42,10 +42,10 @@ from hearth.process.own_files import lock
 from hearth.resources.heat.template_resource import TemplateResource
 from hearth.resources.registry import Catalog, share
 from hearth.service.clusters.template_files import template_files
-from hearth.service.clusters.turns import Turns
+from hearth.service.key_threads import KeyThreads
 from hearth.service.services import Limits, Services
 from hearth.service.stack_clouds import StackClouds
-from hearth.service.types_used import refused_types
+from hearth.service.stacks.types_used import refused_types
 from hearth.store import claim
 from hearth.store.clock import DatabaseClock
 from hearth.store.database import Store
@@ -144,7 +144,7 @@ async def wired(settings: Settings, held: TextIO | None = None) -> AsyncIterator
         store=store, programs=programs, clouds=clouds, bus=bus, clock=clock, new_id=new_id,
         endpoints=endpoints, limits=settings.limits, clusters=settings.clusters,
         fetching=settings.fetching, policy=found.stacks, cluster_policy=found.clusters,
-        observer=observer, keys=Turns(compute.usage),
+        observer=observer, keys=KeyThreads(compute.usage),
     )  # fmt: skip
     conductor = Conductor(services, template_files(), socket.gethostname())
     bus.listen(conductor.wake)

@@ -16,9 +16,9 @@ from hearth.engine.programs.compute.compute import Compute
 from hearth.engine.programs.programs import CHARACTERS_MAX, Programs
 from hearth.model.cache import Cache
 from hearth.model.problem import Rejected
+from hearth.service import cluster_policy_rules
 from hearth.service.caller import Caller
-from hearth.service.clusters import policy_rules as cluster_policy_rules
-from hearth.service.clusters.turns import Turns
+from hearth.service.key_threads import KeyThreads
 from hearth.service.policy import Policy
 from hearth.service.stack_clouds import StackClouds
 from hearth.store import reads
@@ -89,7 +89,7 @@ class Services(Struct, eq=False):
     )
     observer: Observer = UNOBSERVED
     reach: Reach = Reach.ALL
-    keys: Turns = field(default_factory=Turns)
+    keys: KeyThreads = field(default_factory=KeyThreads)
     _seen: Cache[tuple[str, int, str], tuple[Revision, Program]] = field(
         default_factory=lambda: Cache(PROGRAMS_MAX, CHARACTERS_MAX)
     )

@@ -22,9 +22,9 @@ from hearth.model.state import Action, Status
 from hearth.resources.base import Scaling
 from hearth.resources.heat.adjustment import Adjustment, AdjustmentType
 from hearth.service.caller import STACK_USER_ROLE, Caller
-from hearth.service.prediction import Aim, predict_stack
-from hearth.service.scale import scale
-from hearth.service.signal import signal
+from hearth.service.stacks.prediction import Aim, predict_stack
+from hearth.service.stacks.scale import scale
+from hearth.service.stacks.signal import signal
 from hearth.sim.cloud import Thing, TwinCloud, fail_before
 from hearth.sim.clouds import Clouds, Mishap, Trusts
 from hearth.sim.database import database

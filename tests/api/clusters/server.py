@@ -23,8 +23,8 @@ from hearth.clusters.config import ClusterConfig
 from hearth.clusters.objects import Cluster, ClusterTemplate, NodeGroup
 from hearth.service.clusters.certificates import make_all
 from hearth.service.services import Services
-from hearth.store import cluster_rows
-from hearth.store.cluster_tables import cluster, cluster_task, node_group
+from hearth.store.clusters import rows
+from hearth.store.clusters.tables import cluster, cluster_task, node_group
 from hearth.store.database import Tx
 from tests.devcloud.running import Served
 
@@ -98,7 +98,7 @@ class Api:
             external_network_id="public", network_driver="flannel", created_at=1.0,
             cluster_distro="fedora-coreos", driver="k8s_simulated_v1", **more,
         )  # fmt: skip
-        return self.run(lambda tx: cluster_rows.insert(tx, new)).uuid
+        return self.run(lambda tx: rows.insert(tx, new)).uuid
 
     def cluster(
         self,
@@ -136,9 +136,9 @@ class Api:
         )  # fmt: skip
 
         def transaction(tx: Tx) -> None:
-            cluster_rows.insert(tx, new, version=0)
+            rows.insert(tx, new, version=0)
             for group in (master, worker):
-                cluster_rows.insert(tx, group)
+                rows.insert(tx, group)
 
         self.run(transaction)
         return new.uuid

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from hearth.store.cluster_tables import cluster
+from hearth.store.clusters.tables import cluster
 from hearth.store.tables import stack
 from tests.api.clusters.server import Api, Identity
 

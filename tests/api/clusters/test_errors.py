@@ -10,7 +10,7 @@ import pytest
 import requests
 
 from hearth.clusters.config import ClusterConfig
-from hearth.store.cluster_tables import cluster, cluster_template
+from hearth.store.clusters.tables import cluster, cluster_template
 from tests.api.clusters.server import Api, image, running
 from tests.service.clusters.requests import csr
 

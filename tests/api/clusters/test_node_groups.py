@@ -14,9 +14,9 @@ import requests
 from msgspec.structs import replace
 
 from hearth.clusters.objects import NodeGroup
-from hearth.store import cluster_rows
-from hearth.store.cluster_tables import cluster as cluster_table
-from hearth.store.cluster_tables import node_group
+from hearth.store.clusters import rows
+from hearth.store.clusters.tables import cluster as cluster_table
+from hearth.store.clusters.tables import node_group
 from tests.api.clusters.server import Api, image
 
 pytestmark = pytest.mark.slow
@@ -433,7 +433,7 @@ class World:
             node_count=2, min_node_count=1, max_node_count=4, labels={"a": "1"},
             status="CREATE_COMPLETE", stack_id=str(uuid4()), created_at=1.0,
         )  # fmt: skip
-        self.api.run(lambda tx: cluster_rows.insert(tx, replace(new)))
+        self.api.run(lambda tx: rows.insert(tx, replace(new)))
 
     def groups(self, cluster: str) -> dict[str, str]:
         listed = self.api.call("GET", f"/v1/clusters/{cluster}/nodegroups").json()["nodegroups"]

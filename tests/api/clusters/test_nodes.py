@@ -18,8 +18,8 @@ from hearth.api.clusters.routes import ROUTES
 from hearth.api.front import access_log
 from hearth.clusters.objects import MASTER, WORKER, Cluster
 from hearth.service.clusters.node_url import FORMER, credential_url
-from hearth.store import cluster_find, cluster_identities, clusters
-from hearth.store.cluster_identities import Identity, Secrets
+from hearth.store.clusters import clusters, find, identities
+from hearth.store.clusters.identities import Identity, Secrets
 from hearth.store.database import Tx
 from tests.api.clusters.server import Api, running
 from tests.service.clusters.requests import csr
@@ -62,7 +62,7 @@ def _credential(api: Api, name: str, owner: str, cluster: str) -> None:
     )  # fmt: skip
 
     def transaction(tx: Tx) -> None:
-        cluster_identities.put(tx, identity)
+        identities.put(tx, identity)
         clusters.changed(
             tx, cluster, lambda found: clusters.at(found.cluster, identity_id=identity.id), 1.0
         )
@@ -124,10 +124,10 @@ def test_a_node_proves_itself_in_a_header_a_query_or_as_earlier_in_the_path(node
 
 def test_a_node_shows_in_a_header_that_it_is_a_master(nodes: Api):
     found = nodes.services.store.transact(lambda tx: _of(tx, "of-member"))
-    kept = nodes.run(lambda tx: cluster_identities.of_cluster(tx, found.uuid))
+    kept = nodes.run(lambda tx: identities.of_cluster(tx, found.uuid))
     (before,) = kept
     strict = replace(before, secrets=structs.replace(before.secrets, roles=True))
-    nodes.run(lambda tx: cluster_identities.change(tx, strict))
+    nodes.run(lambda tx: identities.change(tx, strict))
     try:
         signed = []
         for role in (MASTER, WORKER, FORMER, None):
@@ -140,11 +140,11 @@ def test_a_node_shows_in_a_header_that_it_is_a_master(nodes: Api):
                 signed.append(reply.status_code)
         assert signed == [201, 201, 403, 201, 403, 201, 403, 201]
     finally:
-        nodes.run(lambda tx: cluster_identities.change(tx, before))
+        nodes.run(lambda tx: identities.change(tx, before))
 
 
 def _of(tx: Tx, name: str) -> Cluster:
-    (found,) = cluster_find.by_ident(tx, Cluster, name)
+    (found,) = find.by_ident(tx, Cluster, name)
     return found
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from hearth.clusters.config import ClusterConfig
-from hearth.store.cluster_tables import cluster
+from hearth.store.clusters.tables import cluster
 from tests.api.clusters.server import Api, running
 from tests.service.clusters.requests import csr
 

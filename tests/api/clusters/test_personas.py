@@ -14,7 +14,7 @@ import pytest
 import requests
 
 from hearth.clusters.config import ClusterConfig
-from hearth.service.clusters.policy_rules import defaults
+from hearth.service.cluster_policy_rules import defaults
 from hearth.service.policy import Policy
 from tests.api.clusters.server import Api, running
 from tests.service.clusters.requests import csr

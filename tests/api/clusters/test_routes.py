@@ -10,7 +10,7 @@ import pytest
 import requests
 
 from hearth.api.clusters.routes import ROUTES
-from hearth.store.cluster_tables import cluster_quota
+from hearth.store.clusters.tables import cluster_quota
 from tests.api.clusters.server import Api
 from tests.service.clusters.requests import csr
 

@@ -191,7 +191,7 @@ def test_a_deleted_template_is_gone(magnum: Api):
 
 
 def test_user_values_are_encrypted(magnum: Api):
-    from hearth.store.cluster_tables import cluster_template
+    from hearth.store.clusters.tables import cluster_template
 
     create(magnum, labels={"canary": "canary-of-labels"}, http_proxy="http://canary-of-users:3128")
     rows = magnum.run(lambda tx: tx.rows(cluster_template.select()))

@@ -12,8 +12,8 @@ from benchmarks.inside import CALLER, Inside, inside
 from hearth.cloud.fault import CloudFault
 from hearth.resources.base import ResourceContext
 from hearth.resources.heat.test_resource import TestResource
-from hearth.service.create_stack import create_stack
-from hearth.service.stack_request import StackRequest
+from hearth.service.stacks.create import create_stack
+from hearth.service.stacks.request import StackRequest
 from hearth.store import claim, reads
 from hearth.store.rows import record_of, stack_row
 from hearth.store.tables import event, resource, stack

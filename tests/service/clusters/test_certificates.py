@@ -21,12 +21,13 @@ from msgspec import structs
 from hearth.cloud import CloudFault
 from hearth.clusters.config import X509, ClusterConfig
 from hearth.model.problem import Rejected
-from hearth.service.clusters import certificates, policy_rules, rotation
+from hearth.service import cluster_policy_rules as policy_rules
+from hearth.service.clusters import certificates, rotation
 from hearth.service.clusters.certificates import KINDS, ca_certificate, make_all, signed
 from hearth.service.clusters.key_store import new_key_store
 from hearth.service.clusters.x509 import new_ca, sign
 from hearth.service.policy import Policy
-from hearth.store import key_pairs
+from hearth.store.clusters import key_pairs
 from tests.daily import in_turn
 from tests.service.clusters.requests import csr
 from tests.service.clusters.test_x509 import loaded

@@ -20,7 +20,7 @@ from hearth.service.clusters import certificates, fence, identity_application
 from hearth.service.clusters.identity import APPLICATION, BY_TRUST, NONE, NodeIdentity
 from hearth.service.clusters.node_url import FORMER, credential_url
 from hearth.service.clusters.x509 import ends_at
-from hearth.store.cluster_key_table import cluster_identity
+from hearth.store.clusters.key_table import cluster_identity
 from tests.service.clusters.requests import csr
 from tests.service.clusters.world import cluster_of, world
 

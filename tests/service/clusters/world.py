@@ -18,7 +18,7 @@ from hearth.devcloud.server import Running, serve
 from hearth.service.caller import Caller
 from hearth.service.services import Services
 from hearth.service.stack_clouds import StackClouds
-from hearth.store import cluster_key_table  # noqa: F401 - its tables are created
+from hearth.store.clusters import key_table  # noqa: F401 - its tables are created
 from hearth.store.database import Store
 from hearth.store.seal import sealer_from_secret
 

@@ -24,18 +24,18 @@ from hearth.model.problem import (
     StackValidationFailed,
 )
 from hearth.service.caller import Caller
-from hearth.service.create_stack import create_stack
-from hearth.service.describe_resource import describe_resource
-from hearth.service.find_stack import find_stack, list_stacks
-from hearth.service.outputs import outputs
 from hearth.service.problems import ResourceNotFound
-from hearth.service.redact import sight_of, without_hidden_defaults
-from hearth.service.remote_templates import template_at
+from hearth.service.reading.describe_resource import describe_resource
+from hearth.service.reading.outputs import outputs
+from hearth.service.reading.redact import sight_of, without_hidden_defaults
 from hearth.service.services import Services
-from hearth.service.stack_request import StackRequest
-from hearth.service.template_text import as_object
-from hearth.service.update_stack import cancel_update, delete_stack, update_stack
-from hearth.service.validate import validate
+from hearth.service.stacks.create import create_stack
+from hearth.service.stacks.find import find_stack, list_stacks
+from hearth.service.stacks.remote_templates import template_at
+from hearth.service.stacks.request import StackRequest
+from hearth.service.stacks.template_text import as_object
+from hearth.service.stacks.update import cancel_update, delete_stack, update_stack
+from hearth.service.stacks.validate import validate
 from hearth.store import reads
 from hearth.store.reads import EventFilter, StackFilter
 from hearth.store.rows import StackRow

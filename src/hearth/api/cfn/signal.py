@@ -21,9 +21,9 @@ from hearth.api.v1.context import services_of
 from hearth.model.collector import collector_paused
 from hearth.model.problem import EntityNotFound, Rejected
 from hearth.service.caller import Caller
-from hearth.service.find_stack import find_stack
-from hearth.service.resources import find_resource_for
-from hearth.service.signal import signal
+from hearth.service.reading.resources import find_resource_for
+from hearth.service.stacks.find import find_stack
+from hearth.service.stacks.signal import signal
 
 READ_KINDS = ("", "application/json", "text/plain")
 

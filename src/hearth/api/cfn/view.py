@@ -7,8 +7,8 @@ from typing import Any
 from hearth.api.cfn.arn import stack_arn
 from hearth.api.v1.view import NO_DESCRIPTION, time
 from hearth.engine.core.record import Record
-from hearth.service.describe_resource import Described
-from hearth.service.outputs import OutputValue
+from hearth.service.reading.describe_resource import Described
+from hearth.service.reading.outputs import OutputValue
 from hearth.store.rows import Event, StackRow
 from hearth.template import Program
 from hearth.template.describe import parameter_texts

@@ -11,7 +11,7 @@ from hearth.api.answer import JSONResponse
 from hearth.api.clusters.context import services_of
 from hearth.service.clusters.identity import NodeIdentity
 from hearth.service.clusters.node_url import HEADER, QUERY, role_of
-from hearth.store import clusters
+from hearth.store.clusters import clusters
 
 PATH = "/nodes"
 

@@ -14,7 +14,7 @@ from hearth.api.clusters.context import Read, asked, base, services_of
 from hearth.api.clusters.types import uuid
 from hearth.clusters.problems import bad_request
 from hearth.model.problem import hint, nearest
-from hearth.store.cluster_pages import Page, sort_keys
+from hearth.store.clusters.pages import Page, sort_keys
 
 NUMBER_MAX = 2**31 - 1
 DIRECTIONS = ("asc", "desc")

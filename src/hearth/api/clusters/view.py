@@ -26,9 +26,9 @@ from hearth.clusters.objects import (
 )
 from hearth.clusters.states import FAILED
 from hearth.service.clusters.preview import Check, Preview
-from hearth.service.prediction import StackPrediction
-from hearth.service.preview import created_items, created_outputs
-from hearth.store.cluster_quotas import Size
+from hearth.service.stacks.prediction import StackPrediction
+from hearth.service.stacks.preview import created_items, created_outputs
+from hearth.store.clusters.quotas import Size
 from hearth.template.describe import parameter_texts
 
 Body = dict[str, Any]

@@ -8,9 +8,9 @@ from starlette.requests import Request
 from hearth.api.endpoint import Endpoint
 from hearth.model.problem import EntityNotFound, HTTPBadRequest, Rejected
 from hearth.service.caller import Caller
-from hearth.service.find_stack import find_stack
 from hearth.service.problems import HTTPForbidden
 from hearth.service.services import Services
+from hearth.service.stacks.find import find_stack
 from hearth.store.database import Tx
 from hearth.store.rows import StackRow
 

@@ -8,7 +8,7 @@ from hearth.api.v1 import parse, queries, view
 from hearth.api.v1.context import services_of, stack_of, stack_with
 from hearth.model.problem import Rejected
 from hearth.service.problems import HTTPNotFound
-from hearth.service.resources import find_resource
+from hearth.service.reading.resources import find_resource
 from hearth.store import reads
 from hearth.store.database import Tx
 from hearth.store.reads import EventFilter, NumberedEvent

@@ -22,8 +22,8 @@ from hearth.model.problem import (
     RequestLimitExceeded,
 )
 from hearth.model.state import Status
-from hearth.service.gather import gathered
-from hearth.service.stack_request import StackRequest
+from hearth.service.stacks.gather import gathered
+from hearth.service.stacks.request import StackRequest
 from hearth.store.reads import EventFilter, StackFilter
 from hearth.template.versions import VERSION_KEYS
 

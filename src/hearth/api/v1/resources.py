@@ -12,11 +12,11 @@ from hearth.api.lasting import Lasting
 from hearth.api.v1 import parse, queries, view
 from hearth.api.v1.context import caller_of, services_of, stack_of, stack_with
 from hearth.engine.core.record import Record
-from hearth.service import drift as compare
-from hearth.service import health
-from hearth.service import resources as use
-from hearth.service.drift_watch import SKIPPED
-from hearth.service.signal import signal
+from hearth.service.reading import drift as compare
+from hearth.service.reading import resources as use
+from hearth.service.reading.drift_watch import SKIPPED
+from hearth.service.stacks import health
+from hearth.service.stacks.signal import signal
 from hearth.store import drift_checks
 from hearth.store.drift_checks import Result
 from hearth.store.rows import StackRow

@@ -6,9 +6,9 @@ from starlette.responses import Response
 from hearth.api.answer import JSONResponse
 from hearth.api.v1 import parse, view
 from hearth.api.v1.context import caller_of, services_of, stack_of
-from hearth.service import revisions as use
-from hearth.service.redact import sight_of, without_hidden_defaults
-from hearth.service.template_text import as_object
+from hearth.service.reading import revisions as use
+from hearth.service.reading.redact import sight_of, without_hidden_defaults
+from hearth.service.stacks.template_text import as_object
 from hearth.store.rows import StackRow
 from hearth.store.texts import RevisionRow
 

@@ -6,8 +6,8 @@ from starlette.responses import Response
 from hearth.api.answer import JSONResponse
 from hearth.api.v1 import parse, view
 from hearth.api.v1.context import caller_of, services_of, stack_of
-from hearth.service import snapshots as use
-from hearth.service.redact import redacted, sight_of
+from hearth.service.reading.redact import redacted, sight_of
+from hearth.service.stacks import snapshots as use
 from hearth.store.rows import StackRow
 from hearth.store.snapshots import Snapshot
 

@@ -13,8 +13,8 @@ from hearth.model.json_text import too_deep
 from hearth.model.problem import HTTPBadRequest, Invalid, Problem, Rejected
 from hearth.model.span import Span
 from hearth.resources.heat import software_io
-from hearth.service.software_configs import ConfigRequest
-from hearth.service.software_deployments import DeploymentRequest
+from hearth.service.software.configs import ConfigRequest
+from hearth.service.software.deployments import DeploymentRequest
 
 PROJECT_CHARACTERS_MAX = 64
 STATUSES = ("IN_PROGRESS", "COMPLETE", "FAILED")

@@ -6,8 +6,8 @@ from starlette.responses import Response
 from hearth.api.answer import JSONResponse
 from hearth.api.v1 import parse, queries, software, view
 from hearth.api.v1.context import caller_of, demand, scope_of, services_of
-from hearth.service import software_configs as use
-from hearth.service.redact import seen_config, sight_of
+from hearth.service.reading.redact import seen_config, sight_of
+from hearth.service.software import configs as use
 
 
 async def index(request: Request) -> Response:

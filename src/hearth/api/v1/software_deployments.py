@@ -9,8 +9,8 @@ from starlette.responses import Response
 from hearth.api.answer import JSONResponse, listing
 from hearth.api.v1 import parse, queries, software
 from hearth.api.v1.context import caller_of, scope_of, services_of
-from hearth.service import software_deployments as use
-from hearth.service.redact import seen_config, seen_deployment, sight_of
+from hearth.service.reading.redact import seen_config, seen_deployment, sight_of
+from hearth.service.software import deployments as use
 from hearth.store.software_deployments import Deployment
 
 

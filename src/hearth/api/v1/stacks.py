@@ -15,13 +15,15 @@ from hearth.api.v1 import parse, queries, view
 from hearth.api.v1.context import caller_of, demand, services_of, stack_of
 from hearth.model.problem import EntityNotFound, NotFound, Rejected, StackValidationFailed
 from hearth.model.state import Action
-from hearth.service.create_stack import create_stack
-from hearth.service.delete_plan import plan_delete
-from hearth.service.documents import abandon_stack, export_stack
-from hearth.service.find_stack import find_stack, list_stacks
-from hearth.service.operate_stack import operate_stack
-from hearth.service.outputs import ReadAhead, outputs
-from hearth.service.preview import (
+from hearth.service.reading.outputs import ReadAhead, outputs
+from hearth.service.reading.redact import seen_files, sight_of, without_hidden_defaults
+from hearth.service.reading.revisions import masked_environment
+from hearth.service.stacks.create import create_stack
+from hearth.service.stacks.delete_plan import plan_delete
+from hearth.service.stacks.documents import abandon_stack, export_stack
+from hearth.service.stacks.find import find_stack, list_stacks
+from hearth.service.stacks.operate import operate_stack
+from hearth.service.stacks.preview import (
     changes,
     created_items,
     created_outputs,
@@ -29,10 +31,8 @@ from hearth.service.preview import (
     plan_create,
     plan_update,
 )
-from hearth.service.redact import seen_files, sight_of, without_hidden_defaults
-from hearth.service.revisions import masked_environment
-from hearth.service.template_text import as_object
-from hearth.service.update_stack import cancel_update, delete_stack, update_stack
+from hearth.service.stacks.template_text import as_object
+from hearth.service.stacks.update import cancel_update, delete_stack, update_stack
 
 ACTIONS = ("suspend", "resume", "check", "cancel_update", "cancel_without_rollback")
 ARN = re.compile(r"^arn:openstack:heat::(?P<project>[^:/]+):stacks/(?P<rest>[^/]+/[^/]+(/.*)?)$")

@@ -25,9 +25,9 @@ from hearth.resources.base import ResourceType
 from hearth.resources.registry import retired_types
 from hearth.schema.describe import as_json
 from hearth.schema.prop import Attr, Prop, SupportStatus
-from hearth.service.types_used import unavailable_to
-from hearth.service.validate import findings
-from hearth.service.validate import validate as validate_template
+from hearth.service.stacks.types_used import unavailable_to
+from hearth.service.stacks.validate import findings
+from hearth.service.stacks.validate import validate as validate_template
 from hearth.template import describe
 
 UNAVAILABLE = "99001"

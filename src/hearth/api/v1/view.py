@@ -12,7 +12,7 @@ from starlette.requests import Request
 from hearth.api.front.scope import origin
 from hearth.engine.core.record import Record
 from hearth.model.state import Status
-from hearth.service.outputs import OutputValue
+from hearth.service.reading.outputs import OutputValue
 from hearth.service.services import Services
 from hearth.store.reads import NumberedEvent
 from hearth.store.rows import StackRow

@@ -40,7 +40,7 @@ from hearth.service.local_users import LocalUsers
 from hearth.service.policy import Owner, Policy
 from hearth.service.services import Limits, Reach, Services
 from hearth.service.stack_clouds import StackClouds
-from hearth.service.types_used import refused_types
+from hearth.service.stacks.types_used import refused_types
 from hearth.store.clock import DatabaseClock
 from hearth.store.credentials import StackCredential
 from hearth.store.database import Store

@@ -168,7 +168,7 @@ def state_file(name: str | None, path: Path | None) -> StateFile:
 
 def _check_name(name: str) -> None:
     """Raise Refused for an invalid name, which would also be the path of a state file."""
-    from hearth.service.stack_request import check_name
+    from hearth.service.stacks.request import check_name
 
     try:
         check_name(name)

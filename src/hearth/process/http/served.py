@@ -51,7 +51,7 @@ def applications(running: "Running") -> tuple[Served, Served, Served]:
     from hearth.api.front.in_turn import Steps
     from hearth.api.front.rate import Rates
     from hearth.api.front.shortcut import Answering, Shortcut
-    from hearth.service.describe_resource import secret_of_guest
+    from hearth.service.reading.describe_resource import secret_of_guest
 
     settings, judges = running.settings, running.judges
     service, auth_url, judging = settings.service_user, settings.auth_url, settings.judging

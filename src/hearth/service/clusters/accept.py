@@ -12,8 +12,8 @@ from hearth.service.caller import Caller
 from hearth.service.clusters import notify
 from hearth.service.clusters.tasks import hand_over
 from hearth.service.services import Services
-from hearth.store import clusters
-from hearth.store.clusters import Whole
+from hearth.store.clusters import clusters
+from hearth.store.clusters.clusters import Whole
 from hearth.store.database import Tx
 
 Changed = tuple[Cluster, Sequence[NodeGroup]]

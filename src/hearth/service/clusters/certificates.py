@@ -20,9 +20,9 @@ from hearth.service.clusters.key_store import key_store_of, new_key_store
 from hearth.service.clusters.node_url import role_of
 from hearth.service.clusters.x509 import KeyPair, common_name, new_ca, new_client, sign
 from hearth.service.services import Services
-from hearth.store import key_pairs
-from hearth.store.cluster_identities import Identity
-from hearth.store.key_pairs import ISSUE, TRUST, Rotation
+from hearth.store.clusters import key_pairs
+from hearth.store.clusters.identities import Identity
+from hearth.store.clusters.key_pairs import ISSUE, TRUST, Rotation
 
 audit = logging.getLogger("hearth.audit")
 

@@ -10,7 +10,7 @@ from hearth.service.caller import Caller
 from hearth.service.clusters.accept import demand_state, locked
 from hearth.service.clusters.resize import resize_cluster
 from hearth.service.services import Services
-from hearth.store import clusters
+from hearth.store.clusters import clusters
 from hearth.store.database import Tx
 
 

@@ -36,7 +36,7 @@ from hearth.service.clusters.find import template_for_clusters
 from hearth.service.clusters.identity import NodeIdentity
 from hearth.service.clusters.tasks import CREATE, hand_over
 from hearth.service.services import Services
-from hearth.store import cluster_find, clusters
+from hearth.store.clusters import clusters, find
 from hearth.store.database import Tx
 
 COPIED = (
@@ -71,7 +71,7 @@ async def create_cluster(
     limit = services.clusters.clusters_per_project
 
     def transaction(tx: Tx) -> Cluster:
-        if not cluster_find.hold_template(tx, made.template.uuid):  # deleted meanwhile
+        if not find.hold_template(tx, made.template.uuid):  # deleted meanwhile
             raise not_found("cluster template", made.template.name)
         found = clusters.create(tx, made.cluster, made.groups, limit)
         if found is None:

@@ -12,8 +12,8 @@ from hearth.service.caller import Caller
 from hearth.service.clusters.accept import Changed, begin
 from hearth.service.clusters.tasks import DELETE
 from hearth.service.services import Services
-from hearth.store import cluster_tasks
-from hearth.store.clusters import Whole
+from hearth.store.clusters import tasks
+from hearth.store.clusters.clusters import Whole
 from hearth.store.database import Tx
 
 
@@ -27,7 +27,7 @@ async def delete_cluster(
     """
 
     def change(found: Whole, tx: Tx) -> tuple[Changed, Mapping[str, Any]]:
-        cluster_tasks.drop_of_cluster(tx, cluster.uuid)
+        tasks.drop_of_cluster(tx, cluster.uuid)
         return begun(found.cluster, found.groups, DELETE_IN_PROGRESS), {"force": force}
 
     await begin(services, caller, cluster, DELETE, change)

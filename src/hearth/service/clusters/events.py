@@ -4,7 +4,7 @@ from typing import Any
 
 from hearth.clusters.objects import Cluster
 from hearth.service.services import Services
-from hearth.store import clusters
+from hearth.store.clusters import clusters
 
 
 async def cluster_events(services: Services, cluster: Cluster) -> list[dict[str, Any]]:

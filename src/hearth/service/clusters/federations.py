@@ -17,7 +17,7 @@ from hearth.clusters.states import CREATE_FAILED
 from hearth.service.caller import Caller
 from hearth.service.clusters.find import find_cluster
 from hearth.service.services import Services
-from hearth.store import cluster_find, cluster_rows
+from hearth.store.clusters import find, rows
 from hearth.store.database import Tx
 
 DNS_ZONE = "dns-zone"
@@ -52,7 +52,7 @@ async def create_federation(
         status_reason=REASON,
         created_at=services.clock.now(),
     )
-    return await services.store.run_once(lambda tx: cluster_rows.insert(tx, new))
+    return await services.store.run_once(lambda tx: rows.insert(tx, new))
 
 
 async def change_federation(
@@ -90,7 +90,7 @@ async def change_federation(
             properties=found.properties if properties is None else properties,
             updated_at=now,
         )
-        cluster_rows.update(tx, after)
+        rows.update(tx, after)
         return after
 
     return await services.store.run_once(transaction)
@@ -98,11 +98,11 @@ async def change_federation(
 
 async def delete_federation(services: Services, federation: Federation) -> None:
     """Delete a federation; its clusters stay. Raises Rejected if it no longer exists."""
-    await services.store.run_once(lambda tx: cluster_rows.delete(tx, _locked(tx, federation)))
+    await services.store.run_once(lambda tx: rows.delete(tx, _locked(tx, federation)))
 
 
 def _locked(tx: Tx, federation: Federation) -> Federation:
-    found = cluster_find.by_ident(tx, Federation, federation.uuid, lock=True)
+    found = find.by_ident(tx, Federation, federation.uuid, lock=True)
     if not found:
         raise not_found("federation", federation.name)
     return found[0]

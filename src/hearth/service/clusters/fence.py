@@ -9,8 +9,8 @@ from hearth.clusters.problems import refused
 from hearth.service.caller import Caller
 from hearth.service.policy import Owner
 from hearth.service.services import Services
-from hearth.store import cluster_identities
-from hearth.store.cluster_identities import Identity
+from hearth.store.clusters import identities
+from hearth.store.clusters.identities import Identity
 
 NODE_RULES = frozenset({"certificate:create", "certificate:get", "cluster:update_health_status"})
 
@@ -56,7 +56,7 @@ async def node_identity(services: Services, caller: Caller) -> Identity | None:
         return None  # only nodes use delegated credentials; users need no query
     user_id = caller.user_id if trustee else None
     return await services.store.read(
-        lambda tx: cluster_identities.of_node(tx, caller.delegation_id, user_id)
+        lambda tx: identities.of_node(tx, caller.delegation_id, user_id)
     )
 
 

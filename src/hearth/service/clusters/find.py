@@ -8,8 +8,8 @@ from hearth.clusters.problems import bad_request, conflict, not_found, refused
 from hearth.service.caller import Caller
 from hearth.service.clusters.access import scope
 from hearth.service.services import Services
-from hearth.store import cluster_find
-from hearth.store.cluster_tables import node_group
+from hearth.store.clusters import find
+from hearth.store.clusters.tables import node_group
 from hearth.store.database import Tx
 
 T = TypeVar("T")
@@ -27,9 +27,9 @@ async def find_cluster(
     several have the name.
     """
     project = await scope(services, caller, everywhere)
-    visible = cluster_find.in_project(Cluster, project)
+    visible = find.in_project(Cluster, project)
     return await _only(
-        services, "cluster", ident, lambda tx: cluster_find.by_ident(tx, Cluster, ident, *visible)
+        services, "cluster", ident, lambda tx: find.by_ident(tx, Cluster, ident, *visible)
     )
 
 
@@ -48,7 +48,7 @@ async def find_template(
         services,
         "cluster template",
         ident,
-        lambda tx: cluster_find.readable_templates(tx, ident, project),
+        lambda tx: find.readable_templates(tx, ident, project),
     )
 
 
@@ -63,9 +63,7 @@ async def template_for_clusters(
     """
     admin = services.cluster_policy.is_admin(caller)
     project = None if admin else caller.project_id
-    found = await services.store.read(
-        lambda tx: cluster_find.readable_templates(tx, ident, project)
-    )
+    found = await services.store.read(lambda tx: find.readable_templates(tx, ident, project))
     if not found:
         words = f"No cluster template {ident}. Check its name or id."
         raise refused(404 if version >= UNKNOWN_TEMPLATE_SINCE else 400, words)
@@ -82,10 +80,8 @@ async def cluster_to_sign_for(services: Services, caller: Caller, ident: str) ->
     """Return the cluster for which a certificate is requested. Raises Rejected, with status 400 if
     there is no such cluster.
     """
-    visible = cluster_find.in_project(Cluster, caller.project_id)
-    found = await services.store.read(
-        lambda tx: cluster_find.by_ident(tx, Cluster, ident, *visible)
-    )
+    visible = find.in_project(Cluster, caller.project_id)
+    found = await services.store.read(lambda tx: find.by_ident(tx, Cluster, ident, *visible))
     if not found:
         raise bad_request(f"No cluster {ident}. Check its name or id.")
     return _one("cluster", ident, found)
@@ -101,7 +97,7 @@ async def find_group(services: Services, cluster: Cluster, ident: str) -> NodeGr
         services,
         "node group",
         ident,
-        lambda tx: cluster_find.by_ident(tx, NodeGroup, ident, inside),
+        lambda tx: find.by_ident(tx, NodeGroup, ident, inside),
     )
 
 
@@ -110,12 +106,12 @@ async def find_federation(services: Services, caller: Caller, ident: str) -> Fed
 
     Raises Rejected if there is none, or if several have the name.
     """
-    visible = cluster_find.in_project(Federation, caller.project_id)
+    visible = find.in_project(Federation, caller.project_id)
     return await _only(
         services,
         "federation",
         ident,
-        lambda tx: cluster_find.by_ident(tx, Federation, ident, *visible),
+        lambda tx: find.by_ident(tx, Federation, ident, *visible),
     )
 
 

@@ -19,8 +19,8 @@ from hearth.service.caller import RESTRICTED, TRUST, UNRESTRICTED, Caller
 from hearth.service.clusters.identity_application import ApplicationMode
 from hearth.service.clusters.identity_trust import TrustMode
 from hearth.service.services import Services
-from hearth.store import cluster_identities
-from hearth.store.cluster_identities import Identity, Secrets
+from hearth.store.clusters import identities
+from hearth.store.clusters.identities import Identity, Secrets
 from hearth.store.database import Tx
 
 APPLICATION = "application_credential"
@@ -180,7 +180,7 @@ class NodeIdentity:
         password = secrets.token_urlsafe(PASSWORD_BYTES)
 
         def transaction(tx: Tx) -> Identity:
-            known = cluster_identities.of_cluster(tx, cluster.uuid)
+            known = identities.of_cluster(tx, cluster.uuid)
             ids = [identity.id for identity in known]
             since = ids.index(cluster.identity_id) + 1 if cluster.identity_id in ids else 0
             if known[since:]:
@@ -196,20 +196,18 @@ class NodeIdentity:
             new = Identity(
                 new_id, cluster.uuid, mode, cluster.project_id, caller.user_id, at, secrets=secret
             )
-            cluster_identities.put(tx, new)
+            identities.put(tx, new)
             return new
 
         return await services.store.run_once(transaction)
 
     async def _drop(self, identity: Identity, caller: Caller | None) -> None:
         await self._modes[identity.mode].drop(identity, caller)
-        await self._services.store.run(lambda tx: cluster_identities.drop(tx, identity.id))
+        await self._services.store.run(lambda tx: identities.drop(tx, identity.id))
 
     async def _present(self, cluster: Cluster) -> Identity | None:
         found = await self._all(cluster.uuid)
         return next((one for one in found if one.id == cluster.identity_id), None)
 
     async def _all(self, cluster_id: str) -> list[Identity]:
-        return await self._services.store.read(
-            lambda tx: cluster_identities.of_cluster(tx, cluster_id)
-        )
+        return await self._services.store.read(lambda tx: identities.of_cluster(tx, cluster_id))

@@ -14,8 +14,8 @@ from hearth.cloud.fault import CloudFault, NoAnswer
 from hearth.cloud.identity import StackDomain, drop_trust, find_trusts, make_trust
 from hearth.service.caller import Caller
 from hearth.service.services import Services
-from hearth.store import cluster_identities
-from hearth.store.cluster_identities import Identity
+from hearth.store.clusters import identities
+from hearth.store.clusters.identities import Identity
 
 log = logging.getLogger(__name__)
 
@@ -60,7 +60,7 @@ class TrustMode:
         raise AssertionError("unreachable: the last attempt has neither returned nor raised")
 
     async def _stored(self, identity: Identity) -> None:
-        await self._services.store.run(lambda tx: cluster_identities.change(tx, identity))
+        await self._services.store.run(lambda tx: identities.change(tx, identity))
 
     def env(self, identity: Identity) -> Mapping[str, str]:
         passed = self._services.clusters.cluster_user_trust

@@ -19,8 +19,8 @@ from hearth.clusters.problems import refused
 from hearth.resources.barbican.base import PAGE, SERVICE, id_of, payload
 from hearth.service.clusters.x509 import KeyPair
 from hearth.service.services import Services
-from hearth.store import key_pairs
-from hearth.store.key_pairs import KeyPairRow
+from hearth.store.clusters import key_pairs
+from hearth.store.clusters.key_pairs import KeyPairRow
 
 BARBICAN = "barbican"
 CONSUMER = "Hearth"

@@ -8,12 +8,12 @@ import sqlalchemy as sa
 from hearth.clusters.objects import Cluster, ClusterTemplate, Federation, NodeGroup, Quota
 from hearth.clusters.problems import refused
 from hearth.service.services import Services
-from hearth.store import clusters
-from hearth.store.cluster_find import in_project, usable_templates
-from hearth.store.cluster_pages import NoMarker, Page, page
-from hearth.store.cluster_quotas import Size, sizes
-from hearth.store.cluster_rows import object_of
-from hearth.store.cluster_tables import cluster_template, node_group
+from hearth.store.clusters import clusters
+from hearth.store.clusters.find import in_project, usable_templates
+from hearth.store.clusters.pages import NoMarker, Page, page
+from hearth.store.clusters.quotas import Size, sizes
+from hearth.store.clusters.rows import object_of
+from hearth.store.clusters.tables import cluster_template, node_group
 from hearth.store.database import Tx
 from hearth.store.prepared import Listed
 

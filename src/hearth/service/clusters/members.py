@@ -8,7 +8,8 @@ from msgspec import Struct
 from hearth.clusters.objects import MASTER, Cluster
 from hearth.clusters.problems import not_found
 from hearth.service.services import Services
-from hearth.store import clusters, reads
+from hearth.store import reads
+from hearth.store.clusters import clusters
 from hearth.store.database import Tx
 
 MASTERS, MINIONS = "kube_masters", "kube_minions"

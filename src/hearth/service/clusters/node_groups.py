@@ -24,8 +24,8 @@ from hearth.service.clusters.accept import Changed, begin, demand_state, locked
 from hearth.service.clusters.cloud_checks import check_group
 from hearth.service.clusters.tasks import GROUP_CREATE, GROUP_DELETE
 from hearth.service.services import Services
-from hearth.store import cluster_rows, clusters
-from hearth.store.clusters import Whole
+from hearth.store.clusters import clusters, rows
+from hearth.store.clusters.clusters import Whole
 from hearth.store.database import Tx
 
 LABEL_PART = re.compile(r"[A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?")
@@ -56,7 +56,7 @@ async def create_group(
         if any(one.name == group.name for one in found.groups):
             raise conflict(f"Node group {group.name} already exists. Use another name.")
         try:
-            made[:] = [cluster_rows.insert(tx, group)]
+            made[:] = [rows.insert(tx, group)]
         except IntegrityError:
             raise conflict(f"Node group {group.name} already exists. Use another name.") from None
         after = clusters.at(found.cluster, status=UPDATE_IN_PROGRESS, status_reason=None)

@@ -19,8 +19,9 @@ from hearth.clusters.objects import Cluster
 from hearth.service.caller import Caller
 from hearth.service.clusters import tasks
 from hearth.service.services import Services
-from hearth.store import clusters, outbox
-from hearth.store.clusters import Whole
+from hearth.store import outbox
+from hearth.store.clusters import clusters
+from hearth.store.clusters.clusters import Whole
 from hearth.store.database import Tx
 
 GROUP_ACTIONS = {tasks.GROUP_CREATE: CREATE, tasks.GROUP_DELETE: DELETE}

@@ -17,9 +17,9 @@ from hearth.service.clusters.create import CHECKS, Draft, draft_of, room
 from hearth.service.clusters.find import template_for_clusters
 from hearth.service.clusters.stack import facts_of_cluster, requested
 from hearth.service.clusters.template_files import template_files
-from hearth.service.prediction import StackPrediction
-from hearth.service.preview import plan_create
 from hearth.service.services import Services
+from hearth.service.stacks.prediction import StackPrediction
+from hearth.service.stacks.preview import plan_create
 
 T = TypeVar("T")
 UNAVAILABLE = 503

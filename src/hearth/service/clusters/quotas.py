@@ -8,7 +8,7 @@ from hearth.clusters.problems import bad_request, conflict, not_found, refused
 from hearth.service.caller import Caller
 from hearth.service.clusters import cloud_lookup, fence
 from hearth.service.services import Services
-from hearth.store import cluster_quotas, cluster_rows
+from hearth.store.clusters import quotas, rows
 from hearth.store.database import Tx
 
 RESOURCE = "Cluster"
@@ -22,7 +22,7 @@ async def show_quota(services: Services, caller: Caller, project_id: str, resour
     """
     await demand_project(services, caller, "quota:get", project_id)
     _demand_resource(project_id, resource)
-    found = await services.store.read(lambda tx: cluster_quotas.find(tx, project_id, resource))
+    found = await services.store.read(lambda tx: quotas.find(tx, project_id, resource))
     limit = services.clusters.clusters_per_project
     return found or Quota(project_id=project_id, resource=resource, hard_limit=limit)
 
@@ -56,7 +56,7 @@ async def create_quota(
         raise not_found("project", project_id)
     new = Quota(project_id=project_id, hard_limit=hard_limit, created_at=services.clock.now())
     try:
-        return await services.store.run_once(lambda tx: cluster_rows.insert(tx, new))
+        return await services.store.run_once(lambda tx: rows.insert(tx, new))
     except IntegrityError:
         raise conflict(f"Project {project_id} already has a quota. Change that quota.") from None
 
@@ -74,7 +74,7 @@ async def change_quota(
     def transaction(tx: Tx) -> Quota:
         found = _locked(tx, project_id, resource)
         after = replace(found, hard_limit=hard_limit, updated_at=now)
-        cluster_rows.update(tx, after)
+        rows.update(tx, after)
         return after
 
     return await services.store.run_once(transaction)
@@ -86,13 +86,11 @@ async def delete_quota(services: Services, caller: Caller, project_id: str, reso
     Raises Rejected if the caller may not do so, or if the project has no quota.
     """
     await fence.demand(services, "quota:delete", caller)
-    await services.store.run_once(
-        lambda tx: cluster_rows.delete(tx, _locked(tx, project_id, resource))
-    )
+    await services.store.run_once(lambda tx: rows.delete(tx, _locked(tx, project_id, resource)))
 
 
 def _locked(tx: Tx, project_id: str, resource: str) -> Quota:
-    found = cluster_quotas.find(tx, project_id, resource, lock=True)
+    found = quotas.find(tx, project_id, resource, lock=True)
     if found is None:
         raise not_found("quota", f"{project_id}/{resource}")
     return found

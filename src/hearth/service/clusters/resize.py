@@ -26,8 +26,8 @@ from hearth.service.clusters.drivers import driver_of
 from hearth.service.clusters.members import members_of
 from hearth.service.clusters.tasks import RESIZE
 from hearth.service.services import Services
-from hearth.store import cluster_tasks
-from hearth.store.clusters import Whole
+from hearth.store.clusters import tasks
+from hearth.store.clusters.clusters import Whole
 from hearth.store.database import Tx
 
 REMOVED_MAX = 1000
@@ -66,10 +66,10 @@ async def resize_cluster(
         _check_count(services, found, group, node_count)
         before: Mapping[str, Any] = {"group": group.uuid, "node_count": group.node_count}
         removed: list[str] = []
-        for task in cluster_tasks.of_cluster(tx, cluster.uuid):
+        for task in tasks.of_cluster(tx, cluster.uuid):
             if task.kind == RESIZE and task.epoch == 0 and task.args["group"] == group.uuid:
                 before, removed = task.args["before"], task.args["remove"]
-                cluster_tasks.drop(tx, task.id)
+                tasks.drop(tx, task.id)
         args = {
             "group": group.uuid,
             "node_count": node_count,

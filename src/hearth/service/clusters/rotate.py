@@ -13,7 +13,7 @@ from hearth.service.clusters.accept import Changed, begin, demand_state
 from hearth.service.clusters.drivers import driver_of
 from hearth.service.clusters.tasks import ROTATE_CA, ROTATE_CREDENTIAL
 from hearth.service.services import Services
-from hearth.store.clusters import Whole
+from hearth.store.clusters.clusters import Whole
 from hearth.store.database import Tx
 
 

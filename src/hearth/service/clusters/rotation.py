@@ -27,9 +27,9 @@ from hearth.service.clusters.certificates import (
     suffix_of,
 )
 from hearth.service.services import Services
-from hearth.store import key_pairs
+from hearth.store.clusters import key_pairs
+from hearth.store.clusters.key_pairs import DROP, ISSUE, MAKING, TRUST, Rotation
 from hearth.store.database import Tx
-from hearth.store.key_pairs import DROP, ISSUE, MAKING, TRUST, Rotation
 
 Save = Callable[[Tx, Cluster], None]
 """A function that stores a cluster with its changed references in a transaction."""

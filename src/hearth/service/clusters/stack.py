@@ -9,7 +9,7 @@ from hearth.service.caller import Caller
 from hearth.service.clusters.cloud_checks import kubernetes_version
 from hearth.service.clusters.node_url import credential_url
 from hearth.service.services import Services
-from hearth.service.stack_request import StackRequest
+from hearth.service.stacks.request import StackRequest
 
 
 async def facts_of_cluster(

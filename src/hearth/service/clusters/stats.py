@@ -10,7 +10,7 @@ from hearth.service.caller import Caller
 from hearth.service.clusters import fence
 from hearth.service.clusters.quotas import demand_project
 from hearth.service.services import Services
-from hearth.store import cluster_quotas, cluster_tasks
+from hearth.store.clusters import quotas, tasks
 
 
 async def stats(services: Services, caller: Caller, project_id: str | None) -> tuple[int, int]:
@@ -22,14 +22,14 @@ async def stats(services: Services, caller: Caller, project_id: str | None) -> t
     await demand_project(services, caller, "stats:get_all", project_id)
     if project_id is None and not services.cluster_policy.is_admin(caller):
         project_id = caller.project_id
-    return await services.store.read(lambda tx: cluster_quotas.usage(tx, project_id))
+    return await services.store.read(lambda tx: quotas.usage(tx, project_id))
 
 
 async def conductors(services: Services, caller: Caller) -> Sequence[Mapping[str, Any]]:
-    """Return the conductors as `store.cluster_tasks.conductors` does.
+    """Return the conductors as `store.clusters.tasks.conductors` does.
 
     Raises Rejected if the policy does not allow it.
     """
     await fence.demand(services, "magnum-service:get_all", caller)
     down_after_s = services.clusters.down_after_s
-    return await services.store.read(lambda tx: cluster_tasks.conductors(tx, down_after_s))
+    return await services.store.read(lambda tx: tasks.conductors(tx, down_after_s))

@@ -7,8 +7,8 @@ from msgspec.structs import replace
 
 from hearth.service.caller import Caller
 from hearth.service.credentials import requester
-from hearth.store import cluster_tasks
-from hearth.store.cluster_tasks import Task
+from hearth.store.clusters import tasks
+from hearth.store.clusters.tasks import Task
 from hearth.store.credentials import Requester
 from hearth.store.database import Tx
 
@@ -36,9 +36,9 @@ def hand_over(
 
     It replaces a RETRY task of the cluster that has not begun yet.
     """
-    cluster_tasks.drop_kind(tx, cluster_id, RETRY)
+    tasks.drop_kind(tx, cluster_id, RETRY)
     new = Task(cluster_id=cluster_id, kind=kind, args=args, requester=requester(caller))
-    cluster_tasks.put(tx, new, now)
+    tasks.put(tx, new, now)
 
 
 def caller_of(stored: Requester) -> Caller:

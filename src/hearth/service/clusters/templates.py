@@ -14,7 +14,7 @@ from hearth.service.clusters.access import demand
 from hearth.service.clusters.cloud_checks import check_template
 from hearth.service.clusters.template_checks import checked, with_driver
 from hearth.service.services import Services
-from hearth.store import cluster_find, cluster_rows
+from hearth.store.clusters import find, rows
 from hearth.store.database import Tx
 
 PUBLISH = "clustertemplate:publish"
@@ -45,7 +45,7 @@ async def create_template(
     new = with_driver(new, image, services.clusters)
     if new.public or new.hidden:
         await demand(services, caller, PUBLISH)
-    return await services.store.run_once(lambda tx: cluster_rows.insert(tx, new))
+    return await services.store.run_once(lambda tx: rows.insert(tx, new))
 
 
 async def change_template(
@@ -76,13 +76,13 @@ async def change_template(
 
     def transaction(tx: Tx) -> ClusterTemplate:
         stored = _locked(tx, template)
-        if cluster_find.in_use(tx, template.uuid) and not _harmless(changed):
+        if find.in_use(tx, template.uuid) and not _harmless(changed):
             raise bad_request(
                 f"Cluster template {template.name} is in use. Only its name, or one of public, "
                 "hidden and tags, can be changed."
             )
         after = replace(stored, **wanted, updated_at=now)
-        cluster_rows.update(tx, after)
+        rows.update(tx, after)
         return after
 
     return await services.store.run_once(transaction)
@@ -93,11 +93,11 @@ async def delete_template(services: Services, template: ClusterTemplate) -> None
 
     def transaction(tx: Tx) -> None:
         stored = _locked(tx, template)
-        if cluster_find.in_use(tx, template.uuid):
+        if find.in_use(tx, template.uuid):
             raise bad_request(
                 f"Cluster template {template.name} is in use. Delete its clusters first."
             )
-        cluster_rows.delete(tx, stored)
+        rows.delete(tx, stored)
 
     await services.store.run_once(transaction)
 
@@ -112,7 +112,7 @@ def _harmless(changed: Mapping[str, Any]) -> bool:
 
 
 def _locked(tx: Tx, template: ClusterTemplate) -> ClusterTemplate:
-    found = cluster_find.by_ident(tx, ClusterTemplate, template.uuid, lock=True)
+    found = find.by_ident(tx, ClusterTemplate, template.uuid, lock=True)
     if not found:
         raise not_found("cluster template", template.name)
     return found[0]

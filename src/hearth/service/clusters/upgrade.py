@@ -17,7 +17,7 @@ from hearth.service.clusters.cloud_checks import kubernetes_version
 from hearth.service.clusters.drivers import driver_of
 from hearth.service.clusters.tasks import UPGRADE
 from hearth.service.services import Services
-from hearth.store.clusters import Whole
+from hearth.store.clusters.clusters import Whole
 from hearth.store.database import Tx
 
 ALLOWED = SETTLED | {UPDATE_FAILED}

@@ -1,0 +1,1 @@
+"""What callers read of stacks: resources, outputs, revisions and drift, with secrets masked."""

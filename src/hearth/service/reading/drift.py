@@ -1,0 +1,174 @@
+"""Drift: compare the resources of a stack with the real objects in the cloud.
+
+The objects are read within a time limit, and nothing is stored or changed.
+What could not be compared is part of the result, with the reason.
+"""
+
+from collections.abc import Collection, Mapping, Sequence, Set
+from enum import StrEnum
+from typing import Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from hearth.cloud.contract import Cloud
+from hearth.engine.core.predict import reached
+from hearth.engine.core.record import Record
+from hearth.resources.base import ResourceType
+from hearth.service.caller import Caller
+from hearth.service.reading.real_objects import READ_S, Found, Reading, StackResource, read_objects
+from hearth.service.services import Services
+from hearth.store.rows import StackRow
+from hearth.template.parameters import MASK
+
+ONLY_THERE = "the object exists; none of its properties can be compared"
+
+
+class State(StrEnum):
+    """The result of comparing a resource with its object."""
+
+    IN_SYNC = "in sync"
+    DRIFTED = "drifted"
+    MISSING = "missing"
+    NOT_CHECKABLE = "not checkable"
+
+
+class Difference(Struct, frozen=True):
+    """A property whose real value `have` differs from the stored value `want`."""
+
+    property: str
+    want: Any
+    have: Any
+
+
+class Drift(Struct, frozen=True):
+    """The result for one resource; `reason` is set if it is missing or not checkable.
+
+    `compared` names the properties that were compared. `unchecked` has the others that have a
+    value, each with the reason why it was not compared. If `answered` is false, the service did not
+    answer or failed, so a later comparison may succeed.
+    """
+
+    stack: StackRow
+    record: Record
+    parent_resource: str | None
+    state: State
+    reason: str | None = None
+    differences: Sequence[Difference] = ()
+    compared: Sequence[str] = ()
+    unchecked: Mapping[str, str] = field(default_factory=dict)
+    answered: bool = True
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the result as the API shows it."""
+        return {
+            "resource_name": self.record.name,
+            "resource_type": self.record.type,
+            "physical_resource_id": self.record.physical_id or "",
+            "stack_name": self.stack.name,
+            "stack_id": self.stack.id,
+            "parent_resource": self.parent_resource,
+            "state": self.state.value,
+            "reason": self.reason,
+            "differences": [
+                {"property": one.property, "want": one.want, "have": one.have}
+                for one in self.differences
+            ],
+            "compared": list(self.compared),
+            "not_checkable": [
+                {"property": name, "reason": reason} for name, reason in self.unchecked.items()
+            ],
+        }
+
+
+def together(states: Collection[State]) -> State:
+    """Return the state of a stack whose resources have these states.
+
+    It has drifted if any resource has drifted or is missing. It is not checkable if no resource
+    could be compared.
+    """
+    if State.DRIFTED in states or State.MISSING in states:
+        return State.DRIFTED
+    return State.IN_SYNC if State.IN_SYNC in states else State.NOT_CHECKABLE
+
+
+async def drift(services: Services, caller: Caller, row: StackRow, *, depth: int) -> list[Drift]:
+    """Compare the resources of a stack, and of `depth` levels of nested stacks, with the cloud.
+
+    Hearth reads the cloud with the caller's token. Objects that it cannot read within READ_S
+    seconds are not checkable.
+    """
+    return await compare(services, services.cloud(caller), row, depth=depth, limit_s=READ_S)
+
+
+async def compare(
+    services: Services,
+    cloud: Cloud,
+    row: StackRow,
+    *,
+    depth: int,
+    limit_s: float,
+    strict: bool = False,
+) -> list[Drift]:
+    """Compare the resources of a stack, and of `depth` levels of nested stacks, with `cloud`.
+
+    See `read_objects`, which may raise CloudFault and TimeoutError if `strict` is true. Otherwise
+    the resources that were not read are not checkable.
+    """
+    found = await read_objects(services, cloud, row, depth=depth, limit_s=limit_s, strict=strict)
+    return [_compared(services, one, reading) for one, reading in found]
+
+
+def _compared(services: Services, one: StackResource, reading: Reading) -> Drift:
+    """Return the result of comparing a resource with what was read of its object."""
+    rtype = services.programs.type_of(one.record)
+    if reading.found is Found.THERE:
+        assert rtype is not None
+        return _result(rtype, one, reading.properties)
+    gone = reading.found is Found.GONE
+    return Drift(
+        one.stack,
+        one.record,
+        one.parent_resource,
+        State.MISSING if gone else State.NOT_CHECKABLE,
+        reading.reason,
+        unchecked={} if gone else dict.fromkeys(sorted(_given(one.record)), reading.reason),
+        answered=reading.answered,
+    )
+
+
+def _result(rtype: ResourceType, one: StackResource, observed: Mapping[str, Any]) -> Drift:
+    held = one.record.held
+    stored = _given(one.record)
+    observed = {n: v for n, v in observed.items() if held.properties.get(n) is not None}
+    secret = reached(frozenset(held.secret), rtype.translation)
+    differences = [
+        Difference(name, MASK, MASK)
+        if one.masked or name in secret
+        else Difference(name, held.properties[name], value)
+        for name, value in sorted(observed.items())
+        if value != held.properties[name]
+    ]
+    unchecked = _reasons(rtype, stored.keys() - observed.keys())
+    result = Drift(
+        one.stack,
+        one.record,
+        one.parent_resource,
+        State.DRIFTED if differences else State.IN_SYNC,
+        differences=differences,
+        compared=sorted(observed),
+        unchecked=unchecked,
+    )
+    if unchecked and not observed:
+        return replace(result, state=State.NOT_CHECKABLE, reason=ONLY_THERE)
+    return result
+
+
+def _given(record: Record) -> dict[str, Any]:
+    """Return the properties with a value. Empty ones ask for nothing."""
+    found = record.held.properties.items()
+    return {n: v for n, v in found if v is not None and v not in ("", [], {})}
+
+
+def _reasons(rtype: ResourceType, names: Set[str]) -> dict[str, str]:
+    return {name: rtype.unobserved_reason(name) for name in sorted(names)}

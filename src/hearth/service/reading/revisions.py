@@ -1,0 +1,280 @@
+"""Read and compare the revisions of a stack. Hidden values are masked."""
+
+import difflib
+from collections.abc import Mapping
+from typing import Any
+
+from msgspec import Struct
+
+from hearth.engine.core.decide import differing
+from hearth.model.problem import EntityNotFound, Rejected
+from hearth.model.unknown import unknown_in
+from hearth.service.reading.redact import Sight, hidden_defaults
+from hearth.service.services import Services
+from hearth.store import texts
+from hearth.store.database import Tx
+from hearth.store.rows import Revision, StackRow
+from hearth.store.texts import RevisionRow
+from hearth.template import NOWHERE, Module, Program, ResourceDefinition
+from hearth.template.describe import parameter_texts
+from hearth.template.hidden import masked_in
+from hearth.template.parameters import MASK
+
+PARTS = ("metadata", "depends_on", "deletion_policy", "update_policy", "condition")
+
+
+class Kept(Struct, frozen=True):
+    """A stored revision with its program; the program is None if the revision no longer
+    compiles.
+    """
+
+    row: RevisionRow
+    revision: Revision
+    program: Program | None
+
+
+async def list_revisions(services: Services, row: StackRow) -> list[RevisionRow]:
+    """Return the stored revisions of a stack, newest first."""
+    return await services.store.read(lambda tx: texts.list_revisions(tx, row.id))
+
+
+async def stored_revision(services: Services, row: StackRow, number: int) -> Revision:
+    """Return the stack's revision with this number. Raises Rejected with EntityNotFound."""
+    return (await _read(services, row, number))[1]
+
+
+async def show_revision(services: Services, row: StackRow, number: int) -> Kept:
+    """Return the stack's revision with this number, and its program.
+
+    Raises Rejected with EntityNotFound.
+    """
+    about, revision = await _read(services, row, number)
+    try:
+        program = await services.programs.of(row, revision)
+    except Rejected:
+        program = None
+    return Kept(about, revision, program)
+
+
+async def _read(services: Services, row: StackRow, number: int) -> tuple[RevisionRow, Revision]:
+    def look(tx: Tx) -> tuple[RevisionRow, Revision]:
+        for about in texts.list_revisions(tx, row.id):
+            if about.number == number:
+                return about, texts.get_revision(tx, row.id, number)
+        raise Rejected([EntityNotFound(None, "Revision", str(number))])
+
+    return await services.store.read(look)
+
+
+def masked_environment(
+    revision: Revision, program: Program | None, *, sees_hidden: bool = True
+) -> dict[str, Any]:
+    """Return the environment of a revision in the API's format, with hidden values masked.
+
+    If `program` is None, all values are masked; so are those that a parent passes with hidden ones
+    to a nested stack, if `sees_hidden` is false. The parameters of a nested stack are the values
+    from its parent resource. The resource registry also contains the operator's entries that were
+    used.
+    """
+    body = dict(revision.environment)
+    body["parameters"] = {**(body.get("parameters") or {}), **revision.parameters}
+    all_hidden = program is None or _all_hidden(revision, sees_hidden)
+    hidden = None if program is None or all_hidden else _hidden_names(program.module)
+    for section in ("parameters", "parameter_defaults"):
+        values = dict(body.get(section) or {})
+        body[section] = {
+            name: MASK if hidden is None or name in hidden else value
+            for name, value in values.items()
+        }
+    registry = dict(body.get("resource_registry") or {})
+    body["resource_registry"] = {"resources": {}, **_found_by(program), **registry}
+    body.pop("parameter_merge_strategies", None)
+    return body
+
+
+def _all_hidden(revision: Revision, sees_hidden: bool) -> bool:
+    return not sees_hidden and bool(revision.facade.get("secret"))
+
+
+def _found_by(program: Program | None) -> dict[str, str]:
+    """Return the entries of the resource registry that determined the types in the template."""
+    found: dict[str, str] = {}
+    if program is None:
+        return found
+    module = program.module
+    for name, definition in program.resources.items():
+        found |= module.environment.mappings(definition.type, name, module.catalog)
+    return found
+
+
+def _hidden_names(module: Module) -> set[str]:
+    """Return the names of the hidden parameters of a template and of its nested templates."""
+    found = {name for name, schema in module.syntax.parameters.items() if schema.hidden}
+    for binding in module.bindings.values():
+        if binding.child is not None:
+            found |= _hidden_names(binding.child)
+    return found
+
+
+def parameters_of(kept: Kept, *, sees_hidden: bool = True) -> dict[str, str]:
+    """Return the parameter values of a revision as text, by name.
+
+    Hidden values are masked. If the revision no longer compiles, only the parameters in its
+    environment are returned, and all of them are masked.
+    """
+    if kept.program is not None:
+        return parameter_texts(kept.program, sees_hidden=sees_hidden)
+    return dict.fromkeys(kept.revision.environment.get("parameters") or {}, MASK)
+
+
+async def compare(
+    services: Services, project: str, before: Kept, after: Kept, sight: Sight
+) -> dict[str, Any]:
+    """Return the differences between two revisions, in the API's format, as somebody with this
+    sight sees them.
+
+    The entry `resources` is None if one of the two revisions no longer compiles, or if it would
+    show values that a parent stack hides. `project` is the id of the stack's project.
+    """
+    changed = None
+    masks = any(_all_hidden(kept.revision, sight.hidden) for kept in (before, after))
+    if not masks and before.program is not None and after.program is not None:
+        one, other = before.program, after.program
+        changed = await services.compute.evaluated(lambda: _resources(one, other), project)
+    differences = await services.compute.run(
+        _texts,
+        *(before.revision, after.revision),
+        project=project,
+        characters=before.revision.characters + after.revision.characters,
+    )
+    return {
+        "from": before.row.number,
+        "to": after.row.number,
+        "resources": changed,
+        "parameters": _parameters(before, after, all_hidden=masks),
+        **(differences if sight.secrets else _without_defaults(differences, before, after)),
+    }
+
+
+def _resources(before: Program, after: Program) -> dict[str, Any]:
+    old, new = before.resources, after.resources
+    return {
+        "added": [name for name in new if name not in old],
+        "removed": [name for name in old if name not in new],
+        "changed": [
+            found
+            for name in new
+            if name in old and (found := _definition(old[name], new[name])) is not None
+        ],
+    }
+
+
+def _definition(before: ResourceDefinition, after: ResourceDefinition) -> dict[str, Any] | None:
+    """Return the differences between two definitions of a resource, or None if there are none.
+
+    Both the expressions in the templates and the values are compared.
+    """
+    written = _written(before, "properties"), _written(after, "properties")
+    evaluated = before.evaluate(NOWHERE), after.evaluate(NOWHERE)
+    names = differing(evaluated[0].properties, evaluated[1].properties)
+    names |= differing(written[0], written[1])
+    secret = evaluated[0].secret | evaluated[1].secret
+    body: dict[str, Any] = {"resource": before.name}
+    properties = []
+    for name in sorted(names):
+        pair = [
+            _told(values.properties.get(name), source.get(name))
+            for values, source in zip(evaluated, written, strict=True)
+        ]
+        if name in secret:
+            pair = [MASK, MASK]
+        properties.append({"property": name, "before": pair[0], "after": pair[1]})
+    kinds = (before.type, after.type)
+    if before.type == after.type:  # the environment may map it to another type
+        kinds = (_mapped(before), _mapped(after))
+    if kinds[0] != kinds[1]:
+        body["type"] = {"before": kinds[0], "after": kinds[1]}
+    parts = [key for key in PARTS if _part(before, key) != _part(after, key)]
+    if not properties and not parts and "type" not in body:
+        return None
+    return {**body, "properties": properties, "parts": parts}
+
+
+def _mapped(definition: ResourceDefinition) -> str:
+    """Return the type, or the name of the template, to which the environment maps a type."""
+    child = definition.child
+    return definition.type_info.name if child is None else child.syntax.file
+
+
+def _told(value: Any, source: Any) -> Any:
+    """Return the value if it is known, otherwise `source`, the expression in the template."""
+    return value if unknown_in(value) is None else source
+
+
+def _part(definition: ResourceDefinition, key: str) -> Any:
+    return definition.core.source.node.plain().get(definition.core.word(key))
+
+
+def _written(definition: ResourceDefinition, key: str) -> Mapping[str, Any]:
+    found = _part(definition, key)
+    return found if isinstance(found, Mapping) else {}
+
+
+def _without_defaults(differences: dict[str, Any], before: Kept, after: Kept) -> dict[str, Any]:
+    """Return the differences of texts with the defaults of hidden parameters masked."""
+    texts_of = [
+        text
+        for kept in (before, after)
+        for text in (kept.revision.template, *kept.revision.files.values())
+    ]
+    masked: dict[str, Any] = masked_in(differences, hidden_defaults(texts_of))
+    return masked
+
+
+def _parameters(before: Kept, after: Kept, *, all_hidden: bool) -> list[dict[str, Any]]:
+    """Return the parameters whose values differ; the values of hidden ones are masked."""
+    values = [_values(kept) for kept in (before, after)]
+    found = []
+    for name in sorted(differing(*values)):
+        hidden = all_hidden or any(
+            kept.program is None or name in _hidden_names(kept.program.module)
+            for kept in (before, after)
+        )
+        pair = [MASK if hidden and name in one else one.get(name) for one in values]
+        found.append({"parameter": name, "before": pair[0], "after": pair[1]})
+    return found
+
+
+def _values(kept: Kept) -> dict[str, Any]:
+    if kept.program is None:
+        return {**(kept.revision.environment.get("parameters") or {}), **kept.revision.parameters}
+    declared = kept.program.parameters.items()
+    return {name: one.value for name, one in declared if one.schema is not None}
+
+
+def _texts(before: Revision, after: Revision) -> dict[str, Any]:
+    """Return the unified diffs of the templates and of the files, without files that are equal."""
+    names = sorted(before.files.keys() | after.files.keys())
+    files = {name: _unified(before.files.get(name), after.files.get(name), name) for name in names}
+    return {
+        "template": _unified(before.template, after.template, "template"),
+        "files": {name: text for name, text in files.items() if text},
+    }
+
+
+def _unified(before: str | None, after: str | None, name: str) -> str:
+    """Return the unified diff of two texts; empty if they are equal.
+
+    If a text is None, the file name in the diff is /dev/null.
+    """
+    if before == after:
+        return ""
+    return "".join(
+        line if line.endswith("\n") else f"{line}\n"
+        for line in difflib.unified_diff(
+            (before or "").splitlines(keepends=True),
+            (after or "").splitlines(keepends=True),
+            "/dev/null" if before is None else name,
+            "/dev/null" if after is None else name,
+        )
+    )

@@ -1,0 +1,105 @@
+"""The recorded values of a stack, in which outputs and checks are evaluated."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from hearth.engine.core.record import Record
+from hearth.model.unknown import UNKNOWN, Unknown, unknown_reference
+from hearth.resources.base import ResourceType
+from hearth.resources.capabilities import NestedType, ReportsResults
+from hearth.service.reading.redact import is_secret
+from hearth.service.services import Services
+from hearth.template import BelowError, EvaluationError, Facade, asked, walk
+
+MISSING = object()
+
+
+class StoredWorld:
+    """The values of stored records, as a `World` in which templates are evaluated.
+
+    `records` and `kinds` are the records in charge and the types of the resources, by resource
+    name. `fresh` are values that override recorded ones, by (resource, attribute). `facade` is the
+    parent resource if the stack is nested. `broken` are the reasons why outputs of nested stacks
+    have no value, by (resource, output). If `whole` is true, everything that the template reads is
+    recorded: an output of a nested stack that is missing is an error, and any other attribute is
+    null. Otherwise such a value is unknown. `zones` are the availability zones, if they were read.
+    If `secrets` is true, attributes and references that are secrets count as hidden values.
+    """
+
+    def __init__(
+        self,
+        records: Mapping[str, Record],
+        fresh: Mapping[tuple[str, str], Any] | None = None,
+        facade: Mapping[str, Any] | None = None,
+        kinds: Mapping[str, ResourceType] | None = None,
+        broken: Mapping[tuple[str, str], str] | None = None,
+        *,
+        whole: bool = False,
+        zones: Sequence[str] | None = None,
+        secrets: bool = False,
+    ) -> None:
+        self._records = records
+        self._kinds = kinds or {}
+        self._whole = whole
+        self._zones = zones
+        self._secrets = secrets
+        self._broken = broken or {}
+        self._fresh = fresh or {}
+        self._facade = facade
+
+    @property
+    def facade(self) -> Facade | None:
+        """The parent resource of this stack, or None if it is a root stack."""
+        return Facade(**self._facade) if self._facade else None
+
+    def availability_zones(self) -> Any:
+        """Return the names of the availability zones, or Unknown if they were not read."""
+        return UNKNOWN if self._zones is None else list(self._zones)
+
+    def _made(self, name: str) -> Record | None:
+        record = self._records.get(name)
+        return None if record is None or record.held.reference is None else record
+
+    def reference(self, name: str) -> Any:
+        record = self._made(name)
+        return unknown_reference(name) if record is None else record.held.reference
+
+    def secret(self, name: str, attribute: str) -> bool:
+        """Return whether a resource contains a hidden value, which its attributes may reveal, or
+        whether the attribute is a secret that counts as one.
+        """
+        record = self._records.get(name)
+        if self._secrets and is_secret(self._kinds.get(name), attribute):
+            return True
+        return record is not None and bool(record.held.secret)
+
+    def secret_reference(self, name: str) -> bool:
+        """Return whether the reference of a resource is a secret that counts as a hidden value."""
+        kind = self._kinds.get(name)
+        return self._secrets and kind is not None and kind.secret_reference
+
+    def attribute(self, name: str, attribute: str, path: tuple[Any, ...] = ()) -> Any:
+        record, kind = self._made(name), self._kinds.get(name)
+        if record is None and (name, attribute) not in self._fresh:
+            return Unknown(frozenset({name}))
+        known = {} if record is None else record.held.attributes
+        asked_for, path = asked(attribute, path)
+        if (why := self._broken.get((name, asked_for))) is not None:
+            raise BelowError(f"Error in {name} output {asked_for}: {why}")
+        value = self._fresh.get((name, attribute), known.get(asked_for, MISSING))
+        if value is MISSING and not self._whole:
+            return Unknown(frozenset({name}))
+        if value is MISSING and isinstance(kind, NestedType | ReportsResults):
+            raise EvaluationError(f'resource "{name}" has no attribute "{asked_for}"')
+        value = None if value is MISSING else value
+        return walk(value, path) if kind is None else kind.within(asked_for, value, path)
+
+
+def known_world(services: Services, records: Mapping[str, Record]) -> StoredWorld:
+    """Return the world of the records in charge, for the checks before an update.
+
+    The values of a placeholder are unknown if the update may replace it by a revived type.
+    """
+    programs = services.programs
+    there = {name: one for name, one in records.items() if not programs.may_be_revived(one)}
+    return StoredWorld(there, kinds=programs.types_of(there))

@@ -1,0 +1,1 @@
+"""The use cases that create, change, delete and preview stacks."""

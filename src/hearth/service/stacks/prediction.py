@@ -1,0 +1,452 @@
+"""Predictions of changes: run the engine's planner without an engine.
+
+The planner needs values that require I/O: the ids of named objects, and the plans of nested stacks.
+While it plans, it collects the values that are missing. They are fetched, and the plan is made
+again, until nothing is missing.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from itertools import count
+from typing import Any
+from uuid import NAMESPACE_OID, uuid5
+
+from msgspec import Struct, field, structs
+
+from hearth.cloud.contract import Cloud
+from hearth.cloud.fault import CloudFault
+from hearth.cloud.fetch import fetch_template
+from hearth.engine.core.decide import to_write
+from hearth.engine.core.naming import name_by_reference, physical_name
+from hearth.engine.core.plan import REMOVING, Entry, Plan, Target, plan
+from hearth.engine.core.predict import Inner, PlannedAction, PreviewContext, RealState
+from hearth.engine.core.record import Record
+from hearth.engine.endpoints import stack_facts
+from hearth.engine.programs.programs import read_of
+from hearth.model.problem import Rejected
+from hearth.model.state import Action
+from hearth.model.unknown import Unknown, nulled, unknown_in, unknown_reference
+from hearth.resources.base import ResourceContext
+from hearth.resources.capabilities import NestedType
+from hearth.resources.lookup import Names
+from hearth.resources.translate import translated
+from hearth.service.reading.real_objects import real_states
+from hearth.service.services import Services
+from hearth.service.stacks.delete_plan import plans_of_removed
+from hearth.service.stacks.stand_ins import StandIns
+from hearth.store import claim, reads
+from hearth.store.database import Tx
+from hearth.store.rows import Revision, StackRow
+from hearth.template import Evaluated, Facade, Program, ResourceDefinition
+from hearth.template.budget import spending
+
+UNSETTLED = "its values change with each round of the prediction"
+_WITHOUT_NESTED = (
+    PlannedAction.KEEP, PlannedAction.DELETE, PlannedAction.RETAIN, PlannedAction.FAIL,
+)  # fmt: skip
+ROUNDS_MAX = 20  # values that are still missing then count as unknown
+UNBORN = "None"
+"""The id that responses show for a stack that does not exist yet."""
+
+
+class Aim(Struct, frozen=True):
+    """A stack with its desired state, for which a plan is made.
+
+    `row` may be a row that is not stored. `records` are all records of the stack. If `masked` is
+    true, all values in the plan are masked. If `observe` is true, the operation reads the real
+    state from the cloud first.
+    """
+
+    row: StackRow
+    revision: Revision
+    program: Program
+    records: list[Record] = field(default_factory=list)
+    masked: bool = False
+    observe: bool = False
+
+
+class StackPrediction(Struct, frozen=True):
+    """The aim of a stack and the plan that leads to it; `below` has the predictions of nested
+    stacks, by resource name.
+    """
+
+    aim: Aim
+    plan: Plan
+    below: Mapping[str, "StackPrediction"]
+
+
+async def predict_stack(services: Services, cloud: Cloud, aim: Aim) -> StackPrediction:
+    """Return the plan of the create or update that leads to the aim. Raises Rejected,
+    CloudFault.
+    """
+    real = None
+    if aim.observe:
+        real = await real_states(services, cloud, aim.row, depth=reads.ALL_LEVELS)
+    return await _predict(services, cloud, aim, real)
+
+
+async def _predict(
+    services: Services, cloud: Cloud, aim: Aim, real: Mapping[str, RealState] | None
+) -> StackPrediction:
+    """Return the plan that leads to the aim; `real` are the real states if the engine reads them.
+
+    Raises Rejected, CloudFault.
+    """
+    asked = _Asked(services, cloud, aim, real)
+    while True:
+        found = await services.compute.evaluated(asked.plan, aim.row.project_id)
+        if not await asked.answer():
+            planned = {entry.name for entry in found.entries if entry.inner is not None}
+            below = {name: one for name, one in asked.below.items() if name in planned}
+            return StackPrediction(aim, await asked.completed(found), below)
+
+
+class _Unexpanded(Exception):
+    """The plan of a nested stack cannot be made yet; the text of the exception says why."""
+
+
+def known_after(until: Iterable[str]) -> str:
+    """Return the text for a value that depends on the resources `until`."""
+    names = ", ".join(sorted(filter(None, until)))
+    return f"its properties are known after {names}" if names else "its properties are not known"
+
+
+def _removes(entry: Entry, stacks: Mapping[str, str]) -> bool:
+    """Return whether an entry may delete one of the nested stacks, {record id: stack id}."""
+    return entry.planned in REMOVING and entry.record_id in stacks
+
+
+class _Nest(Struct, frozen=True):
+    """A nested stack whose plan is needed: the definition, the record and the values of its
+    resource.
+    """
+
+    definition: ResourceDefinition
+    record: Record | None
+    evaluated: Evaluated
+
+
+class _Asked(Struct):
+    """The values that one plan needs and that require I/O, by resource name.
+
+    `names` and `nests` are those still missing; `resolved` and `nested` are those already fetched.
+    `real` are the real states of objects if the engine reads them, otherwise None.
+    """
+
+    services: Services
+    cloud: Cloud
+    aim: Aim
+    real: Mapping[str, RealState] | None
+    rounds: int = 0
+    resolved: dict[str, tuple[Mapping[str, Any], Mapping[str, Any]]] = field(default_factory=dict)
+    nested: dict[str, tuple[_Nest, Inner | None]] = field(default_factory=dict)
+    names: dict[str, tuple[ResourceDefinition, Mapping[str, Any]]] = field(default_factory=dict)
+    nests: dict[str, _Nest] = field(default_factory=dict)
+    below: dict[str, StackPrediction] = field(default_factory=dict)
+    unexpanded: dict[str, str] = field(default_factory=dict)  # why a nested stack has no plan yet
+
+    def plan(self) -> Plan:
+        """Return the plan made with the values fetched so far, and collect the missing ones."""
+        self.names.clear()
+        self.nests.clear()
+        services, aim = self.services, self.aim
+        return plan(
+            aim.records,
+            aim.program,
+            Target(aim.row.revision + 1, aim.row.revision),
+            new_id=services.new_id,
+            now=services.clock.now(),
+            preview=self.preview(),
+            holds_data=services.programs.holds_data,
+        )
+
+    def preview(self) -> PreviewContext:
+        programs, aim = self.services.programs, self.aim
+        facade = Facade(**aim.revision.facade) if aim.revision.facade else None
+
+        def read(definition: ResourceDefinition) -> set[str]:
+            rtype = programs.rtype_of(definition)
+            return read_of(aim.program, aim.revision, definition.name, rtype)
+
+        return PreviewContext(
+            traits=programs.traits_of,
+            reads=read,
+            resolve=self._resolve,
+            inner=self._inner,
+            restricted=aim.program.module.environment.restricted_actions,
+            facade=facade,
+            real=self.real,
+            masked=aim.masked,
+        )
+
+    def _resolve(
+        self, definition: ResourceDefinition, values: Mapping[str, Any]
+    ) -> Mapping[str, Any]:
+        if not self.services.programs.rtype_of(definition).translation:
+            return values
+        known = self.resolved.get(definition.name)
+        if known is None or known[0] != values:
+            self.names[definition.name] = (definition, values)
+            return values
+        return known[1]
+
+    def _inner(
+        self, definition: ResourceDefinition, record: Record | None, evaluated: Evaluated
+    ) -> Inner | None:
+        nest = _Nest(definition, record, evaluated)
+        known = self.nested.get(definition.name)
+        if known is None or known[0] != nest:
+            self.nests[definition.name] = nest
+            return None
+        return known[1]
+
+    async def answer(self) -> bool:
+        """Fetch the missing values; return False if there are none, or after too many rounds."""
+        names, self.names = self.names, {}
+        nests, self.nests = self.nests, {}
+        self.rounds += 1
+        if not (names or nests) or self.rounds > ROUNDS_MAX:
+            return False
+        listed = Names(self.cloud)
+        for name, (definition, values) in names.items():
+            rtype = self.services.programs.rtype_of(definition)
+            found = await translated(values, rtype.translation, listed)
+            self.resolved[name] = (values, found)
+        for name, nest in nests.items():
+            try:
+                self.nested[name] = (nest, await self._below(nest))
+            except _Unexpanded as why:
+                self.nested[name], self.unexpanded[name] = (nest, None), str(why)
+        return True
+
+    async def completed(self, found: Plan) -> Plan:
+        """Return the plan with the deletes of old nested stacks, and with the reasons why nested
+        stacks have no plan.
+        """
+        stacks = self._nested_stacks()
+        removed = await plans_of_removed(
+            self.services, [stacks[one.record_id] for one in found.entries if _removes(one, stacks)]
+        )
+        resources = self.aim.program.resources
+        return structs.replace(
+            found,
+            entries=tuple(
+                self._with_removed(self._with_reason(one, resources.get(one.name)), stacks, removed)
+                for one in found.entries
+            ),
+        )
+
+    def _nested_stacks(self) -> dict[str, str]:
+        """Return the ids of the nested stacks that a delete of their resource deletes, by record
+        id.
+        """
+        programs = self.services.programs
+        return {
+            one.id: one.physical_id
+            for one in self.aim.records
+            if one.physical_id is not None
+            and one.held.deletion_policy != "Retain"
+            and isinstance(programs.type_of(one), NestedType)
+        }
+
+    def _with_removed(
+        self, entry: Entry, stacks: Mapping[str, str], removed: Mapping[str, Plan]
+    ) -> Entry:
+        plan_of_old = removed.get(stacks[entry.record_id]) if _removes(entry, stacks) else None
+        if entry.planned is PlannedAction.DELETE:
+            return structs.replace(entry, inner=plan_of_old)
+        return structs.replace(entry, removed=plan_of_old)
+
+    def _with_reason(self, entry: Entry, definition: ResourceDefinition | None) -> Entry:
+        planned = entry.inner is not None or entry.planned in _WITHOUT_NESTED
+        if planned or definition is None or definition.external_id is not None:
+            return entry
+        if not isinstance(self.services.programs.rtype_of(definition), NestedType):
+            return entry
+        return structs.replace(entry, unexpanded=self.unexpanded.get(entry.name, UNSETTLED))
+
+    async def _below(self, nest: _Nest) -> Inner:
+        """Return the predicted result of a nested stack. Raises _Unexpanded."""
+        row, definition, record = self.aim.row, nest.definition, nest.record
+        deepest = self.services.programs.limits.stack_depth_max
+        if row.depth >= deepest:
+            raise _Unexpanded(f"nested stacks may have {deepest} levels, and all are in use")
+        rtype = self.services.programs.rtype_of(definition)
+        assert isinstance(rtype, NestedType)
+        known = await self._stored(record, regroups=rtype.regroups)
+        properties, stand_ins = nest.evaluated.properties, StandIns()
+        if definition.child is None:
+            properties = stand_ins.put(properties, definition.type_info.properties)
+            if (unknown := unknown_in(properties)) is not None:
+                raise _Unexpanded(known_after(unknown.until))
+        ctx = _context(
+            self.services, self.cloud, row, self.aim.records, nest, properties, known,
+            self.aim.revision.files,
+        )  # fmt: skip
+        try:
+            await rtype.prepare(ctx)
+        except CloudFault as fault:  # the update itself will report it
+            raise _Unexpanded(fault.message) from fault
+        try:
+            child = stand_ins.declared(rtype.child(ctx))
+        except ValueError as problem:  # the same
+            raise _Unexpanded(str(problem)) from problem
+        revision = self.services.programs.child_revision(
+            self.aim.program, definition, ctx, child, self.aim.revision.exports
+        )
+        inside = known.row or _sketch(row, ctx, UNBORN)
+        try:
+            program = await self.services.programs.of(inside, revision)
+        except Rejected as problem:  # the template depends on values that are not known yet
+            raise _Unexpanded(problem.problems[0].message) from problem
+        secret = nest.evaluated.secret or (record is not None and record.held.secret)
+        aim = Aim(
+            inside, revision, program, known.records,
+            masked=self.aim.masked or bool(secret), observe=self.aim.observe,
+        )  # fmt: skip
+        prediction = self.below[definition.name] = await _predict(
+            self.services, self.cloud, aim, self.real
+        )
+        inner = prediction.plan
+        attributes: dict[str, Any] = {}
+        if record is not None and inner.still:
+            attributes.update(record.held.attributes)
+        if definition.child is not None:
+            evaluate = partial(_outputs, program, inner, definition.name)
+            ctx.outputs = await self.services.compute.evaluated(evaluate, row.project_id)
+            attributes.update(ctx.outputs)
+        reference: Any = unknown_reference(definition.name)
+        if record is not None and unknown_in(ctx.outputs.get("OS::stack_id")) is None:
+            reference = rtype.reference(ctx)
+        return Inner(inner, attributes, reference)
+
+    async def _stored(self, record: Record | None, *, regroups: bool) -> "_Stored":
+        if record is None or record.physical_id is None:
+            return _Stored()
+        child_id, record_id = record.physical_id, record.id
+
+        def look(tx: Tx) -> _Stored:
+            row = reads.stack_by_physical_id(tx, child_id)
+            if row is None or row.deleted_at is not None:
+                return _Stored()
+            _, data, metadata = reads.data_of(tx, record_id)
+            members = claim.members(tx, child_id)
+            definitions = claim.definitions(tx, child_id) if regroups else {}
+            records = reads.records(tx, child_id)
+            return _Stored(row, records, data, metadata, members, definitions)
+
+        return await self.services.store.read(look)
+
+
+class _Stored(Struct, frozen=True):
+    """The stored data of a nested stack and of its resource; all of it is empty for a new stack."""
+
+    row: StackRow | None = None
+    records: list[Record] = field(default_factory=list)
+    data: Mapping[str, str] = field(default_factory=dict)
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    members: Mapping[str, Any] = field(default_factory=dict)
+    definitions: Mapping[str, Any] = field(default_factory=dict)
+
+
+def _context(
+    services: Services,
+    cloud: Cloud,
+    row: StackRow,
+    records: Iterable[Record],
+    nest: _Nest,
+    properties: Mapping[str, Any],
+    known: _Stored,
+    files: Mapping[str, str],
+) -> ResourceContext:
+    """Return the context of a resource, with everything that its type needs to define the nested
+    stack. `files` are those of the request.
+    """
+    rtype = services.programs.rtype_of(nest.definition)
+    record = nest.record
+    name = nest.definition.name
+    new_id = ids_of(row.name, name)
+    record_id = record.id if record is not None else new_id()
+    now = services.clock.now()
+    return ResourceContext(
+        record_id=record_id,
+        name=name,
+        type_name=nest.definition.type,
+        stack=stack_facts(row, services.endpoints),
+        action=Action.CREATE if record is None else Action.UPDATE,
+        physical_id=record.physical_id if record is not None else None,
+        physical_name=physical_name(row.name, name, record_id, rtype.physical_name_limit),
+        key=record_id,
+        properties=properties,
+        cloud=cloud,
+        before=record.held.properties if record is not None else {},
+        changed=to_write(record.held, properties) if record is not None else frozenset(),
+        data=known.data,
+        metadata=known.metadata or nulled(nest.evaluated.metadata),
+        now=now,
+        kind=rtype,
+        members=known.members,
+        definitions=known.definitions,
+        at_once=True,
+        new_id=new_id,
+        fetch=partial(_fetched, services, files),
+        read_properties=lambda reference: _properties(records, reference),
+        read_metadata=lambda reference: _metadata(services, records, reference),
+        read_name=lambda reference: name_by_reference(row.name, records, reference),
+    )
+
+
+def ids_of(*path: str) -> Callable[[], str]:
+    """Return a function that returns new ids, the same ones for the same path.
+
+    Members of groups are named by such ids. So equal plans have the same names, and the same hash.
+    """
+    numbers = count()
+    return lambda: str(uuid5(NAMESPACE_OID, "/".join((*path, str(next(numbers))))))
+
+
+async def _fetched(services: Services, files: Mapping[str, str], url: str) -> str:
+    return files[url] if url in files else await fetch_template(url, services.fetching)
+
+
+async def _metadata(
+    services: Services, records: Iterable[Record], reference: str
+) -> Mapping[str, Any]:
+    """Return the metadata of the resource with this reference id; empty if there is none."""
+    for one in records:
+        if one.until is None and one.held.reference == reference:
+            _, _, found = await services.store.read(partial(reads.data_of, resource_id=one.id))
+            return dict(found)
+    return {}
+
+
+def _properties(records: Iterable[Record], reference: str) -> Mapping[str, Any] | None:
+    """Return the stored properties of the resource with this reference id; None if there is
+    none.
+    """
+    found = (one for one in records if one.until is None and one.held.reference == reference)
+    return next((one.held.properties for one in found), None)
+
+
+def _sketch(parent: StackRow, ctx: ResourceContext, stack_id: str) -> StackRow:
+    """Return the row that a new nested stack would have, without storing it."""
+    return parent.having(
+        id=stack_id, name=ctx.physical_name, parent_id=parent.id,
+        depth=parent.depth + 1, revision=0, previous_revision=0,
+    )  # fmt: skip
+
+
+def _outputs(program: Program, inner: Plan, name: str) -> dict[str, Any]:
+    """Return the predicted outputs of a nested stack.
+
+    An unknown output is an Unknown that depends on `name`, the resource of the nested stack.
+    """
+    assert inner.world is not None
+    found: dict[str, Any] = {}
+    with spending():
+        for key, output in program.outputs.items():
+            value, error = output.evaluate(inner.world)
+            if error is None:
+                unknown = unknown_in(value) is not None
+                found[key] = Unknown(frozenset({name})) if unknown else value
+    return found

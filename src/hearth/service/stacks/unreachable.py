@@ -1,0 +1,85 @@
+"""Resources that need an address of Hearth, in a process that does not serve the whole cloud.
+
+Such a process is a command that works on a state file. Either it serves no address, or one at which
+users without an account in Keystone are known (`Reach`).
+"""
+
+from collections.abc import Iterator, Mapping
+
+from hearth.engine.core.predict import PlannedAction
+from hearth.model.problem import Rejected, StackValidationFailed
+from hearth.model.span import Span
+from hearth.resources.nova.defaults import ServerDefaults
+from hearth.service.services import Reach
+from hearth.service.stacks.prediction import StackPrediction
+from hearth.template import ResourceDefinition, World
+
+BEGUN = (PlannedAction.CREATE, PlannedAction.REPLACE, PlannedAction.MAY_REPLACE)
+SERVER, DEPLOYED_SERVER = "OS::Nova::Server", "OS::Heat::DeployedServer"
+PEOPLE = ("AWS::IAM::User", "AWS::IAM::AccessKey")
+
+BY_SWIFT = ("NO_SIGNAL", "TEMP_URL_SIGNAL")  # signals that Hearth looks for in Swift, or none
+SIGNALS: Mapping[Reach, tuple[str | None, ...]] = {
+    Reach.NOBODY: BY_SWIFT,
+    Reach.STACK_USERS: (*BY_SWIFT, "CFN_SIGNAL", "TOKEN_SIGNAL", None),
+}
+POLLS: Mapping[Reach, tuple[str, ...]] = {
+    Reach.NOBODY: ("POLL_TEMP_URL",),
+    Reach.STACK_USERS: ("POLL_TEMP_URL", "POLL_SERVER_CFN"),
+}
+"""The transports of signals and of servers' metadata that work, by who reaches this process. None
+is the transport of a type that has no property for it.
+"""
+
+SIGNAL: Mapping[Reach, str] = {
+    Reach.NOBODY: "it takes signals at an address of Hearth, and this command has none; use "
+    "--serve, a service, or the signal_transport TEMP_URL_SIGNAL",
+    Reach.STACK_USERS: "its signals need a user in Keystone, which only a service creates; use a "
+    "service, or the signal_transport CFN_SIGNAL",
+}
+POLL: Mapping[Reach, str] = {
+    Reach.NOBODY: "its agent asks an address of Hearth for work, and this command has none; use "
+    "--serve, a service, or the software_config_transport POLL_TEMP_URL",
+    Reach.STACK_USERS: "its agent needs a user in Keystone, which only a service creates; use a "
+    "service, or the software_config_transport POLL_SERVER_CFN",
+}
+PERSON = "it needs a user in Keystone, which only a service creates; use a service"
+
+
+def demand_reachable(found: StackPrediction, reach: Reach) -> None:
+    """Raise Rejected if the plan creates resources for which `reach` does not suffice."""
+    if reach is Reach.ALL:
+        return
+    problems = [StackValidationFailed(at, words) for at, words in _needy(found, reach)]
+    if problems:
+        raise Rejected(problems)
+
+
+def _needy(found: StackPrediction, reach: Reach) -> Iterator[tuple[Span, str]]:
+    """Yield the place of each resource for which `reach` does not suffice, and the reason."""
+    world = found.plan.world
+    assert world is not None
+    for entry in found.plan.entries:
+        definition = found.aim.program.resources.get(entry.name)
+        if definition is not None and entry.planned in BEGUN:
+            why = _why(definition, world, reach)
+            if why is not None:
+                yield definition.span, f"{entry.type}: {why}"
+        if entry.name in found.below:
+            yield from _needy(found.below[entry.name], reach)
+
+
+def _why(definition: ResourceDefinition, world: World, reach: Reach) -> str | None:
+    if definition.type in PEOPLE:
+        return PERSON
+    if definition.type in (SERVER, DEPLOYED_SERVER):
+        usual = ServerDefaults()
+        given = definition.evaluate(world).properties
+        form = given.get("user_data_format") or usual.user_data_format
+        transport = given.get("software_config_transport") or usual.software_config_transport
+        polls = form == "SOFTWARE_CONFIG" or definition.type == DEPLOYED_SERVER
+        return POLL[reach] if polls and transport not in POLLS[reach] else None
+    if not getattr(definition.type_info, "needs_users", False):
+        return None
+    given = definition.evaluate(world).properties
+    return None if given.get("signal_transport") in SIGNALS[reach] else SIGNAL[reach]

@@ -1,0 +1,1 @@
+"""The rows of the cluster service: clusters, node groups, templates, secrets and tasks."""

@@ -1,0 +1,228 @@
+"""The tasks of conductors: the remaining work for the accepted requests for clusters.
+
+A task is stored in the transaction that accepts its request, and removed in the transaction that
+finishes it. A conductor claims a task for a limited time, which it extends while it works. `epoch`
+counts the claims, and each commit checks it, so a conductor that lost its task cannot commit. Only
+the oldest task of a cluster can be claimed. Claims and due times are times of the database.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+import sqlalchemy as sa
+
+from hearth.store.clusters.tables import cluster_task as task
+from hearth.store.clusters.tables import conductor
+from hearth.store.credentials import Requester
+from hearth.store.database import Tx
+from hearth.store.prepared import NOW, Prepared
+
+LEASE_S = 15.0
+BINARY = "magnum-conductor"
+
+
+class Lost(Exception):
+    """The task no longer belongs to this conductor: it was finished, removed or claimed by another
+    one.
+    """
+
+
+class Task(msgspec.Struct, frozen=True, kw_only=True):
+    """A task for a conductor.
+
+    `kind` names the request, and `step` the next step; the empty step is the first one. `args` are
+    the arguments of the request; `state` is what earlier steps have stored. `requester` is the
+    token and the rights of the user who made the request; it is empty if Hearth itself stored the
+    task. `attempts` counts the failed attempts of the step.
+    """
+
+    cluster_id: str
+    kind: str
+    id: int = 0
+    step: str = ""
+    epoch: int = 0
+    attempts: int = 0
+    args: Mapping[str, Any] = {}
+    state: Mapping[str, Any] = {}
+    requester: Requester = Requester()
+    created_at: float = 0.0
+
+
+def put(tx: Tx, new: Task, now: float, delay_s: float = 0.0) -> None:
+    """Store a new task, which becomes due after `delay_s` seconds."""
+    values = {
+        "cluster_id": new.cluster_id,
+        "kind": new.kind,
+        "step": new.step,
+        "body": _sealed(tx, new),
+        "epoch": 0,
+        "attempts": 0,
+        "due_at": NOW + delay_s,
+        "created_at": now,
+    }
+    tx.execute(task.insert().values(values))
+
+
+_OF_CLUSTER = Prepared(
+    lambda: (
+        sa.select(task)
+        .where(task.c.cluster_id == sa.bindparam("cluster_id", type_=sa.String()))
+        .order_by(task.c.id)
+    )
+)
+
+
+def of_cluster(tx: Tx, cluster_id: str) -> list[Task]:
+    """Return the tasks of a cluster, the oldest first."""
+    return [_task(tx, row) for row in tx.rows(_OF_CLUSTER, {"cluster_id": cluster_id})]
+
+
+def drop_of_cluster(tx: Tx, cluster_id: str) -> None:
+    """Remove all tasks of a cluster.
+
+    A conductor that works on one of them gets Lost at its next commit.
+    """
+    tx.execute(task.delete().where(task.c.cluster_id == cluster_id))
+
+
+def drop_kind(tx: Tx, cluster_id: str, kind: str) -> None:
+    """Remove the tasks of this kind of a cluster."""
+    tx.execute(task.delete().where(task.c.cluster_id == cluster_id, task.c.kind == kind))
+
+
+def drop(tx: Tx, task_id: int) -> None:
+    """Remove a task."""
+    tx.execute(task.delete().where(task.c.id == task_id))
+
+
+_FREE = sa.or_(task.c.owner.is_(None), task.c.leased_until < NOW)
+
+
+def claimable(tx: Tx, limit: int) -> list[tuple[int, int]]:
+    """Return (id, epoch) of at most `limit` tasks that a conductor can claim, in the order of their
+    due times.
+
+    Such a task is due, is the oldest of its cluster, and has no owner or an expired claim.
+    """
+    older = task.alias("older")
+    first = ~sa.exists().where(older.c.cluster_id == task.c.cluster_id, older.c.id < task.c.id)
+    query = sa.select(task.c.id, task.c.epoch).where(_FREE, task.c.due_at <= NOW, first)
+    return [(row.id, row.epoch) for row in tx.rows(query.order_by(task.c.due_at).limit(limit))]
+
+
+def claim(tx: Tx, owner: str, wanted: Sequence[tuple[int, int]]) -> list[Task]:
+    """Claim those of the given tasks that are still free, and return them.
+
+    `wanted` are pairs (id, epoch) from `claimable`.
+    """
+    found: list[Task] = []
+    for task_id, epoch in wanted:
+        mine = sa.and_(task.c.id == task_id, task.c.epoch == epoch)
+        values = {"owner": owner, "epoch": epoch + 1, "leased_until": NOW + LEASE_S}
+        if tx.execute(task.update().where(mine, _FREE).values(values)).rowcount == 1:
+            claimed = tx.first(sa.select(task).where(task.c.id == task_id))
+            found.append(_task(tx, claimed))
+    return found
+
+
+def extend(tx: Tx, owner: str) -> None:
+    """Extend the claims of a conductor, except those that have expired."""
+    mine = sa.and_(task.c.owner == owner, task.c.leased_until >= NOW)
+    tx.execute(task.update().where(mine).values(leased_until=NOW + LEASE_S))
+
+
+def renew(tx: Tx, one: Task) -> bool:
+    """Extend the claim of a task; return False if it has expired or another conductor has the
+    task.
+    """
+    mine = sa.and_(task.c.id == one.id, task.c.epoch == one.epoch, task.c.leased_until >= NOW)
+    return tx.execute(task.update().where(mine).values(leased_until=NOW + LEASE_S)).rowcount == 1
+
+
+def release(tx: Tx, owner: str) -> None:
+    """Release all tasks of a conductor, because it stops."""
+    mine = task.c.owner == owner
+    tx.execute(task.update().where(mine).values(owner=None, leased_until=None))
+
+
+def advance(
+    tx: Tx, one: Task, step: str, state: Mapping[str, Any], *, delay_s: float | None = None
+) -> Task:
+    """Store the next step of a task, with no failed attempts, and return the task. Raises Lost.
+
+    If `delay_s` is given, the task is released and becomes due again after that time. Otherwise
+    this conductor keeps it.
+    """
+    after = msgspec.structs.replace(one, step=step, state=state, attempts=0)
+    values: dict[str, Any] = {"step": step, "body": _sealed(tx, after), "attempts": 0}
+    if delay_s is not None:
+        values |= {"owner": None, "leased_until": None, "due_at": NOW + delay_s}
+    _change(tx, one, values)
+    return after
+
+
+def retry(tx: Tx, one: Task, delay_s: float) -> None:
+    """Release a task whose step failed; it becomes due again after `delay_s` seconds. Raises
+    Lost.
+    """
+    free = {"owner": None, "leased_until": None, "due_at": NOW + delay_s}
+    _change(tx, one, {**free, "attempts": one.attempts + 1})
+
+
+def check(tx: Tx, one: Task) -> None:
+    """Lock the row of a task. Raises Lost if the task no longer belongs to this conductor."""
+    row = tx.first(sa.select(task.c.epoch).where(task.c.id == one.id).with_for_update())
+    if row is None or row.epoch != one.epoch:
+        raise Lost
+
+
+def finish(tx: Tx, one: Task) -> None:
+    """Remove a task that is complete. Raises Lost."""
+    mine = sa.and_(task.c.id == one.id, task.c.epoch == one.epoch)
+    if tx.execute(task.delete().where(mine)).rowcount != 1:
+        raise Lost
+
+
+def beat(tx: Tx, host: str, now: float) -> None:
+    """Record that the conductor of this host is alive."""
+    mine = sa.and_(conductor.c.host == host, conductor.c.binary == BINARY)
+    values = {"last_seen_up": NOW, "updated_at": now, "report_count": conductor.c.report_count + 1}
+    if tx.execute(conductor.update().where(mine).values(values)).rowcount:
+        return
+    first = {
+        "host": host, "binary": BINARY, "disabled": False, "last_seen_up": NOW,
+        "forced_down": False, "report_count": 1, "created_at": now,
+    }  # fmt: skip
+    tx.execute(conductor.insert().values(first))
+
+
+def conductors(tx: Tx, down_after_s: float) -> Sequence[Mapping[str, Any]]:
+    """Return the rows of all conductors, each with an additional entry `up`.
+
+    `up` is true if the conductor was alive in the last `down_after_s` seconds and is not forced
+    down.
+    """
+    alive = conductor.c.last_seen_up > NOW - down_after_s
+    rows = tx.rows(sa.select(conductor, alive.label("alive")).order_by(conductor.c.id))
+    return [{**row._mapping, "up": bool(row.alive) and not row.forced_down} for row in rows]
+
+
+def _change(tx: Tx, one: Task, values: Mapping[str, Any]) -> None:
+    mine = sa.and_(task.c.id == one.id, task.c.epoch == one.epoch)
+    if tx.execute(task.update().where(mine).values(values)).rowcount != 1:
+        raise Lost
+
+
+def _sealed(tx: Tx, one: Task) -> bytes:
+    body = {"args": one.args, "state": one.state, "requester": one.requester}
+    return tx.seal(body, "cluster_task.body", one.cluster_id)
+
+
+def _task(tx: Tx, row: Any) -> Task:
+    body = tx.unseal(row.body, "cluster_task.body", row.cluster_id)
+    return Task(
+        id=row.id, cluster_id=row.cluster_id, kind=row.kind, step=row.step, epoch=row.epoch,
+        attempts=row.attempts, created_at=row.created_at, args=body["args"], state=body["state"],
+        requester=msgspec.convert(body["requester"], Requester),
+    )  # fmt: skip
