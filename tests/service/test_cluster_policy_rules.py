@@ -11,7 +11,7 @@ from hearth.service.cluster_policy_rules import defaults
 from hearth.service.policy import Owner, Policy
 from tests.service.test_policy import policy as heat_policy_with
 
-FILE = Path(__file__).parents[2] / "facts" / "magnum" / "policies.json"
+FILE = Path(__file__).parents[1] / "facts" / "magnum" / "policies.json"
 FACTS = json.loads(FILE.read_text())
 RULES = {rule["rule"]: rule for rule in FACTS["rules"]}
 MEMBER = frozenset({"member", "reader"})
