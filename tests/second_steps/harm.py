@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from tests.second_steps.stack import Stack
 
 GONE_S = 30
-STUCK = "error_deleting"
+STUCK = {"error_deleting": "error", "error_extending": "available"}
+"""States of a volume that only an operator ends, and what the operator sets instead."""
 BALANCERS, POOLS = "/v2/lbaas/loadbalancers", "/v2/lbaas/pools"
 ATTACHMENTS = ("AWS::EC2::VolumeAttachment", "OS::Cinder::VolumeAttachment")
 
@@ -67,14 +68,14 @@ def harm(stack: Stack, ident: str | None, *, gone: bool) -> None:
 
 
 def reset_stuck_volumes(stack: Stack) -> None:
-    """Set the state of volumes whose delete failed, as the operator must: only that state prevents
-    another delete."""
-    if not any(STUCK in step for step in stack.steps):
+    """Set the state of volumes whose delete or extension failed, as the operator must: only that
+    state prevents another one."""
+    if not any(state in step for step in stack.steps for state in STUCK):
         return
     ours = {entry.rpartition(" ")[2] for entry in stack.account.left()}
     for thing in stack.place.admin("GET", "objects?table=volume.volumes")["objects"]:
-        if thing["body"]["status"] == STUCK and thing["id"] in ours:
-            _set(stack, thing, {"status": "error"})
+        if thing["id"] in ours and (state := STUCK.get(thing["body"]["status"])):
+            _set(stack, thing, {"status": state})
 
 
 def _delete(stack: Stack, ident: str, tables: set[str]) -> None:

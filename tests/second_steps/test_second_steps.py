@@ -115,6 +115,9 @@ FIXED = {
     "a delete that failed is tried again": Choice(
         ("OS::Cinder::Volume",), "delete", "error", 1, "delete"
     ),
+    "a volume that could not grow stays": Choice(
+        ("OS::Cinder::Volume",), "update size", "error", 1, "same"
+    ),
     "an empty container goes": Choice(
         ("OS::Heat::SwiftSignalHandle",), "delete", "409", 3, "delete twice"
     ),
