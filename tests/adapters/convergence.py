@@ -18,14 +18,14 @@ from hearth.model.problem import Rejected
 from hearth.model.state import Action
 from hearth.resources.heat.template_resource import TemplateResource
 from hearth.resources.registry import Catalog
-from hearth.sim.cloud import OP_TIME_S, Fault, TwinCloud
-from hearth.sim.loop import VirtualLoop, run
-from hearth.sim.types import Other, Thing
-from hearth.sim.world import World
 from hearth.store import reads
 from hearth.store.accept import OperationRequest
 from hearth.store.rows import Revision, record_of
 from hearth.store.tables import event, resource
+from tests.simulator.cloud import OP_TIME_S, Fault, TwinCloud
+from tests.simulator.loop import VirtualLoop, run
+from tests.simulator.types import Other, Thing
+from tests.simulator.world import World
 
 
 class _ErrorState:

@@ -14,8 +14,8 @@ from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from pathlib import Path
 
-from hearth.sim.explore import Outcome, mishaps, run_scenario
-from hearth.sim.scenarios import SCENARIOS
+from tests.simulator.explore import Outcome, mishaps, run_scenario
+from tests.simulator.scenarios import SCENARIOS
 
 JOBS = 2
 SHOWN_MAX = 20

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from hearth.sim.explore import MISHAPS, explore, mishaps, run_scenario
-from hearth.sim.scenarios import SCENARIOS, Scenario
 from tests.daily import DAY, part_of
 from tests.sim.mutate import ROOT, apply, mutated
+from tests.simulator.explore import MISHAPS, explore, mishaps, run_scenario
+from tests.simulator.scenarios import SCENARIOS, Scenario
 
 MUTATIONS = sorted((Path(__file__).parent / "mutations").glob("*.diff"))
 _SCENARIO = re.compile(r"^scenario: (.+)$", re.MULTILINE)

@@ -26,7 +26,7 @@ def main() -> int:
 
 def histories(first_seed: int, count: int, *, first: bool) -> int:
     """Play them and print what they were like; 1 if one was wrong."""
-    from hearth.sim.history import simulate  # not before somebody watches what is imported
+    from tests.simulator.history import simulate  # not before somebody watches what is imported
 
     began, bad, played = time.monotonic(), 0, 0
     seen: Counter[str] = Counter()

@@ -8,10 +8,10 @@ from collections import Counter
 
 import pytest
 
-from hearth.sim.faults import with_odds
-from hearth.sim.history import simulate
-from hearth.sim.loop import VirtualLoop, run
 from tests.daily import part_of
+from tests.simulator.faults import with_odds
+from tests.simulator.history import simulate
+from tests.simulator.loop import VirtualLoop, run
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -104,7 +104,7 @@ def test_a_seed_plays_the_same_history_every_time():
 
 HISTORY = """
 import hashlib, logging
-from hearth.sim import checks, history
+from tests.simulator import checks, history
 logging.disable()
 played = []
 close = history.World.close

@@ -19,14 +19,14 @@ from hearth.resources.heat.template_resource import TemplateResource
 from hearth.resources.registry import Catalog
 from hearth.service.services import Services
 from hearth.service.stacks.prediction import Aim, StackPrediction, predict_stack
-from hearth.sim.cloud import TwinCloud
-from hearth.sim.loop import VirtualLoop, run
-from hearth.sim.types import Other, Thing
-from hearth.sim.world import Clouds, World
 from hearth.store.accept import OperationRequest
 from hearth.store.rows import Revision, record_of
 from hearth.store.tables import resource
 from tests.daily import in_turn
+from tests.simulator.cloud import TwinCloud
+from tests.simulator.loop import VirtualLoop, run
+from tests.simulator.types import Other, Thing
+from tests.simulator.world import Clouds, World
 
 pytestmark = in_turn(3)
 

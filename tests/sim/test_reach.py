@@ -14,15 +14,15 @@ from hearth.model.problem import Rejected
 from hearth.model.state import Action
 from hearth.resources.heat.template_resource import TemplateResource
 from hearth.resources.registry import Catalog
-from hearth.sim.cloud import TwinCloud
-from hearth.sim.loop import VirtualLoop, run
-from hearth.sim.types import Thing
-from hearth.sim.world import World
 from hearth.store.accept import OperationRequest
 from hearth.store.database import Tx
 from hearth.store.reads import event_of
 from hearth.store.rows import Revision, StackRow, stack_row
 from hearth.store.tables import event, stack
+from tests.simulator.cloud import TwinCloud
+from tests.simulator.loop import VirtualLoop, run
+from tests.simulator.types import Thing
+from tests.simulator.world import World
 
 VERSION = "2021-04-16"
 STEP_S = 10.0  # that each call to the twin takes

@@ -7,12 +7,12 @@ from collections import Counter
 import pytest
 
 from hearth.model.state import Action
-from hearth.sim.cloud import TwinCloud
-from hearth.sim.draw import revision_of
-from hearth.sim.history import PROGRAMS
-from hearth.sim.loop import VirtualLoop, run
-from hearth.sim.world import World
 from hearth.store.accept import OperationRequest
+from tests.simulator.cloud import TwinCloud
+from tests.simulator.draw import revision_of
+from tests.simulator.history import PROGRAMS
+from tests.simulator.loop import VirtualLoop, run
+from tests.simulator.world import World
 
 BEFORE = {
     "a": {"r": "1", "m": "1"},

@@ -6,13 +6,13 @@ import socket
 import pytest
 
 from hearth.model.state import Action, Status
-from hearth.sim.cloud import TwinCloud
-from hearth.sim.draw import revision_of
-from hearth.sim.history import PROGRAMS
-from hearth.sim.loop import VirtualLoop, run
-from hearth.sim.world import World
 from hearth.store.accept import OperationRequest
 from hearth.store.engines import drain
+from tests.simulator.cloud import TwinCloud
+from tests.simulator.draw import revision_of
+from tests.simulator.history import PROGRAMS
+from tests.simulator.loop import VirtualLoop, run
+from tests.simulator.world import World
 
 CHAIN = {f"r{i}": {"after": [f"r{i - 1}"] if i else []} for i in range(4)}
 

@@ -8,16 +8,16 @@ import sqlalchemy as sa
 
 from hearth.engine.worker.life_log import LifeLog
 from hearth.model.state import Action
-from hearth.sim.cloud import Fault, TwinCloud
-from hearth.sim.draw import revision_of
-from hearth.sim.history import PROGRAMS
-from hearth.sim.loop import VirtualLoop, run
-from hearth.sim.world import World
 from hearth.store import reads
 from hearth.store.accept import OperationRequest
 from hearth.store.rows import Event
 from hearth.store.tables import event
 from hearth.telemetry.observer import UNOBSERVED
+from tests.simulator.cloud import Fault, TwinCloud
+from tests.simulator.draw import revision_of
+from tests.simulator.history import PROGRAMS
+from tests.simulator.loop import VirtualLoop, run
+from tests.simulator.world import World
 
 CHAIN = {f"r{i}": {"after": [f"r{i - 1}"] if i else []} for i in range(3)}
 LOGGER = "hearth.engine.worker.life_log"

@@ -8,12 +8,12 @@ from hearth.engine.programs.programs import Programs
 from hearth.model.state import Action
 from hearth.resources.heat.template_resource import TemplateResource
 from hearth.resources.registry import default_catalog
-from hearth.sim.cloud import TwinCloud
-from hearth.sim.loop import VirtualLoop, run
-from hearth.sim.world import World
 from hearth.store.accept import OperationRequest
 from hearth.store.rows import Revision
 from hearth.template import Limits
+from tests.simulator.cloud import TwinCloud
+from tests.simulator.loop import VirtualLoop, run
+from tests.simulator.world import World
 
 
 def tree(count: int, *, value: int = 1) -> Revision:

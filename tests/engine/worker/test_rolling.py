@@ -13,15 +13,15 @@ from hearth.resources.heat.autoscaling_group import AutoScalingGroup
 from hearth.resources.heat.resource_group import ResourceGroup
 from hearth.resources.heat.template_resource import TemplateResource
 from hearth.resources.registry import Catalog
-from hearth.sim.checks import STACK_TYPE, events_of
-from hearth.sim.cloud import Fault, TwinCloud
-from hearth.sim.loop import VirtualLoop, run
-from hearth.sim.types import Thing
-from hearth.sim.world import World
 from hearth.store import reads
 from hearth.store.accept import OperationRequest
 from hearth.store.rows import Revision
 from tests.daily import in_turn, part_of
+from tests.simulator.checks import STACK_TYPE, events_of
+from tests.simulator.cloud import Fault, TwinCloud
+from tests.simulator.loop import VirtualLoop, run
+from tests.simulator.types import Thing
+from tests.simulator.world import World
 
 pytestmark = [pytest.mark.slow, in_turn(3)]
 

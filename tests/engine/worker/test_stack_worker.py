@@ -7,16 +7,16 @@ import asyncio
 import pytest
 
 from hearth.model.state import Action
-from hearth.sim.cloud import TwinCloud
-from hearth.sim.draw import revision_of
-from hearth.sim.explore import PROGRAMS
-from hearth.sim.loop import VirtualLoop, run
-from hearth.sim.world import World
 from hearth.store.accept import OperationRequest
 from hearth.store.claim import Loaded
 from hearth.store.credentials import Requester
 from hearth.store.database import Tx
 from hearth.store.tables import stack
+from tests.simulator.cloud import TwinCloud
+from tests.simulator.draw import revision_of
+from tests.simulator.explore import PROGRAMS
+from tests.simulator.loop import VirtualLoop, run
+from tests.simulator.world import World
 
 
 @pytest.mark.parametrize("busy", [False, True])

@@ -8,12 +8,12 @@ from hearth.engine.programs.programs import Programs
 from hearth.model.state import Action
 from hearth.resources.heat.template_resource import TemplateResource
 from hearth.resources.registry import Catalog
-from hearth.sim.cloud import TwinCloud
-from hearth.sim.loop import VirtualLoop, run
-from hearth.sim.types import Thing, Token, Value
-from hearth.sim.world import World
 from hearth.store.accept import OperationRequest
 from hearth.store.rows import Options, Revision
+from tests.simulator.cloud import TwinCloud
+from tests.simulator.loop import VirtualLoop, run
+from tests.simulator.types import Thing, Token, Value
+from tests.simulator.world import World
 
 TYPES = (Thing(), Value(), Token())
 PROGRAMS = Programs(Catalog({one.type_name: one for one in TYPES}), template_type=TemplateResource)

@@ -14,17 +14,17 @@ from hearth.model.problem import StackValidationFailed
 from hearth.model.state import Action
 from hearth.resources.lookup import Names
 from hearth.schema import Resolve
-from hearth.sim import checks
-from hearth.sim.cloud import Fault, TwinCloud
-from hearth.sim.draw import Template, revision_of
-from hearth.sim.explore import PROGRAMS
-from hearth.sim.loop import VirtualLoop, run
-from hearth.sim.scenarios import ABANDON
-from hearth.sim.types import Thing
-from hearth.sim.world import World
 from hearth.store.accept import OperationRequest
 from hearth.store.document import document
 from hearth.store.rows import Document
+from tests.simulator import checks
+from tests.simulator.cloud import Fault, TwinCloud
+from tests.simulator.draw import Template, revision_of
+from tests.simulator.explore import PROGRAMS
+from tests.simulator.loop import VirtualLoop, run
+from tests.simulator.scenarios import ABANDON
+from tests.simulator.types import Thing
+from tests.simulator.world import World
 
 Story = Callable[[World, str], Awaitable[None]]
 OF_R0: Any = {"get_resource": "r0"}

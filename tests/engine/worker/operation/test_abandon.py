@@ -12,15 +12,15 @@ from hearth.cloud.fault import CloudFault
 from hearth.engine.worker.node import orphans
 from hearth.engine.worker.ports import Occasion
 from hearth.model.state import Action
-from hearth.sim.cloud import TwinCloud
-from hearth.sim.draw import revision_of
-from hearth.sim.explore import PROGRAMS
-from hearth.sim.loop import VirtualLoop, run
-from hearth.sim.scenarios import ABANDON, NESTED
-from hearth.sim.world import World
 from hearth.store.accept import OperationRequest
 from hearth.store.claim import Orphan
 from hearth.store.document import document
+from tests.simulator.cloud import TwinCloud
+from tests.simulator.draw import revision_of
+from tests.simulator.explore import PROGRAMS
+from tests.simulator.loop import VirtualLoop, run
+from tests.simulator.scenarios import ABANDON, NESTED
+from tests.simulator.world import World
 
 
 class Objector:

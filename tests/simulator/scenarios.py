@@ -8,11 +8,11 @@ from typing import Any
 from msgspec import Struct
 
 from hearth.model.state import Action
-from hearth.sim.draw import OUTSIDE, Template, revision_of
-from hearth.sim.jobs import Agent
-from hearth.sim.world import World
 from hearth.store.accept import OperationRequest
 from hearth.store.rows import Options, Revision
+from tests.simulator.draw import OUTSIDE, Template, revision_of
+from tests.simulator.jobs import Agent
+from tests.simulator.world import World
 
 SOON_S = 2.5  # in the middle of what was asked before
 

@@ -7,8 +7,8 @@ so that histories without them stay the same.
 
 import random
 
-from hearth.sim.draw import Draw
 from hearth.store.credentials import Requester
+from tests.simulator.draw import Draw
 
 UPDATES = 0.5  # of the requests
 SMALL = 0.8  # of the updates
@@ -25,7 +25,7 @@ class Load:
     """
 
     def __init__(self, seed: int, share: float) -> None:
-        self._rng = random.Random(f"crowd {seed}")  # noqa: S311 - the text is part of each history
+        self._rng = random.Random(f"crowd {seed}")
         self.here = self._rng.random() < share
         self.draw = Draw(self._rng)
 

@@ -16,18 +16,18 @@ from hearth.model.collector import collector_paused
 from hearth.model.state import Action, Status
 from hearth.resources.heat.template_resource import TemplateResource
 from hearth.resources.registry import Catalog
-from hearth.sim import checks
-from hearth.sim.claim import Claim
-from hearth.sim.cloud import Fault, TwinCloud
-from hearth.sim.draw import revision_of
-from hearth.sim.jobs import Box, Job
-from hearth.sim.loop import VirtualLoop, run
-from hearth.sim.mailbox import Quorum, Tally
-from hearth.sim.scenarios import ABANDON, Scenario
-from hearth.sim.types import Thing, Value
-from hearth.sim.world import World
 from hearth.store import reads, tables
 from hearth.store.accept import OperationRequest
+from tests.simulator import checks
+from tests.simulator.claim import Claim
+from tests.simulator.cloud import Fault, TwinCloud
+from tests.simulator.draw import revision_of
+from tests.simulator.jobs import Box, Job
+from tests.simulator.loop import VirtualLoop, run
+from tests.simulator.mailbox import Quorum, Tally
+from tests.simulator.scenarios import ABANDON, Scenario
+from tests.simulator.types import Thing, Value
+from tests.simulator.world import World
 
 TYPES = (Thing(), Claim(), Value(), Tally(), Quorum(), Box(), Job())
 PROGRAMS = Programs(Catalog({one.type_name: one for one in TYPES}), template_type=TemplateResource)

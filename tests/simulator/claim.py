@@ -12,7 +12,7 @@ from hearth.cloud.fault import NotFound
 from hearth.resources.base import Made, ResourceContext, Step
 from hearth.schema import Replace
 from hearth.schema.prop import STRING, Attr, Prop
-from hearth.sim.types import Thing
+from tests.simulator.types import Thing
 
 LAST = ":last"  # ends the key of a copy that outlives its original
 

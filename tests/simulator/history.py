@@ -23,24 +23,24 @@ from hearth.resources.heat.autoscaling_group import AutoScalingGroup
 from hearth.resources.heat.resource_group import ResourceGroup
 from hearth.resources.heat.template_resource import TemplateResource
 from hearth.resources.registry import Catalog
-from hearth.sim import checks, groups
-from hearth.sim.claim import Claim
-from hearth.sim.cloud import TwinCloud
-from hearth.sim.draw import OUTSIDE, Draw, Template, revision_of
-from hearth.sim.faults import Faults, Machines, Odds
-from hearth.sim.grouped import members
-from hearth.sim.groups import Groups
-from hearth.sim.load import Load
-from hearth.sim.loop import VirtualLoop, run
-from hearth.sim.mailbox import Mailbox, Wait
-from hearth.sim.types import Other, Thing, Token, Value
-from hearth.sim.watcher import Watcher
-from hearth.sim.world import World
 from hearth.store.accept import OperationRequest
 from hearth.store.credentials import Requester
 from hearth.store.document import document
 from hearth.store.rows import Document, Options, Revision, StackRow
 from hearth.template import Limits
+from tests.simulator import checks, groups
+from tests.simulator.claim import Claim
+from tests.simulator.cloud import TwinCloud
+from tests.simulator.draw import OUTSIDE, Draw, Template, revision_of
+from tests.simulator.faults import Faults, Machines, Odds
+from tests.simulator.grouped import members
+from tests.simulator.groups import Groups
+from tests.simulator.load import Load
+from tests.simulator.loop import VirtualLoop, run
+from tests.simulator.mailbox import Mailbox, Wait
+from tests.simulator.types import Other, Thing, Token, Value
+from tests.simulator.watcher import Watcher
+from tests.simulator.world import World
 
 TYPES = {
     kind.type_name: kind
@@ -116,7 +116,7 @@ class _History:
     def __init__(self, loop: VirtualLoop, seed: int, odds: Odds) -> None:
         self.loop = loop
         self.odds = odds
-        self.rng = random.Random(seed)  # noqa: S311
+        self.rng = random.Random(seed)
         self.draw = Draw(self.rng)
         self.load = Load(seed, odds.load)
         self.outcome = Outcome(seed)

@@ -51,7 +51,7 @@ class Machines:
     """
 
     def __init__(self, seed: int, odds: Odds, seen: Counter[str]) -> None:
-        self.rng = random.Random(f"machines {seed}")  # noqa: S311
+        self.rng = random.Random(f"machines {seed}")
         self._odds, self._seen = odds, seen
         self.healed = False
 

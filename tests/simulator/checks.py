@@ -15,14 +15,14 @@ from hearth.engine.core.plan import Plan
 from hearth.engine.core.predict import PlannedAction
 from hearth.engine.core.record import Record
 from hearth.model.state import Action, Status
-from hearth.sim.claim import LAST, Claim
-from hearth.sim.draw import CHILD_OUTPUT, FIXED, KEYS, SECRET, Template
-from hearth.sim.grouped import by_chance, members
-from hearth.sim.world import World
 from hearth.store import reads
 from hearth.store.database import Tx
 from hearth.store.prepared import Prepared
 from hearth.store.tables import event, stack
+from tests.simulator.claim import LAST, Claim
+from tests.simulator.draw import CHILD_OUTPUT, FIXED, KEYS, SECRET, Template
+from tests.simulator.grouped import by_chance, members
+from tests.simulator.world import World
 
 _STACKS = Prepared(sa.select(stack))
 _EVENTS = Prepared(sa.select(event).order_by(event.c.root_id, event.c.seq))

@@ -25,10 +25,6 @@ from hearth.service.caller import STACK_USER_ROLE, Caller
 from hearth.service.stacks.prediction import Aim, predict_stack
 from hearth.service.stacks.scale import scale
 from hearth.service.stacks.signal import signal
-from hearth.sim.cloud import Thing, TwinCloud, fail_before
-from hearth.sim.clouds import Clouds, Mishap, Trusts
-from hearth.sim.database import database
-from hearth.sim.loop import VirtualClock, VirtualLoop
 from hearth.store import accept, health, hooks, reads, snapshots
 from hearth.store.claim import HEARTBEAT_S
 from hearth.store.clock import DatabaseClock
@@ -38,6 +34,10 @@ from hearth.store.messages import Signalled
 from hearth.store.prepared import Prepared
 from hearth.store.rows import DATA, Event, Revision, StackRow, record_of, stack_row
 from hearth.store.tables import event, inbox, node, orphan, resource, resource_data, revision, stack
+from tests.simulator.cloud import Thing, TwinCloud, fail_before
+from tests.simulator.clouds import Clouds, Mishap, Trusts
+from tests.simulator.database import database
+from tests.simulator.loop import VirtualClock, VirtualLoop
 
 T = TypeVar("T")
 
@@ -254,7 +254,7 @@ class World:
     ) -> None:
         self.loop = loop
         self.clock = VirtualClock(loop)
-        self.rng = random.Random(seed)  # noqa: S311
+        self.rng = random.Random(seed)
         self.twin = twin(loop)
         self.twin.users_of = self._users_of
         self._database = database(self.clock.now)

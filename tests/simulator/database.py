@@ -6,10 +6,10 @@ from typing import Any
 
 from sqlalchemy.pool import PoolProxiedConnection
 
-from hearth.sim.loop import EPOCH_S
 from hearth.store.database import Store
 from hearth.store.schema import all_tables
 from hearth.store.seal import sealer_from_secret
+from tests.simulator.loop import EPOCH_S
 
 SEALER = sealer_from_secret("simulation")
 _WIPE = [str(table.delete()) for table in reversed(all_tables().sorted_tables)]

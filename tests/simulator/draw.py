@@ -14,8 +14,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from hearth.model.state import Hook
-from hearth.sim import grouped
 from hearth.store.rows import Document, Revision
+from tests.simulator import grouped
 
 Entry = dict[str, Any]
 Template = dict[str, Entry]
@@ -23,7 +23,7 @@ Template = dict[str, Entry]
 KEYS = "url"
 FIXED = ("external", "mailbox", "wait", "group")
 OUTSIDE = "outside#1"  # a thing that was there before
-SECRET = "do-not-tell"  # noqa: S105 - what the hidden parameter holds
+SECRET = "do-not-tell"
 CHILD_OUTPUT = "out"
 JOB = {
     "server": {"get_resource": "box"},

@@ -9,10 +9,10 @@ from typing import Any
 from hearth.model.problem import Rejected
 from hearth.resources.base import Made, ResourceContext
 from hearth.resources.heat.software_deployment import SoftwareDeployment
-from hearth.sim.types import Value
-from hearth.sim.world import World
 from hearth.store import reads
 from hearth.store.database import Unanswered
+from tests.simulator.types import Value
+from tests.simulator.world import World
 
 POLL_S = 2.0
 PASSWORD = {"user_id": "user", "password": "secret"}

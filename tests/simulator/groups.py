@@ -9,10 +9,10 @@ from functools import partial
 from typing import Any
 
 from hearth.model.state import Status
-from hearth.sim.draw import without_lost
-from hearth.sim.grouped import SIZE_MAX, Entry, by_chance
-from hearth.sim.world import World
 from hearth.store import claim, reads
+from tests.simulator.draw import without_lost
+from tests.simulator.grouped import SIZE_MAX, Entry, by_chance
+from tests.simulator.world import World
 
 Template = dict[str, Entry]
 
@@ -29,7 +29,7 @@ class Groups:
     """
 
     def __init__(self, seed: int, share: float) -> None:
-        self._rng = random.Random(f"groups {seed}")  # noqa: S311
+        self._rng = random.Random(f"groups {seed}")
         self.here = self._rng.random() < share
         self._by_number = self._rng.random() < 0.5
 
