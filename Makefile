@@ -52,8 +52,8 @@ define installed
 	$(BIN)/python -m pip install --disable-pip-version-check --require-hashes --no-compile --progress-bar off -r requirements/$(1).lock \
 	| awk -v count=$$count -v live=$(LIVE) '/^(Collecting|Requirement already)/ {if (n < count) n++; if (live) {printf "\r  %d of %d packages", n, count; fflush()}} \
 	/^Installing collected/ {printf (live ? "\r" : "") "  unpacking %d packages\n", NF - 3}'
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
-	@test -z "$(UNCOMPILED)" || $(BIN)/python -m compileall -q -j 0 $(VENV)/lib src || true
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable . --editable packages/hearth-devcloud
+	@test -z "$(UNCOMPILED)" || $(BIN)/python -m compileall -q -j 0 $(VENV)/lib src packages || true
 	@touch $@
 endef
 

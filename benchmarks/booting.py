@@ -18,7 +18,7 @@ from benchmarks.served import HEARTH, Client
 
 SERVERS = 10
 LIMIT_S = 120.0
-KEEPER = b"hearth.devcloud.sandbox.keeper"
+KEEPER = b"hearth_devcloud.sandbox.keeper"
 SERVER = """
   server{n}:
     type: OS::Nova::Server

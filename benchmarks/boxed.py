@@ -86,7 +86,7 @@ def _run_s(code: str) -> float:
 
 def _started() -> tuple["subprocess.Popen[str]", dict[str, Any], float]:
     start = time.perf_counter()
-    command = [sys.executable, "-m", "hearth.devcloud", "--no-quotas", "--build-s", "0.1"]
+    command = [sys.executable, "-m", "hearth_devcloud", "--no-quotas", "--build-s", "0.1"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     told = json.loads(process.stdout.readline())

@@ -172,7 +172,7 @@ def served(folder: Path, *, apart: bool = False) -> Iterator[Served]:
 def cloud_for(begin: Begin, port: int) -> tuple["subprocess.Popen[str]", dict[str, Any]]:
     """Start a cloud in a box whose catalogue has a Hearth at a port; return its first line too."""
     here = f"http://127.0.0.1:{port}/v1/$(project_id)s"
-    cloud = begin(sys.executable, "-m", "hearth.devcloud", "--no-quotas",
+    cloud = begin(sys.executable, "-m", "hearth_devcloud", "--no-quotas",
                   "--password", PASSWORD, "--orchestration-url", here)  # fmt: skip
     return cloud, json.loads(line(cloud))
 

@@ -88,7 +88,7 @@ def dead(paths: list[str]) -> list[str]:
 
 def _ours(file: str, item: object) -> bool:
     name, kind = str(getattr(item, "name", "")), str(getattr(item, "typ", ""))
-    if name in ALLOWED or not file.startswith("src/"):
+    if name in ALLOWED or not file.startswith(("src/", "packages/")):
         return False
     if kind == "class" and file.startswith("src/hearth/resources/"):
         return False  # the index names their modules, and takes each class by its declaration
@@ -96,7 +96,7 @@ def _ours(file: str, item: object) -> bool:
 
 
 def main() -> int:
-    found = dead(["src/hearth", "tests", "benchmarks"])
+    found = dead(["src/hearth", "packages", "tests", "benchmarks"])
     print(*found, sep="\n")
     return 1 if found else 0
 

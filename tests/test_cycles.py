@@ -19,20 +19,21 @@ import pytest
 Graph = Mapping[str, frozenset[str]]
 
 ROOT = Path(__file__).resolve().parents[1]
-ALONE = {"agent", "devcloud"}
+ALONE = {"agent"}
 """Packages that import nothing of Hearth, and that nothing of Hearth imports."""
-PACKAGES = sorted(path.parent.name for path in ROOT.glob("src/hearth/*/__init__.py"))
+PACKAGES = sorted(f"hearth.{path.parent.name}" for path in ROOT.glob("src/hearth/*/__init__.py"))
+OTHERS = ("hearth_devcloud", "tests.simulator")
 
 
 @pytest.fixture(scope="module")
 def imports() -> Graph:
-    return imports_of("hearth")
+    return imports_of("hearth", *{name.split(".")[0] for name in OTHERS})
 
 
-@pytest.mark.parametrize("package", PACKAGES)
+@pytest.mark.parametrize("package", [*PACKAGES, *OTHERS])
 def test_no_modules_import_each_other_in_a_cycle(imports: Graph, package: str) -> None:
-    within = within_package(imports, f"hearth.{package}")
-    assert within, f"there is no package hearth.{package}"
+    within = within_package(imports, package)
+    assert within, f"there is no package {package}"
     knots = [" ".join(sorted(cycle)) for cycle in cycles(within)]
     assert not knots, "modules that import each other in a cycle:\n" + "\n".join(knots)
 
@@ -41,18 +42,19 @@ def test_only_the_index_of_the_resource_types_names_modules_in_strings() -> None
     """An import by a string is an arrow that neither these tests nor the contracts see."""
     words = ("import_module", "__import__", "importlib.util")
     importing = {
-        str(path.relative_to(ROOT / "src/hearth"))
-        for path in ROOT.glob("src/hearth/**/*.py")
+        str(path.relative_to(ROOT))
+        for folder in ("src/hearth", "packages/hearth-devcloud/src")
+        for path in ROOT.glob(f"{folder}/**/*.py")
         if any(word in path.read_text(encoding="utf-8") for word in words)
     }
-    assert importing == {"resources/registry.py"}
+    assert importing == {"src/hearth/resources/registry.py"}
 
 
 def test_every_package_has_a_row_among_the_layers() -> None:
     contracts = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     layers = contracts["tool"]["importlinter"]["contracts"][0]["layers"]
     rows = {name.split(".")[0] for row in layers for name in re.split(r"[ |:]+", row)}
-    assert rows | ALONE == set(PACKAGES)
+    assert {f"hearth.{name}" for name in rows | ALONE} == set(PACKAGES)
 
 
 def test_an_import_for_types_and_one_in_a_function_count(
@@ -91,9 +93,9 @@ def test_a_package_counts_that_runs_with_the_module_in_it(
     assert cycles(imports_of("tied")) == [{"tied.base", "tied.inner"}]
 
 
-def imports_of(package: str) -> Graph:
-    """Return the modules that each module of an importable package imports."""
-    graph = grimp.build_graph(package, cache_dir=None)
+def imports_of(*packages: str) -> Graph:
+    """Return the modules that each module of importable packages imports."""
+    graph = grimp.build_graph(*packages, cache_dir=None)
     imported = {m: graph.find_modules_directly_imported_by(m) for m in graph.modules}
     return {
         m: frozenset(p for name in names for p in _run(m, name)) for m, names in imported.items()
@@ -152,10 +154,10 @@ def _reach(graph: Mapping[str, frozenset[str] | set[str]], start: str, seen: set
     return order
 
 
-if __name__ == "__main__":  # python -m tests.test_cycles devcloud store: the cycles of packages
-    everything = imports_of("hearth")
-    for argument in sys.argv[1:] or PACKAGES:
-        knots = cycles(within_package(everything, f"hearth.{argument}"))
+if __name__ == "__main__":  # python -m tests.test_cycles hearth.store: the cycles of packages
+    everything = imports_of("hearth", "hearth_devcloud", "tests")
+    for argument in sys.argv[1:] or (*PACKAGES, *OTHERS):
+        knots = cycles(within_package(everything, argument))
         print(f"{argument}: {len(knots)} cycles")
         for one in knots:
             print(f"  {len(one)} modules: {', '.join(sorted(one))}")

@@ -4,7 +4,9 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
-SOURCE = Path(__file__).parents[1] / "src" / "hearth"
+ROOT = Path(__file__).parents[1]
+SOURCE = ROOT / "src" / "hearth"
+SOURCES = (SOURCE, ROOT / "packages")
 LINES_MAX = 60  # of a function
 NAMES_MAX = 30  # public methods and attributes of a class of the engine
 MIGRATIONS = SOURCE / "store" / "migrations"
@@ -12,8 +14,9 @@ MIGRATIONS = SOURCE / "store" / "migrations"
 
 def test_functions_have_at_most_sixty_lines():
     long = [
-        f"{path.relative_to(SOURCE)}:{node.lineno} {node.name} has {lines} lines"
-        for path, node in parsed(SOURCE)
+        f"{path.relative_to(ROOT)}:{node.lineno} {node.name} has {lines} lines"
+        for source in SOURCES
+        for path, node in parsed(source)
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
         and (lines := (node.end_lineno or node.lineno) - node.lineno + 1) > LINES_MAX
         and MIGRATIONS not in path.parents

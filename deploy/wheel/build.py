@@ -1,11 +1,11 @@
-"""Build the wheel of Hearth, a lock file that installs it with its libraries, and its bill of
-materials.
+"""Build the wheels of Hearth and of its embedded cloud, a lock file that installs Hearth with its
+libraries, and its bill of materials.
 
     .venv/bin/python -m deploy.wheel.build dist
 
 The lock file is requirements/run-time.lock and the wheel, all with hashes. In the folder of both,
 `pip install -r hearth-VERSION.lock` installs Hearth in one line. `hearth-VERSION.cdx.json` lists
-the packages in the format of CycloneDX.
+the packages in the format of CycloneDX. The wheel of the embedded cloud needs no other library.
 """
 
 import contextlib
@@ -18,11 +18,20 @@ from hatchling.build import build_wheel
 
 ROOT = Path(__file__).resolve().parents[2]
 LOCK = ROOT / "requirements" / "run-time.lock"
+CLOUD = Path("packages", "hearth-devcloud")
+
+
+def build_cloud(folder: Path, root: Path = ROOT) -> Path:
+    """Build the wheel of the embedded cloud from the source in `root`; return its path."""
+    folder.mkdir(parents=True, exist_ok=True)
+    place = folder.resolve()
+    with contextlib.chdir(root / CLOUD):
+        return folder / build_wheel(str(place))
 
 
 def build(folder: Path, root: Path = ROOT) -> tuple[Path, Path, Path]:
-    """Build the wheel, its lock file and its bill of materials from the source in `root`; return
-    their paths.
+    """Build the wheel of Hearth, its lock file and its bill of materials from the source in `root`;
+    return their paths.
     """
     folder.mkdir(parents=True, exist_ok=True)
     place = folder.resolve()
@@ -37,5 +46,5 @@ def build(folder: Path, root: Path = ROOT) -> tuple[Path, Path, Path]:
 
 
 if __name__ == "__main__":
-    for path in build(Path(sys.argv[1])):
+    for path in (*build(Path(sys.argv[1])), build_cloud(Path(sys.argv[1]))):
         print(path)

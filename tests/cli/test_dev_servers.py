@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from hearth.devcloud.sandbox import fabric, haproxy
+from hearth_devcloud.sandbox import fabric, haproxy
 from tests.clients.dev import Dev, hearth_dev
 from tests.daily import in_turn
 from tests.devcloud.sandbox.machines import haproxies, keepers, need_namespaces, until
@@ -125,7 +125,7 @@ def test_a_server_of_a_stack_configures_another(tmp_path: Path):
 
 @pytest.mark.parametrize("api", ["http://192.0.2.1:8004/v1", "http://heat.example/v1"])
 def test_it_is_refused_while_the_api_listens_elsewhere(api: str):
-    command = [sys.executable, "-m", "hearth.devcloud", "--servers", "sandbox"]
+    command = [sys.executable, "-m", "hearth_devcloud", "--servers", "sandbox"]
     done = subprocess.run(
         [*command, "--orchestration-url", api],
         capture_output=True, text=True, timeout=30, check=False,

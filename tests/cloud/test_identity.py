@@ -12,7 +12,7 @@ from hearth.cloud.identity import (
     trust_end,
 )
 from hearth.cloud.pool import CloudPool
-from hearth.devcloud.server import serve
+from hearth_devcloud.server import serve
 
 
 @asynccontextmanager

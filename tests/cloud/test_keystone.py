@@ -14,8 +14,8 @@ from hearth.cloud import (
     TokenCredential,
 )
 from hearth.cloud.pool import CloudPool
-from hearth.devcloud.server import serve
-from hearth.devcloud.settings import Settings
+from hearth_devcloud.server import serve
+from hearth_devcloud.settings import Settings
 
 CLOUDS = """
 clouds:

@@ -14,8 +14,8 @@ from hearth.cloud.fallback import FallbackCloud, UnauthorizedCloud
 from hearth.cloud.foreign_credential import foreign_credential
 from hearth.cloud.pool import CloudPool
 from hearth.cloud.reach import Reach, Tls
-from hearth.devcloud.server import serve
-from hearth.devcloud.settings import Settings
+from hearth_devcloud.server import serve
+from hearth_devcloud.settings import Settings
 from tests.cloud.connections import abort_connections
 from tests.cloud.test_reach import certificate, demo_of, more_endpoints
 from tests.cloud.test_transport import Town

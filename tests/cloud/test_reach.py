@@ -17,8 +17,8 @@ from cryptography.x509.oid import NameOID
 from hearth.cloud import CloudConfig, CloudFault, PasswordCredential
 from hearth.cloud.pool import CloudPool
 from hearth.cloud.reach import Reach, Tls
-from hearth.devcloud.server import serve
-from hearth.devcloud.settings import Settings
+from hearth_devcloud.server import serve
+from hearth_devcloud.settings import Settings
 from tests.cloud.connections import abort_connections
 
 

@@ -22,7 +22,6 @@ from hearth.clusters.environments import choices, environment_files
 from hearth.clusters.objects import Cluster, ClusterTemplate
 from hearth.conductor.conductor import Conductor
 from hearth.config.settings import Settings
-from hearth.devcloud.server import Running, serve
 from hearth.process.wiring import Running as Process
 from hearth.process.wiring import wired
 from hearth.service.caller import Caller
@@ -33,6 +32,7 @@ from hearth.store.clusters import clusters, rows
 from hearth.store.clusters.clusters import Whole
 from hearth.store.clusters.tables import cluster_task
 from hearth.store.tables import stack
+from hearth_devcloud.server import Running, serve
 
 VERSION = (1, 14)
 WAIT_S = 120.0

@@ -10,7 +10,7 @@ from typing import Any
 import aiohttp
 from aiohttp import web
 
-from hearth.devcloud.knobs import Knobs
+from hearth_devcloud.knobs import Knobs
 
 SERVICE = "orchestration"
 ENDS_S = 10.0

@@ -48,7 +48,7 @@ class Cloud:
         orchestration_url: str | None = None,
         host: str = LOOPBACK,
     ) -> None:
-        module = ["hearth.devcloud"] if host == LOOPBACK else ["tests.faults.listening", host]
+        module = ["hearth_devcloud"] if host == LOOPBACK else ["tests.faults.listening", host]
         command = [sys.executable, "-m", *module, "--no-quotas"]
         command += ["--parent-pid", str(os.getpid())]
         command += ["--build-s", str(build_s), "--volume-s", str(build_s)]

@@ -42,7 +42,7 @@ def test_every_command_exists_with_its_options(words: list[str]):
 
 def test_the_page_has_the_commands_of_each_way():
     starts = {tuple(words[:2]) for words in arguments()}
-    assert {("manage", "bootstrap"), ("serve", "--role"), ("dev", "--data")} <= starts
+    assert {("manage", "bootstrap"), ("serve", "--role")} <= starts
 
 
 def test_every_file_and_every_target_of_make_exists():

@@ -11,7 +11,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from deploy.wheel.build import build
+from deploy.wheel.build import CLOUD, build, build_cloud
 
 from hearth import __version__
 from tests.conftest import lacking
@@ -36,14 +36,33 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     return wheel, lock
 
 
+@pytest.fixture(scope="module")
+def cloud(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel of the embedded cloud, built from a copy of its source alone."""
+    folder = tmp_path_factory.mktemp("cloud")
+    ignored = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(ROOT / CLOUD, folder / "source" / CLOUD, ignore=ignored)
+    return build_cloud(folder / "dist", folder / "source")
+
+
 def test_the_wheel_has_every_file_of_the_package(built: tuple[Path, Path]):
+    _demand_complete(built[0], "src/", "hearth")
     with zipfile.ZipFile(built[0]) as archive:
+        assert [name for name in archive.namelist() if "devcloud" in name] == []
+
+
+def test_the_wheel_of_the_embedded_cloud_has_every_file_of_its_package(cloud: Path):
+    _demand_complete(cloud, f"{CLOUD}/src/", "hearth_devcloud")
+
+
+def _demand_complete(wheel: Path, folder: str, package: str) -> None:
+    """Fail unless a wheel has every file of the package that git knows."""
+    with zipfile.ZipFile(wheel) as archive:
         inside = set(archive.namelist())
-    listed = subprocess.run(
-        ["git", "ls-files", "src/hearth"], cwd=ROOT, capture_output=True, text=True, check=True
-    )
-    files = {line.removeprefix("src/") for line in listed.stdout.splitlines()}
-    assert len(files) > 500
+    command = ["git", "ls-files", f"{folder}{package}"]
+    listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    files = {line.removeprefix(folder) for line in listed.stdout.splitlines()}
+    assert len(files) > 150
     assert sorted(files - inside) == []
 
 
@@ -58,7 +77,7 @@ def test_the_bill_of_materials_is_beside_the_wheel(built: tuple[Path, Path]):
 
 @each(3, 0)
 def test_one_line_installs_it_with_the_libraries_of_the_lock(
-    built: tuple[Path, Path], tmp_path: Path
+    built: tuple[Path, Path], cloud: Path, tmp_path: Path
 ):
     wheel, lock = built
     venv = tmp_path / "venv"
@@ -71,6 +90,12 @@ def test_one_line_installs_it_with_the_libraries_of_the_lock(
     hearth = str(venv / "bin" / "hearth")
     assert _run(hearth, "--version").stdout == f"hearth {__version__}\n"
     assert "bootstrap" in _run(hearth, "manage", "--help").stdout
+    assert "pip install hearth-devcloud" in _run(hearth, "dev", "--ephemeral").stderr
+    assert "pip install hearth-devcloud" in _run(hearth, "demo").stderr
+    done = _run(pip, "install", "--quiet", "--no-compile", str(cloud))
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert "--servers" in _run(str(venv / "bin" / "hearth-devcloud"), "--help").stdout
+    assert "The demo took" in _run(hearth, "demo").stdout
     check = _run(pip, "check")
     assert check.returncode == 0, check.stdout
 

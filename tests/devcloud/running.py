@@ -9,9 +9,9 @@ from typing import Any
 
 import requests
 
-from hearth.devcloud.cloud import DevCloud
-from hearth.devcloud.server import Running, serve
-from hearth.devcloud.settings import Settings
+from hearth_devcloud.cloud import DevCloud
+from hearth_devcloud.server import Running, serve
+from hearth_devcloud.settings import Settings
 
 
 class Served:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from hearth.devcloud.collection import (
+from hearth_devcloud.collection import (
     READ_ONLY,
     Collection,
     Fault,

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from hearth.devcloud.fixed_ids import fixed, fixed_hex
+from hearth_devcloud.fixed_ids import fixed, fixed_hex
 from tests.devcloud.replay import FACTS, Replay
 from tests.devcloud.running import Served
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hearth.devcloud.http import Call, Reply, Router
+from hearth_devcloud.http import Call, Reply, Router
 
 
 def handler(name: str) -> object:

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 import pytest
 import requests
 
-from hearth.devcloud.fixed_ids import fixed
+from hearth_devcloud.fixed_ids import fixed
 from tests.devcloud.running import Served
 
 NETWORKS = "/network/v2.0/networks"

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import requests
 
-COMMAND = [sys.executable, "-m", "hearth.devcloud"]
+COMMAND = [sys.executable, "-m", "hearth_devcloud"]
 
 
 @contextmanager
@@ -82,7 +82,7 @@ def test_another_orchestration_service_is_in_the_catalogue() -> None:
 def test_it_dies_with_its_parent() -> None:
     program = (
         "import os, subprocess, sys\n"
-        "child = subprocess.Popen([sys.executable, '-m', 'hearth.devcloud',"
+        "child = subprocess.Popen([sys.executable, '-m', 'hearth_devcloud',"
         " '--parent-pid', str(os.getpid())], stdout=subprocess.PIPE, text=True)\n"
         "print(child.stdout.readline(), end='', flush=True)\n"
         "os._exit(0)\n"

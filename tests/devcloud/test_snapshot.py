@@ -7,10 +7,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from hearth.devcloud import snapshot
-from hearth.devcloud.cloud import DevCloud
-from hearth.devcloud.fixed_ids import fixed, fixed_hex
-from hearth.devcloud.store import Thing
+from hearth_devcloud import snapshot
+from hearth_devcloud.cloud import DevCloud
+from hearth_devcloud.fixed_ids import fixed, fixed_hex
+from hearth_devcloud.store import Thing
 
 
 def test_what_was_to_happen_still_happens_after_a_restart(tmp_path: Path) -> None:

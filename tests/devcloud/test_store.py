@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hearth.devcloud.store import Store, Thing
+from hearth_devcloud.store import Store, Thing
 
 
 def thing(number: int, table: str = "box.boxes", **body: object) -> Thing:

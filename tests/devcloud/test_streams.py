@@ -5,7 +5,7 @@ from unittest import mock
 
 from aiohttp import StreamReader
 
-from hearth.devcloud.streams import read_up_to
+from hearth_devcloud.streams import read_up_to
 
 
 def test_a_body_in_pieces_is_read_to_its_end_or_to_the_limit():

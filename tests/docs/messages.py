@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-SOURCE = Path(__file__).resolve().parents[2] / "src" / "hearth"
+ROOT = Path(__file__).resolve().parents[2]
+SOURCES = (ROOT / "src" / "hearth", ROOT / "packages")
 GAP = "\0"
 
 
@@ -14,7 +15,7 @@ GAP = "\0"
 def texts() -> str:
     """Every string of the code, one per line; what is put in later is a gap."""
     found: list[str] = []
-    for path in sorted(SOURCE.rglob("*.py")):
+    for path in sorted(path for source in SOURCES for path in source.rglob("*.py")):
         found += _strings(ast.parse(path.read_text(encoding="utf-8")))
     return "\n".join(one.replace("\n", " ") for one in found)
 

@@ -1,6 +1,6 @@
 """devcloud on another address than 127.0.0.1, and with this address in its catalogue:
 
-python -m tests.faults.listening ADDRESS [OPTION OF hearth.devcloud…]
+python -m tests.faults.listening ADDRESS [OPTION OF hearth_devcloud…]
 """
 
 import sys
@@ -9,7 +9,7 @@ from unittest import mock
 
 from aiohttp import web
 
-from hearth.devcloud.__main__ import main
+from hearth_devcloud.__main__ import main
 
 
 def listen_on(address: str) -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from hearth.devcloud.images import shelf
+from hearth_devcloud.images import shelf
 from tests.devcloud.sandbox.machines import need_namespaces
 
 IMAGES = Path(__file__).parents[2] / ".guests" / "images"

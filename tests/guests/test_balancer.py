@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from hearth.devcloud.sandbox import fabric, haproxy
+from hearth_devcloud.sandbox import fabric, haproxy
 from tests.clients.dev import Dev, hearth_dev, settled, wait_for
 from tests.clients.pages import DOCS, blocks, differing
 from tests.conftest import lacking

@@ -151,7 +151,7 @@ def memory_mib(pid: int) -> float:
     for task in Path(f"/proc/{pid}/task").iterdir():
         for child in (task / "children").read_text().split():
             with contextlib.suppress(OSError):
-                if b"hearth.devcloud" not in Path(f"/proc/{child}/cmdline").read_bytes():
+                if b"hearth_devcloud" not in Path(f"/proc/{child}/cmdline").read_bytes():
                     total += memory_mib(int(child))
     return total
 

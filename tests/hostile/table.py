@@ -136,7 +136,7 @@ def held_mib(pid: int) -> float:
     """
     total = 0.0
     with suppress(OSError):
-        if b"hearth.devcloud" in Path(f"/proc/{pid}/cmdline").read_bytes():
+        if b"hearth_devcloud" in Path(f"/proc/{pid}/cmdline").read_bytes():
             return 0.0
         found = re.search(r"(?m)^Pss: +(\d+) kB", Path(f"/proc/{pid}/smaps_rollup").read_text())
         total = int(found[1]) / 1024 if found else 0.0

@@ -13,7 +13,7 @@ from hearth.schema.named import json_string
 
 ROOT = Path(hearth.__file__).parent
 DEEP = "[" * 100_000
-OTHERS = ("agent/", "clusters/templates/", "devcloud/")  # programs of their own
+OTHERS = ("agent/", "clusters/templates/")  # programs of their own
 LOADS = re.compile(r"\bjson\.loads?\b")
 OWN = {
     "api/reference.py": 1, "authoring/lsp/linter.py": 1, "authoring/lsp/linter_process.py": 1,

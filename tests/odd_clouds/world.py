@@ -7,11 +7,11 @@ import json
 import time
 from typing import Any
 
-from hearth.devcloud.server import Running, serve
 from hearth.model.state import Action
 from hearth.store import accept, reads
 from hearth.store.credentials import Requester
 from hearth.store.rows import Options, Revision, StackRow
+from hearth_devcloud.server import Running, serve
 from tests.crash import account
 from tests.engine.worker.test_faults import Town
 from tests.odd_clouds.proxy import Proxy

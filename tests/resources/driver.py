@@ -8,8 +8,6 @@ from contextlib import asynccontextmanager
 
 from hearth.cloud import CloudConfig, CloudFault, NoAnswer, PasswordCredential
 from hearth.cloud.pool import CloudPool
-from hearth.devcloud.server import serve
-from hearth.devcloud.settings import Settings
 from hearth.model.span import Span
 from hearth.model.state import Action
 from hearth.resources.base import Failed, Later, Made, Ready, ResourceContext, StackFacts
@@ -17,6 +15,8 @@ from hearth.resources.lookup import Names
 from hearth.resources.registry import builtin_types
 from hearth.resources.translate import resolve
 from hearth.schema import Findings, coerce_all
+from hearth_devcloud.server import serve
+from hearth_devcloud.settings import Settings
 
 POLLS_MAX = 200
 

@@ -11,7 +11,6 @@ import sqlalchemy as sa
 
 from hearth.cloud import CloudConfig, PasswordCredential
 from hearth.cloud.pool import CloudPool
-from hearth.devcloud.server import serve
 from hearth.engine.endpoints import Endpoints
 from hearth.engine.programs.programs import Programs
 from hearth.engine.worker.engine import Engine
@@ -26,6 +25,7 @@ from hearth.store.credentials import Requester
 from hearth.store.database import Store
 from hearth.store.rows import Revision, stack_row
 from hearth.store.seal import sealer_from_secret
+from hearth_devcloud.server import serve
 from tests import hurry
 
 TEMPLATE = """

@@ -5,11 +5,11 @@ from collections.abc import Iterator, Mapping
 
 import pytest
 
-from hearth.devcloud.cloud import SERVICES
-from hearth.devcloud.http import Service
 from hearth.resources.collection import Collection
 from hearth.resources.described import example
 from hearth.resources.index import REVIVED
+from hearth_devcloud.cloud import SERVICES
+from hearth_devcloud.http import Service
 from tests.daily import part_of
 from tests.types.case import kinds, subject
 from tests.types.cloud import in_a_box
@@ -75,8 +75,9 @@ def in_devcloud(collection: Collection) -> bool:
 def test_the_embedded_cloud_has_its_collection(name: str):
     collection = getattr(kinds()[name], "collection", None)
     if isinstance(collection, Collection) and collection.service not in OURS:
-        folder = service_of(collection).refusal.__module__.split(".")[2]
+        folder = service_of(collection).refusal.__module__.split(".")[1]
         assert in_devcloud(collection), (
             f"the embedded cloud has no POST {collection.path}: add the collection to "
-            f"src/hearth/devcloud/{folder}/ and its ROUTES to the __init__.py there"
+            f"packages/hearth-devcloud/src/hearth_devcloud/{folder}/ and its ROUTES to the "
+            "__init__.py there"
         )

@@ -20,6 +20,7 @@ from urllib.parse import urlsplit
 
 from msgspec import Struct
 
+from hearth.cli.embedded_cloud import demand_installed
 from hearth.config.wrong import WrongSetting
 from hearth.model import collector
 from hearth.process.logs import log_to_stderr
@@ -76,6 +77,7 @@ def run(port: int, data: Path | None, options: Options, *, ephemeral: bool) -> i
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # until the loop has its own handler
     folder = Path(tempfile.mkdtemp(prefix="hearth-")) if ephemeral else data or _default_folder()
     try:
+        demand_installed()
         _prepare(folder)
         return run_until_complete(_run(port, folder, options))
     except WrongSetting as problem:
@@ -95,9 +97,10 @@ def build_image(name: str, data: Path | None, mirrors: Sequence[str]) -> int:
     sources of packages, as in sources.list; if it is empty, those of this machine.
     """
     folder = data or _default_folder()
-    command = [sys.executable, "-m", "hearth.devcloud.images", "build", name]
+    command = [sys.executable, "-m", "hearth_devcloud.images", "build", name]
     command += ["--data", str(folder), *(f"--mirror={line}" for line in mirrors)]
     try:
+        demand_installed()
         _prepare(folder)
         return subprocess.run(command, check=False).returncode
     except WrongSetting as problem:
@@ -171,7 +174,7 @@ async def _run(port: int, folder: Path, options: Options) -> int:
 
 def _start_cloud(port: int, folder: Path, url: str, servers: str) -> "subprocess.Popen[str]":
     command = [
-        sys.executable, "-m", "hearth.devcloud", "--port", str(port), "--parent-pid",
+        sys.executable, "-m", "hearth_devcloud", "--port", str(port), "--parent-pid",
         str(os.getpid()), "--data", str(folder / "cloud.json"),
         "--password-file", str(folder / "password"),
         "--servers", servers,

@@ -24,7 +24,7 @@ def keepers(folder: Path) -> set[str]:
     for path in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
             if (
-                b"hearth.devcloud.sandbox.keeper" in (path / "cmdline").read_bytes()
+                b"hearth_devcloud.sandbox.keeper" in (path / "cmdline").read_bytes()
                 and f"TMPDIR={folder}\0".encode() in (path / "environ").read_bytes()
             ):
                 found.add(path.name)

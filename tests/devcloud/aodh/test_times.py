@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from hearth.devcloud.aodh.times import within
+from hearth_devcloud.aodh.times import within
 
 BERLIN = "Europe/Berlin"  # 2026: from 2:00 to 3:00 on 29 March, from 3:00 to 2:00 on 25 October
 

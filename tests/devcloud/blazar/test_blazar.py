@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from hearth.devcloud.blazar import requirements
-from hearth.devcloud.blazar.hosts import MACHINES
+from hearth_devcloud.blazar import requirements
+from hearth_devcloud.blazar.hosts import MACHINES
 from tests.devcloud.running import Served
 
 HOST = {

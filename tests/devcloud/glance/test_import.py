@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from hearth.devcloud.glance import web
+from hearth_devcloud.glance import web
 from tests.devcloud.running import Served
 
 

@@ -11,15 +11,15 @@ from typing import Any
 import pytest
 from aiohttp import ClientConnectionError, ClientSession, TCPConnector
 
-from hearth.devcloud import snapshot
-from hearth.devcloud.cloud import DevCloud
-from hearth.devcloud.guest import clusters, node, simulated
-from hearth.devcloud.guest.endpoints import Endpoints
-from hearth.devcloud.guest.server import CLUSTERS
-from hearth.devcloud.jobs import CALLS
-from hearth.devcloud.kubernetes.objects import Cluster, takes
-from hearth.devcloud.nova import life
-from hearth.devcloud.store import Thing
+from hearth_devcloud import snapshot
+from hearth_devcloud.cloud import DevCloud
+from hearth_devcloud.guest import clusters, node, simulated
+from hearth_devcloud.guest.endpoints import Endpoints
+from hearth_devcloud.guest.server import CLUSTERS
+from hearth_devcloud.jobs import CALLS
+from hearth_devcloud.kubernetes.objects import Cluster, takes
+from hearth_devcloud.nova import life
+from hearth_devcloud.store import Thing
 from tests.devcloud.kubernetes.test_kubernetes import Authority
 
 MEMBER = {clusters.MEMBER: "c-1"}

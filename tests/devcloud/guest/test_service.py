@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from hearth.devcloud.cloud import DevCloud
-from hearth.devcloud.guest import drive, service, versions
-from hearth.devcloud.guest.server import server_at
-from hearth.devcloud.http import Reply
-from hearth.devcloud.store import Thing
+from hearth_devcloud.cloud import DevCloud
+from hearth_devcloud.guest import drive, service, versions
+from hearth_devcloud.guest.server import server_at
+from hearth_devcloud.http import Reply
+from hearth_devcloud.store import Thing
 
 SCRIPT = b"#!/bin/sh\necho \xe2\x82\xac\n"
 KEY = "stack_key"

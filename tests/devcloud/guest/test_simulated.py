@@ -7,11 +7,11 @@ from urllib.parse import quote
 
 import pytest
 
-from hearth.devcloud.cloud import DevCloud
-from hearth.devcloud.guest import simulated
-from hearth.devcloud.jobs import CALLS
-from hearth.devcloud.seed import image_named
-from hearth.devcloud.store import Thing
+from hearth_devcloud.cloud import DevCloud
+from hearth_devcloud.guest import simulated
+from hearth_devcloud.jobs import CALLS
+from hearth_devcloud.seed import image_named
+from hearth_devcloud.store import Thing
 
 SECTION = {"user_id": "u", "password": "p", "project_id": "q", "stack_id": "s/1",
            "resource_name": "server"}  # fmt: skip

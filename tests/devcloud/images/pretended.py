@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from hearth.devcloud.images import build
+from hearth_devcloud.images import build
 
 PROGRAM = """#!{python}
 import io, os, sys, tarfile

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from hearth.devcloud.images import __main__ as command
-from hearth.devcloud.images import build, debian, shelf
-from hearth.devcloud.sandbox.identity import FIRST_ID, has_range
+from hearth_devcloud.images import __main__ as command
+from hearth_devcloud.images import build, debian, shelf
+from hearth_devcloud.sandbox.identity import FIRST_ID, has_range
 from tests.daily import in_turn
 from tests.devcloud.images.pretended import pretend
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from hearth.devcloud.fixed_ids import fixed
-from hearth.devcloud.ironic.base import OLDEST
+from hearth_devcloud.fixed_ids import fixed
+from hearth_devcloud.ironic.base import OLDEST
 from tests.devcloud.running import Served
 
 V1 = "/baremetal/v1"

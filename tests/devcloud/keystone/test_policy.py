@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from hearth.devcloud.fixed_ids import fixed_hex
-from hearth.devcloud.settings import Settings
+from hearth_devcloud.fixed_ids import fixed_hex
+from hearth_devcloud.settings import Settings
 from tests.devcloud.running import Served
 
 HEAT = fixed_hex("domain", "heat")

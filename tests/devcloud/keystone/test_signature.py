@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from hearth.devcloud.keystone import signature
+from hearth_devcloud.keystone import signature
 from tests.devcloud.running import Served
 
 EMPTY = hashlib.sha256(b"").hexdigest()

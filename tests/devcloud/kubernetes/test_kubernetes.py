@@ -22,10 +22,10 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from hearth.devcloud.kubernetes.api import MASTERS, NODES
-from hearth.devcloud.kubernetes.node import Facts, register, report
-from hearth.devcloud.kubernetes.served import Server, client_context, server_context
-from hearth.devcloud.kubernetes.storage import Etcd
+from hearth_devcloud.kubernetes.api import MASTERS, NODES
+from hearth_devcloud.kubernetes.node import Facts, register, report
+from hearth_devcloud.kubernetes.served import Server, client_context, server_context
+from hearth_devcloud.kubernetes.storage import Etcd
 from tests.daily import in_turn
 
 pytestmark = [pytest.mark.slow, in_turn(3)]

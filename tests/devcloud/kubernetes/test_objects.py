@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from hearth.devcloud.kubernetes import objects
-from hearth.devcloud.kubernetes.node import Facts, node
-from hearth.devcloud.kubernetes.objects import Cluster, Refused, seconds
-from hearth.devcloud.kubernetes.patches import JSON, MERGE, STRATEGIC, BadPatch, change_of
-from hearth.devcloud.kubernetes.storage import OBJECTS_MAX, Full, Memory
-from hearth.devcloud.kubernetes.view import by_fields, by_labels, discovery
+from hearth_devcloud.kubernetes import objects
+from hearth_devcloud.kubernetes.node import Facts, node
+from hearth_devcloud.kubernetes.objects import Cluster, Refused, seconds
+from hearth_devcloud.kubernetes.patches import JSON, MERGE, STRATEGIC, BadPatch, change_of
+from hearth_devcloud.kubernetes.storage import OBJECTS_MAX, Full, Memory
+from hearth_devcloud.kubernetes.view import by_fields, by_labels, discovery
 
 
 def cluster(*names: str) -> Cluster:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from hearth.devcloud.settings import Settings
+from hearth_devcloud.settings import Settings
 from tests.devcloud.running import Served
 
 V2 = "/shared-file-system/v2"

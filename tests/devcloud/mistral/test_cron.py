@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from hearth.devcloud.mistral.cron import next_time
+from hearth_devcloud.mistral.cron import next_time
 
 
 def seconds(text: str) -> float:

@@ -14,7 +14,7 @@ from typing import Any
 import openstack
 import pytest
 
-from hearth.devcloud.settings import Settings
+from hearth_devcloud.settings import Settings
 from tests.devcloud.listener import Listener, listening
 from tests.devcloud.running import Served
 

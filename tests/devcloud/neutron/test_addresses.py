@@ -6,9 +6,9 @@ import ipaddress
 
 import pytest
 
-from hearth.devcloud.http import Refusal
-from hearth.devcloud.neutron.addresses import eui64, pools_without, take
-from hearth.devcloud.store import Thing
+from hearth_devcloud.http import Refusal
+from hearth_devcloud.neutron.addresses import eui64, pools_without, take
+from hearth_devcloud.store import Thing
 
 
 def subnet(start: str, end: str) -> Thing:

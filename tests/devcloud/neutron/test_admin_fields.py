@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from hearth.devcloud import neutron
-from hearth.devcloud.collection import Collection, Fault, Invalid
+from hearth_devcloud import neutron
+from hearth_devcloud.collection import Collection, Fault, Invalid
 from tests.devcloud.neutron.caller import Network
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from hearth.devcloud.fixed_ids import fixed
+from hearth_devcloud.fixed_ids import fixed
 from tests.devcloud.running import Served
 
 SERVERS = "/compute/v2.1/servers"

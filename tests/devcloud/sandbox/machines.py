@@ -13,12 +13,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from hearth.devcloud.settings import Settings
+from hearth_devcloud.settings import Settings
 from tests.conftest import lacking
 from tests.devcloud.running import Served
 
 WAIT_S = 40.0
-KEEPER = "hearth.devcloud.sandbox.keeper"
+KEEPER = "hearth_devcloud.sandbox.keeper"
 ATTEMPTS, ATTEMPT_S = 10, 1.0
 # tests change the path of programs
 UNSHARE, TRUE = (shutil.which(name) or name for name in ("unshare", "true"))

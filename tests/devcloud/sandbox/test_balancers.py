@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from hearth.devcloud.sandbox import fabric, haproxy
+from hearth_devcloud.sandbox import fabric, haproxy
 from tests.conftest import lacking
 from tests.devcloud.sandbox.machines import Machines, haproxies, until
 from tests.devcloud.sandbox.test_networks import ip, network, on, open_group, port

@@ -7,7 +7,7 @@ import struct
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from hearth.devcloud.sandbox.doors import forward
+from hearth_devcloud.sandbox.doors import forward
 
 LIMIT_S = 5.0
 Handler = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]

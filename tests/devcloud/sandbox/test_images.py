@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from hearth.devcloud.images import build, shelf
+from hearth_devcloud.images import build, shelf
 from tests.devcloud.images.pretended import pretend
 from tests.devcloud.sandbox.machines import Machines
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from hearth.devcloud.sandbox.fabric import programs
+from hearth_devcloud.sandbox.fabric import programs
 from tests.conftest import lacking
 from tests.devcloud.sandbox.machines import Machines, until
 

@@ -27,11 +27,11 @@ sys.exit(sys.version_info < (3, 11))
 """
 PROGRAM = """
 import base64, json, os, socket, subprocess, sys
-from hearth.devcloud.sandbox import wire
+from hearth_devcloud.sandbox import wire
 
 here, there = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
 keeper = subprocess.Popen(
-    [sys.executable, "-m", "hearth.devcloud.sandbox.keeper", str(there.fileno()),
+    [sys.executable, "-m", "hearth_devcloud.sandbox.keeper", str(there.fileno()),
      "--volumes=" + sys.argv[1]],
     pass_fds=[there.fileno()],
 )

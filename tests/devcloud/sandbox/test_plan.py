@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from hearth.devcloud.sandbox import userdata
-from hearth.devcloud.sandbox.plan import boot_plan
-from hearth.devcloud.sandbox.userdata import Part, Unreadable, parts
+from hearth_devcloud.sandbox import userdata
+from hearth_devcloud.sandbox.plan import boot_plan
+from hearth_devcloud.sandbox.userdata import Part, Unreadable, parts
 
 
 def plan(user_data: bytes) -> dict[str, Any]:

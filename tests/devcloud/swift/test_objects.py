@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from hearth.devcloud.fixed_ids import fixed_hex
+from hearth_devcloud.fixed_ids import fixed_hex
 from tests.devcloud.running import Served
 
 ACCOUNT = f"/object-store/v1/AUTH_{fixed_hex('project', 'demo')}"

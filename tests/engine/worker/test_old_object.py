@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from hearth.cloud import CloudFault
-from hearth.devcloud.nova.life import fail
 from hearth.model.state import Action
 from hearth.store import accept, health, reads
 from hearth.store.rows import Options, Revision
+from hearth_devcloud.nova.life import fail
 from tests.engine.worker.test_faults import Town, state, told
 from tests.resources.test_in_engine import new_id
 

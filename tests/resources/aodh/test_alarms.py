@@ -7,7 +7,6 @@ import yaml
 from msgspec.structs import replace
 
 from hearth.cloud import CloudFault
-from hearth.devcloud.aodh import evaluation
 from hearth.model.problem import Rejected
 from hearth.model.span import Span
 from hearth.model.state import Action
@@ -15,6 +14,7 @@ from hearth.resources.described import example
 from hearth.resources.registry import builtin_types, default_catalog
 from hearth.schema import Findings, coerce_all
 from hearth.template import Environment, compile_template
+from hearth_devcloud.aodh import evaluation
 from tests.resources.driver import drive
 
 TYPE = "OS::Aodh::GnocchiResourcesAlarm"

@@ -9,7 +9,7 @@ from aiohttp import web
 
 from hearth.cloud import CloudConfig, PasswordCredential
 from hearth.cloud.pool import CloudPool
-from hearth.devcloud.server import serve
+from hearth_devcloud.server import serve
 from tests.resources.driver import Driver
 
 POLLS = 2  # so often an operation is in progress before it is complete

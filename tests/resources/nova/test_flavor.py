@@ -3,7 +3,7 @@
 import pytest
 
 from hearth.cloud import CloudFault
-from hearth.devcloud.fixed_ids import fixed_hex
+from hearth_devcloud.fixed_ids import fixed_hex
 from tests.resources.driver import drive
 
 FLAVOR = "OS::Nova::Flavor"

@@ -14,13 +14,13 @@ from hearth.cloud.pool import CloudPool
 from hearth.clusters.config import ClusterConfig
 from hearth.clusters.objects import Cluster
 from hearth.clusters.states import CREATE_COMPLETE
-from hearth.devcloud.server import Running, serve
 from hearth.service.caller import Caller
 from hearth.service.services import Services
 from hearth.service.stack_clouds import StackClouds
 from hearth.store.clusters import key_table  # noqa: F401 - its tables are created
 from hearth.store.database import Store
 from hearth.store.seal import sealer_from_secret
+from hearth_devcloud.server import Running, serve
 
 NOW = 1_800_000_000.0
 

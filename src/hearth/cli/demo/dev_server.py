@@ -49,7 +49,7 @@ def servers_cannot_run() -> str | None:
     lacking = [name for name in NEEDED if shutil.which(name, path=IN_SERVERS) is None]
     if lacking:
         return f"sandbox servers need {' and '.join(lacking)} in {IN_SERVERS}"
-    command = [sys.executable, "-m", "hearth.devcloud.sandbox.check"]
+    command = [sys.executable, "-m", "hearth_devcloud.sandbox.check"]
     tried = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
     return tried.stdout.strip() if tried.returncode else None
 

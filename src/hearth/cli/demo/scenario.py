@@ -11,6 +11,8 @@ from hearth.cli.demo.client import AGENT, FOLDER, ROOT, SANDBOX, Client, outputs
 from hearth.cli.demo.dev_server import DemoFailed, DevServer, hearth_dev, servers_cannot_run
 from hearth.cli.demo.guest import read_script, signal_in
 from hearth.cli.demo.screen import Plain, Screen, Terminal, View
+from hearth.cli.embedded_cloud import demand_installed
+from hearth.config.wrong import WrongSetting
 
 NAME = "shop"
 STEP_S = 0.1
@@ -29,6 +31,7 @@ def run(*, transcript: bool) -> int:
         signal.signal(number, stop)
     screen = _screen()
     try:
+        demand_installed()
         reason = servers_cannot_run()
         if reason is not None:
             screen.say(f"The servers of this demo do not run and execute no scripts: {reason}")
@@ -38,7 +41,7 @@ def run(*, transcript: bool) -> int:
         pass
     except Exception as trouble:
         if not stop.asked:  # else Hearth has ended: a terminal also interrupts it
-            if not isinstance(trouble, DemoFailed):
+            if not isinstance(trouble, DemoFailed | WrongSetting):
                 raise
             print(f"hearth: {trouble}", file=sys.stderr)
             return 1

@@ -1,0 +1,144 @@
+"""`hearth-devcloud`: the embedded cloud as a process."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import ctypes
+import gc
+import json
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from ipaddress import ip_address
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from hearth_devcloud.sandbox.client import KeeperFailed
+from hearth_devcloud.server import serve
+from hearth_devcloud.settings import Settings
+
+LOOPBACK = "127.0.0.1"
+_PR_SET_PDEATHSIG = 1
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the embedded cloud until SIGTERM, SIGINT or the end of the process `--parent-pid`.
+
+    Return the exit status.
+    """
+    options = _parser().parse_args(argv)
+    if options.parent_pid is not None and not _tie_to(options.parent_pid):
+        return 1
+    if options.servers == "sandbox" and (problem := _refusal(options.orchestration_url)):
+        print(f"hearth-devcloud: {problem}", file=sys.stderr)
+        return 1
+    settings = Settings(
+        password=_password(options),
+        token_life_s=options.token_life_s,
+        build_s=options.build_s,
+        volume_s=options.volume_s,
+        seed=options.seed,
+        quotas=not options.no_quotas,
+        orchestration_url=options.orchestration_url,
+        cloudformation_url=options.cloudformation_url,
+        cluster_url=options.cluster_url,
+        sandbox=options.servers == "sandbox",
+    )
+    return asyncio.run(_run(options.port, options.data, settings))
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="hearth-devcloud", description=__doc__)
+    parser.add_argument(
+        "--port", type=int, default=0, help="port to listen on; 0 means any free port"
+    )
+    parser.add_argument(
+        "--data", "--data-file", type=Path, help="file to load the state from and save it to"
+    )
+    parser.add_argument("--parent-pid", type=int, help="exit when this parent process ends")
+    parser.add_argument("--password", default="secret", help="password of all initial users")
+    parser.add_argument("--password-file", type=Path, help="read the password from a file")
+    parser.add_argument("--token-life-s", type=float, default=3600.0)
+    parser.add_argument(
+        "--build-s", type=float, default=0.0, help="seconds until a server is ACTIVE"
+    )
+    parser.add_argument(
+        "--volume-s", type=float, default=0.0, help="seconds until a volume is available"
+    )
+    parser.add_argument("--seed", type=int, help="seed of the random ids and secrets")
+    parser.add_argument(
+        "--no-quotas", action="store_true", help="make all quotas unlimited by default"
+    )
+    parser.add_argument(
+        "--servers",
+        choices=("pretend", "sandbox"),
+        default="pretend",
+        help="pretend: servers only have a status; sandbox: servers run in Linux namespaces",
+    )
+    parser.add_argument("--orchestration-url", help="URL of heat in the service catalogue")
+    parser.add_argument("--cloudformation-url", help="URL of heat-cfn in the service catalogue")
+    parser.add_argument("--cluster-url", help="URL of magnum in the service catalogue")
+    return parser
+
+
+def _refusal(api: str | None) -> str | None:
+    """Return the reason why this machine cannot run sandbox servers, or None if it can.
+
+    `api` is the URL of the orchestration API that the servers use.
+    """
+    if not sys.platform.startswith("linux"):
+        return "sandbox servers need Linux"
+    host = urlsplit(api or "").hostname or LOOPBACK
+    try:
+        local = ip_address(host).is_loopback
+    except ValueError:
+        local = host == "localhost"
+    if not local:
+        return (
+            "sandbox servers need an API on a loopback address, but the host of "
+            f"--orchestration-url is {host}"
+        )
+    return None
+
+
+def _password(options: argparse.Namespace) -> str:
+    if options.password_file is not None:
+        return str(options.password_file.read_text().strip())
+    return str(options.password)
+
+
+def _tie_to(parent: int) -> bool:
+    """Ask the kernel to send SIGTERM to this process when its parent ends.
+
+    Return False if the process `parent` is no longer the parent.
+    """
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+    return os.getppid() == parent
+
+
+async def _run(port: int, data: Path | None, settings: Settings) -> int:
+    try:
+        running = await serve(port=port, data=data, settings=settings)
+    except KeeperFailed as problem:
+        print(f"hearth-devcloud: sandbox servers cannot be started: {problem}", file=sys.stderr)
+        return 1
+    for note in running.sandbox.notes if running.sandbox is not None else ():
+        print(f"hearth-devcloud: {note}", file=sys.stderr)
+    gc.freeze()
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop.set)
+    sys.stdout.write(json.dumps({"url": running.url, "auth_url": running.auth_url}) + "\n")
+    sys.stdout.flush()
+    await stop.wait()
+    await running.close()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

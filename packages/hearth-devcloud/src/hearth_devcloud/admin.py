@@ -1,0 +1,217 @@
+"""The admin API of the embedded cloud: audit log, fault rules and existing objects.
+
+Its paths begin with `/devcloud/`. It needs no token, so only programs of this machine may use it:
+neither servers of the cloud nor pages in a browser.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import msgspec
+
+from hearth_devcloud.aodh import evaluation
+from hearth_devcloud.guest.server import CLUSTERS
+from hearth_devcloud.http import Cloud, Refusal, Reply
+from hearth_devcloud.knobs import SWITCHES, BadRule
+from hearth_devcloud.ledger import Ledger
+from hearth_devcloud.neutron import loss
+from hearth_devcloud.store import Thing
+from hearth_devcloud.trove import clusters
+
+GUEST_ADDRESS = "127.0.0.2"
+"""The loopback address from which the connections of sandbox servers come."""
+_HOSTS = ("127.0.0.1", "localhost", "::1")
+
+
+def refusal(peer: str | None, headers: Mapping[str, str]) -> Reply | None:
+    """Return the reply to a request that must not use the admin API, or None if it may.
+
+    `peer` is the address from which the request comes. A browser adds the headers `Origin` or
+    `Sec-Fetch-Site` to the requests of a page. The host is another one if the name of a page's
+    server was given the address of this machine.
+    """
+    why = None
+    if peer == GUEST_ADDRESS:
+        why = "servers of the cloud may not use it"
+    elif "Origin" in headers or headers.get("Sec-Fetch-Site", "none") != "none":
+        why = "pages in a browser may not use it"
+    else:
+        try:
+            host = urlsplit(f"//{headers.get('Host', '')}").hostname
+        except ValueError:
+            host = None
+        if host not in _HOSTS:
+            why = f"the header Host must name one of {', '.join(_HOSTS)}"
+    return None if why is None else Reply(403, {"error": f"the admin API refuses this: {why}"})
+
+
+def handle(cloud: Cloud, method: str, target: str, raw: bytes) -> Reply:
+    """Carry out a request to the admin API and return the reply. `target` is path and query."""
+    path, _, query_text = target.partition("?")
+    query = parse_qs(query_text, keep_blank_values=True)
+    cloud.settle()
+    match method, path.strip("/").split("/")[1:]:
+        case "GET", ["ledger"]:
+            return Reply(200, _account(cloud.store.ledger, query))
+        case "POST", ["ledger", "mark"]:
+            cloud.store.ledger.mark()
+            return Reply(200, {"seq": cloud.store.ledger.seq})
+        case "GET", ["objects"] if name := query.get("named", [""])[0]:
+            return Reply(200, {"objects": [_view(one) for one in _named(cloud, name)]})
+        case "GET", ["objects"] if table := query.get("table", [""])[0]:
+            shown = [_view(one) for one in cloud.store.table(table).values()]
+            return Reply(200, {"objects": shown})
+        case "GET", ["objects"]:
+            return Reply(200, {"objects": _alive(cloud)})
+        case "PATCH", ["objects"]:
+            return _tamper(cloud, raw)
+        case "DELETE", ["objects", *parts]:
+            return _lose(cloud, "/".join(parts))
+        case "GET", ["knobs"]:
+            knobs = cloud.knobs
+            rules = [rule.view() for rule in knobs.rules]
+            switches = {name: getattr(knobs, name) for name in SWITCHES}
+            return Reply(200, {"rules": rules, "waiting": knobs.waiting, **switches})
+        case "POST", ["knobs"]:
+            return _add(cloud, raw)
+        case "DELETE", ["knobs"]:
+            cloud.knobs.clear(query.get("trace", [""])[0])
+            return Reply(204)
+        case "POST", ["knobs", "release"]:
+            discard = query.get("discard", ["0"])[0] == "1"
+            return Reply(200, {"released": cloud.knobs.release(discard=discard)})
+        case "GET", ["forwards"]:
+            return Reply(200, {"forwards": _forwards(cloud, query.get("address", [""])[0])})
+        case "POST", ["alarms"]:
+            return _tell(cloud, raw)
+    return Reply(404, {"error": f"the admin API has no {method} {path}"})
+
+
+def _account(ledger: Ledger, query: Mapping[str, Sequence[str]]) -> dict[str, Any]:
+    """Return the entries of the audit log that a request asks for."""
+    if "trace" in query:
+        return ledger.of_traces(query["trace"])
+    return ledger.view(calls="1" in query.get("calls", ()))
+
+
+def _forwards(cloud: Cloud, address: str) -> list[dict[str, object]]:
+    """Return the local ports that forward to floating IPs.
+
+    If `address` is not empty, return only those of this floating IP.
+    """
+    if cloud.kubernetes is None and cloud.store.table(CLUSTERS):
+        from hearth_devcloud.guest.endpoints import Endpoints  # most clouds have no clusters
+
+        cloud.kubernetes = Endpoints(cloud)
+    found = cloud.machines.forwards() if cloud.machines is not None else []
+    if cloud.kubernetes is not None:
+        cloud.kubernetes.settle()
+        found = [*found, *cloud.kubernetes.view()]
+    return [one for one in found if address in ("", one["floating_ip_address"])]
+
+
+def _lose(cloud: Cloud, object_id: str) -> Reply:
+    """Remove an object from the store without a call to its service, as if the cloud had lost it.
+
+    The initial objects of the cloud cannot be removed.
+    """
+    there = (table.get(object_id) for table in cloud.store.tables.values())
+    lost = [thing for thing in there if thing is not None and not thing.seed]
+    for thing in lost:
+        cloud.store.remove(thing)
+        loss.follow(cloud, thing)
+        clusters.follow_loss(cloud, thing)
+    return Reply(200, {"lost": [thing.table for thing in lost]})
+
+
+def _named(cloud: Cloud, name: str) -> list[Thing]:
+    """Return the objects with this id or name, also initial ones; of an id with slashes, the last
+    part is enough.
+    """
+    return [
+        thing
+        for table in cloud.store.tables.values()
+        for thing in table.values()
+        if name in (thing.id, thing.id.rpartition("/")[2], thing.body.get("name"))
+    ]
+
+
+def _view(thing: Thing) -> dict[str, Any]:
+    return {"id": thing.id, "table": thing.table, "body": thing.body, "hidden": thing.hidden}
+
+
+def _tamper(cloud: Cloud, raw: bytes) -> Reply:
+    """Set fields of an object without a call to its service and without its checks, as if somebody
+    had changed it in the cloud.
+
+    The request body has the `table` and the `id` of the object, and the new fields in `body` or
+    `hidden`.
+    """
+    wanted = msgspec.json.decode(raw)
+    thing = cloud.store.table(wanted["table"]).get(wanted["id"])
+    if thing is None:
+        return Reply(404, {"error": f"there is no object {wanted['id']} in {wanted['table']}"})
+    cloud.store.change(thing, **wanted.get("body", {}))
+    thing.hidden.update(wanted.get("hidden", {}))
+    cloud.store.changed = True
+    return Reply(200, _view(thing))
+
+
+def _add(cloud: Cloud, raw: bytes) -> Reply:
+    try:
+        body = msgspec.json.decode(raw)
+        rules = body
+        if isinstance(body, dict):
+            switched = {name: body[name] for name in SWITCHES if name in body}
+            for name, value in switched.items():
+                if not isinstance(value, bool):
+                    raise BadRule(f"{name} must be true or false")
+            rules = body.get("rules", []) if switched else body["rules"]
+            vars(cloud.knobs).update(switched)
+        cloud.knobs.add(rules)
+    except (msgspec.DecodeError, BadRule, KeyError, TypeError) as error:
+        return Reply(400, {"error": str(error)})
+    return Reply(200, {"rules": [rule.view() for rule in cloud.knobs.rules]})
+
+
+def _tell(cloud: Cloud, raw: bytes) -> Reply:
+    """Evaluate alarms with the measures or the event in the request body `raw`.
+
+    Reply with the results by alarm, or with an error for an invalid body.
+    """
+    try:
+        news = msgspec.json.decode(raw)
+        if isinstance(news, dict) and isinstance(news.get("event"), dict):
+            event = news["event"]
+            made = evaluation.event(cloud, event.get("event_type"), event.get("traits", {}))
+            news["event"] = made
+        return Reply(200, {"alarms": evaluation.receive(cloud, news)})
+    except msgspec.DecodeError as error:
+        return Reply(400, {"error": str(error)})
+    except Refusal as refused:
+        return Reply(refused.status, {"error": refused.message})
+
+
+def _alive(cloud: Cloud) -> list[dict[str, Any]]:
+    objects = []
+    entries = cloud.store.ledger.entries
+    for name, table in cloud.store.tables.items():
+        service, _, collection = name.partition(".")
+        for thing in table.values():
+            if thing.seed:
+                continue
+            objects.append(
+                {
+                    "service": service,
+                    "collection": collection,
+                    "id": thing.id,
+                    "name": thing.body.get("name"),
+                    "project_id": thing.project_id,
+                    "status": thing.body.get("status"),
+                    "implicit": thing.entry is not None and entries[thing.entry].implicit,
+                }
+            )
+    return objects

@@ -1,0 +1,332 @@
+"""The API of users' credentials: generic credentials, EC2 key pairs, application credentials."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+
+from hearth_devcloud.collection import (
+    Collection,
+    Field,
+    Invalid,
+    boolean,
+    list_of,
+    mapping,
+    nullable,
+    text,
+)
+from hearth_devcloud.http import Body, Call, Refusal, Reply, Route
+from hearth_devcloud.keystone import access_rules
+from hearth_devcloud.keystone.people import drop, roles
+from hearth_devcloud.keystone.rest import (
+    bad,
+    find,
+    forbidden,
+    link,
+    listed,
+    missing,
+    self_or_admin,
+)
+from hearth_devcloud.keystone.role_grants import expanded
+from hearth_devcloud.store import Thing
+
+CREDENTIALS = Collection(
+    "identity",
+    "credentials",
+    "credential",
+    {
+        "user_id": Field(text(null=True)),
+        "project_id": Field(text(null=True)),
+        "type": Field(text(), required=True),
+        "blob": Field(text(1_000_000), required=True),
+    },
+)
+APPLICATION_CREDENTIALS = Collection(
+    "identity",
+    "application_credentials",
+    "application_credential",
+    {
+        "name": Field(text(), required=True),
+        "description": Field(text(10000, null=True)),
+        "secret": Field(text(null=True)),
+        "expires_at": Field(text(null=True)),
+        "unrestricted": Field(boolean),
+        "roles": Field(list_of(mapping), default=list),
+        "access_rules": Field(nullable(list_of(mapping))),
+    },
+)
+
+
+def _view(call: Call, thing: Thing) -> Body:
+    return {**thing.body, "links": {"self": link(call, f"credentials/{thing.id}")}}
+
+
+def create(call: Call) -> Reply:
+    """Handle POST /v3/credentials; reply with status 201.
+
+    The id of a credential of type `ec2` is the SHA-256 hash of its access key.
+    """
+    try:
+        values = CREDENTIALS.for_create(call.object("credential"))
+    except Invalid as error:
+        raise bad(error.message) from None
+    values["user_id"] = values["user_id"] or call.caller.user_id
+    self_or_admin(call, values["user_id"])
+    thing_id = call.cloud.store.new_hex()
+    if values["type"] == "ec2":
+        try:
+            access = json.loads(values["blob"])["access"]
+        except (ValueError, KeyError, TypeError):
+            raise bad("The blob of an ec2 credential must be JSON with an access key") from None
+        if not values["project_id"]:
+            raise bad("An ec2 credential needs a project_id")
+        thing_id = _ec2_id(access)
+        if call.cloud.store.get(CREDENTIALS.table, thing_id) is not None:
+            raise Refusal(409, message="Duplicate entry")
+    thing = Thing(thing_id, CREDENTIALS.table, values["project_id"], {"id": thing_id, **values})
+    call.cloud.store.insert(thing)
+    return Reply(201, {"credential": _view(call, thing)})
+
+
+def credentials(call: Call) -> Reply:
+    """Handle GET /v3/credentials: list the caller's credentials; for an administrator, all."""
+    wanted = {key: value for key in ("user_id", "type") if (value := call.argument(key))}
+    if not call.caller.is_admin:
+        wanted["user_id"] = call.caller.user_id
+    found = call.cloud.store.where(CREDENTIALS.table, **wanted)
+    return listed(call, "credentials", [_view(call, thing) for thing in found])
+
+
+def _own(call: Call) -> Thing:
+    thing = find(call, "credentials", call.ids[0])
+    self_or_admin(call, thing.body["user_id"])
+    return thing
+
+
+def show(call: Call) -> Reply:
+    """Handle GET of a credential."""
+    return Reply(200, {"credential": _view(call, _own(call))})
+
+
+def update(call: Call) -> Reply:
+    """Handle PATCH of a credential."""
+    thing = _own(call)
+    try:
+        thing.body.update(CREDENTIALS.for_update(call.object("credential")))
+    except Invalid as error:
+        raise bad(error.message) from None
+    return Reply(200, {"credential": _view(call, thing)})
+
+
+def delete(call: Call) -> Reply:
+    """Handle DELETE of a credential; reply with status 204."""
+    call.cloud.store.remove(_own(call))
+    return Reply(204)
+
+
+def _ec2_id(access: str) -> str:
+    return hashlib.sha256(access.encode()).hexdigest()
+
+
+def ec2_pair(call: Call, access: str) -> Thing | None:
+    """Return the EC2 credential with this access key, or None."""
+    return call.cloud.store.get(CREDENTIALS.table, _ec2_id(access))
+
+
+def _ec2_view(call: Call, thing: Thing) -> Body:
+    blob = json.loads(thing.body["blob"])
+    path = f"users/{thing.body['user_id']}/credentials/OS-EC2/{blob['access']}"
+    return {
+        "user_id": thing.body["user_id"],
+        "tenant_id": thing.body["project_id"],
+        "access": blob["access"],
+        "secret": blob["secret"],
+        "trust_id": blob.get("trust_id"),
+        "links": {"self": link(call, path)},
+    }
+
+
+def _in_project(call: Call, user_id: str) -> None:
+    """Raise Refusal 403 unless the caller may use the EC2 key pairs of a user.
+
+    The caller must be this user, or an administrator whose token is scoped to a project. Tokens of
+    trusts and application credentials are refused.
+    """
+    if call.caller.delegated:
+        raise Refusal(403, message="Delegated tokens cannot access credentials directly.")
+    self_or_admin(call, user_id)
+    if call.caller.project_id is None and call.caller.user_id != user_id:
+        raise forbidden()
+
+
+def create_ec2(call: Call) -> Reply:
+    """Handle POST /v3/users/{id}/credentials/OS-EC2: create an EC2 key pair."""
+    user = find(call, "users", call.ids[0])
+    _in_project(call, user.id)
+    given = call.json()
+    tenant = given.get("tenant_id") if isinstance(given, dict) else None
+    if not tenant:
+        raise bad("tenant_id is required")
+    find(call, "projects", tenant)
+    store = call.cloud.store
+    blob = {"access": store.new_hex(), "secret": store.new_hex(), "trust_id": call.caller.trust_id}
+    thing_id = _ec2_id(str(blob["access"]))
+    body = {"id": thing_id, "user_id": user.id, "project_id": tenant, "type": "ec2"}
+    body["blob"] = json.dumps(blob)
+    thing = store.insert(Thing(thing_id, CREDENTIALS.table, tenant, body))
+    return Reply(201, {"credential": _ec2_view(call, thing)})
+
+
+def ec2_pairs(call: Call) -> Reply:
+    """Handle GET of a user's EC2 key pairs."""
+    _in_project(call, call.ids[0])
+    found = call.cloud.store.where(CREDENTIALS.table, user_id=call.ids[0], type="ec2")
+    return listed(call, "credentials", [_ec2_view(call, thing) for thing in found])
+
+
+def _ec2_own(call: Call) -> Thing:
+    self_or_admin(call, call.ids[0])
+    thing = ec2_pair(call, call.ids[1])
+    if thing is None or thing.body["user_id"] != call.ids[0]:
+        raise missing("credential", call.ids[1])
+    return thing
+
+
+def show_ec2(call: Call) -> Reply:
+    """Handle GET of an EC2 key pair."""
+    return Reply(200, {"credential": _ec2_view(call, _ec2_own(call))})
+
+
+def delete_ec2(call: Call) -> Reply:
+    """Handle DELETE of an EC2 key pair; reply with status 204."""
+    call.cloud.store.remove(_ec2_own(call))
+    return Reply(204)
+
+
+def _application_view(call: Call, thing: Thing) -> Body:
+    body = dict(thing.body)
+    shown = []
+    for role_id in thing.hidden["roles"]:
+        role = call.cloud.store.get("identity.roles", role_id)
+        if role is not None:
+            found = roles.view(call, role)
+            found.pop("links")
+            shown.append(found)
+    body["roles"] = shown
+    rules = access_rules.of_credential(call.cloud.store, thing)
+    if rules is not None:
+        body["access_rules"] = rules
+    body["links"] = {"self": link(call, f"application_credentials/{thing.id}")}
+    return body
+
+
+def create_application(call: Call) -> Reply:
+    """Handle POST /v3/users/{id}/application_credentials; reply with status 201.
+
+    Only this reply contains the secret.
+    """
+    caller, store = call.caller, call.cloud.store
+    if caller.user_id != call.ids[0] or caller.project_id is None:
+        raise forbidden()
+    if caller.trust_id:
+        raise forbidden()
+    _manages_applications(call)
+    try:
+        values = APPLICATION_CREDENTIALS.for_create(call.object("application_credential"))
+    except Invalid as error:
+        raise bad(error.message) from None
+    table = APPLICATION_CREDENTIALS.table
+    if store.where(table, name=values["name"], user_id=caller.user_id):
+        raise Refusal(409, message="An application credential with this name already exists.")
+    secret = values.pop("secret") or store.new_secret(64)
+    wanted = values.pop("roles")
+    rules = values.pop("access_rules")
+    chosen = list(caller.role_ids)
+    if wanted:
+        has = {role.body["name"]: role.id for role in expanded(store, caller.role_ids)}
+        chosen = [role.get("id") or has.get(role.get("name", ""), "") for role in wanted]
+        if not set(chosen) <= set(has.values()):
+            raise bad("The user does not have all of the requested roles in the project")
+    thing_id = store.new_hex()
+    body = {
+        "id": thing_id,
+        "name": values["name"],
+        "description": values["description"],
+        "user_id": caller.user_id,
+        "project_id": caller.project_id,
+        "system": None,
+        "expires_at": values["expires_at"],
+        "unrestricted": values["unrestricted"],
+    }
+    hidden: Body = {
+        "secret": secret,
+        "roles": [role.id for role in expanded(store, chosen)],
+        "access_rules": None if rules is None else access_rules.chosen(call, rules),
+    }
+    thing = store.insert(Thing(thing_id, table, caller.project_id, body, hidden))
+    shown = _application_view(call, thing)
+    shown["secret"] = secret
+    return Reply(201, {"application_credential": shown})
+
+
+def _manages_applications(call: Call) -> None:
+    """Raise Refusal 403 if the caller uses a restricted application credential."""
+    by = call.caller.application_credential_id
+    if by and not find(call, "application_credentials", by).body["unrestricted"]:
+        words = "Using method 'application_credential' is not allowed for managing additional "
+        raise Refusal(403, message=f"{words}application credentials.")
+
+
+def applications(call: Call) -> Reply:
+    """Handle GET of a user's application credentials."""
+    self_or_admin(call, call.ids[0])
+    if call.caller.trust_id:
+        raise forbidden()
+    wanted = {"user_id": call.ids[0]}
+    if name := call.argument("name"):
+        wanted["name"] = name
+    found = call.cloud.store.where(APPLICATION_CREDENTIALS.table, **wanted)
+    return listed(call, "application_credentials", [_application_view(call, t) for t in found])
+
+
+def _application_own(call: Call) -> Thing:
+    self_or_admin(call, call.ids[0])
+    thing = find(call, "application_credentials", call.ids[1])
+    if thing.body["user_id"] != call.ids[0]:
+        raise missing("application credential", call.ids[1])
+    return thing
+
+
+def show_application(call: Call) -> Reply:
+    """Handle GET of an application credential."""
+    thing = _application_own(call)
+    return Reply(200, {"application_credential": _application_view(call, thing)})
+
+
+def delete_application(call: Call) -> Reply:
+    """Handle DELETE of an application credential and its tokens; reply with status 204."""
+    thing = _application_own(call)
+    _manages_applications(call)
+    call.cloud.store.remove(thing)
+    drop(call.cloud.store, "tokens", application_credential_id=thing.id)
+    return Reply(204)
+
+
+_EC2 = "/v3/users/{}/credentials/OS-EC2"
+_APPLICATION = "/v3/users/{}/application_credentials"
+
+ROUTES: list[Route] = [
+    ("POST", "/v3/credentials", create),
+    ("GET", "/v3/credentials", credentials),
+    ("GET", "/v3/credentials/{}", show),
+    ("PATCH", "/v3/credentials/{}", update),
+    ("DELETE", "/v3/credentials/{}", delete),
+    ("POST", _EC2, create_ec2),
+    ("GET", _EC2, ec2_pairs),
+    ("GET", _EC2 + "/{}", show_ec2),
+    ("DELETE", _EC2 + "/{}", delete_ec2),
+    ("POST", _APPLICATION, create_application),
+    ("GET", _APPLICATION, applications),
+    ("GET", _APPLICATION + "/{}", show_application),
+    ("DELETE", _APPLICATION + "/{}", delete_application),
+]

@@ -1,0 +1,60 @@
+"""Roles of users and groups on projects and domains."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from hearth_devcloud.http import Body
+from hearth_devcloud.store import Store, Thing
+
+IMPLIED = {"admin": ("member", "reader"), "member": ("reader",)}
+
+
+def key(target: str, actor: str, role: str) -> str:
+    """Return the id of the role assignment of an actor (user or group) on a target."""
+    return f"{target}:{actor}:{role}"
+
+
+def assign(store: Store, kind: str, target: str, actor: str, role: str, **more: object) -> Thing:
+    """Assign a role on a target to an actor (user or group); return the assignment.
+
+    `kind` is the type of the target: "projects" or "domains".
+    """
+    body: Body = {"kind": kind, "target": target, "actor": actor, "role": role, **more}
+    thing = Thing(key(target, actor, role), "identity.assignments", None, body, seed=True)
+    return store.insert(thing)
+
+
+def roles_on(store: Store, user_id: str, target: str) -> list[str]:
+    """Return the ids of a user's roles on a project or domain, without implied roles.
+
+    Roles of the user's groups are included.
+    """
+    actors = {user_id}
+    actors |= {g.id for g in store.all("identity.groups") if user_id in g.hidden.get("users", {})}
+    found = [
+        thing.body["role"]
+        for thing in store.where("identity.assignments", target=target)
+        if thing.body["actor"] in actors
+    ]
+    return list(dict.fromkeys(found))
+
+
+def has_roles(store: Store, user_id: str, target: str, role_ids: Iterable[str]) -> bool:
+    """Return whether a user has all these roles on a project or domain, also as implied roles."""
+    return set(role_ids) <= {role.id for role in expanded(store, roles_on(store, user_id, target))}
+
+
+def expanded(store: Store, role_ids: Iterable[str]) -> list[Thing]:
+    """Return the roles with these ids and the roles that they imply; unknown ids are skipped."""
+    found: dict[str, Thing] = {}
+    by_name = {thing.body["name"]: thing for thing in store.all("identity.roles")}
+    for role_id in role_ids:
+        role = store.get("identity.roles", role_id)
+        if role is None:
+            continue
+        found[role.id] = role
+        for name in IMPLIED.get(role.body["name"], ()):
+            if name in by_name:
+                found.setdefault(by_name[name].id, by_name[name])
+    return list(found.values())

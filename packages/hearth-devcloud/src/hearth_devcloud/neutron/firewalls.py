@@ -1,0 +1,242 @@
+"""The API of firewalls (FWaaS version 1): rules, policies and firewalls."""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from typing import Any
+
+from hearth_devcloud.collection import (
+    READ_ONLY,
+    Collection,
+    Field,
+    boolean,
+    integer,
+    list_of,
+    nullable,
+    one_of,
+    text,
+    uuid,
+)
+from hearth_devcloud.http import Body, Call, Refusal, Reply
+from hearth_devcloud.neutron.agents import Pending
+from hearth_devcloud.neutron.rest import Rest
+from hearth_devcloud.store import Store, Thing
+
+_PORTS = re.compile(r"^(\d{1,5})(:(\d{1,5}))?$")
+
+
+def _ports(value: Any) -> str:
+    """Check a port or a port range and return it. Raises ValueError."""
+    found = _PORTS.match(str(value))
+    if not found or not 0 < int(found[1]) <= int(found[3] or found[1]) < 65536:
+        raise ValueError(f"'{value}' is not a port or a port range")
+    return str(value)
+
+
+def _place(value: Any) -> str:
+    """Check an address or a network in CIDR notation and return it. Raises ValueError."""
+    ipaddress.ip_network(str(value), strict=False)
+    return str(value)
+
+
+def _version(value: Any) -> int:
+    number: int = integer(4, 6)(value)
+    one_of(4, 6)(number)
+    return number
+
+
+_NAMED = {
+    "name": Field(text(), default=""),
+    "description": Field(text(1024), default=""),
+    "shared": Field(boolean, default=False, admin=True),
+}
+RULES = Collection(
+    "network",
+    "firewall_rules",
+    "firewall_rule",
+    {
+        **_NAMED,
+        "protocol": Field(nullable(one_of("tcp", "udp", "icmp"))),
+        "ip_version": Field(_version, default=4),
+        "source_ip_address": Field(nullable(_place)),
+        "destination_ip_address": Field(nullable(_place)),
+        "source_port": Field(nullable(_ports)),
+        "destination_port": Field(nullable(_ports)),
+        "action": Field(one_of("allow", "deny", "reject"), default="deny"),
+        "enabled": Field(boolean, default=True),
+        "firewall_policy_id": READ_ONLY,
+        "position": READ_ONLY,
+    },
+    type_name="FirewallRule",
+    path="/v2.0/fw/firewall_rules",
+)
+POLICIES = Collection(
+    "network",
+    "firewall_policies",
+    "firewall_policy",
+    {
+        **_NAMED,
+        "firewall_rules": Field(list_of(uuid), default=list),
+        "audited": Field(boolean, default=False),
+    },
+    type_name="FirewallPolicy",
+    path="/v2.0/fw/firewall_policies",
+)
+FIREWALLS = Collection(
+    "network",
+    "firewalls",
+    "firewall",
+    {
+        **_NAMED,
+        "firewall_policy_id": Field(text(36), required=True),
+        "admin_state_up": Field(boolean, default=True),
+        "router_ids": Field(list_of(uuid)),
+        "status": READ_ONLY,
+    },
+    type_name="Firewall",
+    path="/v2.0/fw/firewalls",
+)
+
+
+def _applied(call: Call, policy_id: str | None) -> list[Thing]:
+    """Return the firewalls that use a policy. Raises Refusal 409 if one of them is pending."""
+    if policy_id is None:
+        return []
+    found = call.cloud.store.where(FIREWALLS.table, firewall_policy_id=policy_id)
+    for firewall in found:
+        firewalls.steady(firewall)
+    return found
+
+
+def _apply(call: Call, applied: list[Thing]) -> None:
+    for firewall in applied:
+        firewall.body["status"] = "PENDING_UPDATE"
+        firewalls.begin(call, firewall)
+
+
+class _Rules(Rest):
+    standard = False
+
+    def make(self, call: Call, project_id: str, values: Body) -> Thing:
+        self._check(values)
+        more = {"firewall_policy_id": None, "position": None}
+        return super().make(call, project_id, {**values, **more})
+
+    def change(self, call: Call, thing: Thing, changes: Body) -> None:
+        self._check({**thing.body, **changes})
+        applied = _applied(call, thing.body["firewall_policy_id"])
+        thing.body.update(changes)
+        _apply(call, applied)
+
+    def gone(self, call: Call, thing: Thing) -> None:
+        if thing.body["firewall_policy_id"]:
+            raise Refusal(409, "FirewallRuleInUse", f"Firewall rule {thing.id} is being used.")
+
+    @staticmethod
+    def _check(values: Body) -> None:
+        ports = values["source_port"] or values["destination_port"]
+        if ports and values["protocol"] is None:
+            text_ = "Source/destination port requires a protocol"
+            raise Refusal(400, "FirewallRuleWithPortWithoutProtocolInvalid", text_)
+        if ports and values["protocol"] == "icmp":
+            raise Refusal(
+                400, "FirewallRuleInvalidICMPParameter", "Ports are not allowed with ICMP."
+            )
+        for name in ("source_ip_address", "destination_ip_address"):
+            place = values[name]
+            if place and ipaddress.ip_network(place, strict=False).version != values["ip_version"]:
+                text_ = f"{name} is not an address of ip_version {values['ip_version']}"
+                raise Refusal(400, "FirewallIpAddressConflict", text_)
+
+
+class _Policies(Rest):
+    standard = False
+
+    def make(self, call: Call, project_id: str, values: Body) -> Thing:
+        self._check(call, values["firewall_rules"], None, shared=values["shared"])
+        thing = super().make(call, project_id, values)
+        link(call.cloud.store, thing)
+        return thing
+
+    def change(self, call: Call, thing: Thing, changes: Body) -> None:
+        wanted = {**thing.body, **changes}
+        self._check(call, wanted["firewall_rules"], thing.id, shared=wanted["shared"])
+        applied = _applied(call, thing.id)
+        if (
+            changes.get("firewall_rules", thing.body["firewall_rules"])
+            != thing.body["firewall_rules"]
+        ):
+            changes.setdefault("audited", False)
+        thing.body.update(changes)
+        link(call.cloud.store, thing)
+        _apply(call, applied)
+
+    @staticmethod
+    def _check(call: Call, ids: list[str], own: str | None, *, shared: bool) -> None:
+        for rule_id in ids:
+            rule = rules.find(call, rule_id)
+            if rule.body["firewall_policy_id"] not in (None, own):
+                raise Refusal(409, "FirewallRuleInUse", f"Firewall rule {rule_id} is being used.")
+            if shared and not rule.body["shared"]:
+                text_ = f"Rule {rule_id} is not shared and cannot be part of a shared policy."
+                raise Refusal(409, "FirewallRuleSharingConflict", text_)
+
+    def gone(self, call: Call, thing: Thing) -> None:
+        store = call.cloud.store
+        if store.where(FIREWALLS.table, firewall_policy_id=thing.id):
+            raise Refusal(409, "FirewallPolicyInUse", f"Firewall policy {thing.id} is being used.")
+        thing.body["firewall_rules"] = []
+        link(store, thing)
+
+
+def link(store: Store, policy: Thing) -> None:
+    """Set the policy id and the position in each rule of a policy; clear them in removed rules."""
+    ids = policy.body["firewall_rules"]
+    for rule in store.all(RULES.table):
+        if rule.id in ids:
+            place = ids.index(rule.id) + 1
+            rule.body.update(firewall_policy_id=policy.id, position=place)
+        elif rule.body["firewall_policy_id"] == policy.id:
+            rule.body.update(firewall_policy_id=None, position=None)
+
+
+class _Firewalls(Pending):
+    busy = (409, "FirewallInPendingState")
+
+    def make(self, call: Call, project_id: str, values: Body) -> Thing:
+        policies.find(call, values["firewall_policy_id"])
+        store = call.cloud.store
+        taken = {r for one in store.all(FIREWALLS.table) for r in one.body["router_ids"]}
+        mine = [r.id for r in store.all("network.routers") if r.project_id == project_id]
+        if values["router_ids"] is None:
+            values["router_ids"] = [ident for ident in mine if ident not in taken]
+        elif busy := taken & set(values["router_ids"]):
+            text_ = f"Router(s) {sorted(busy)} are associated with another Firewall."
+            raise Refusal(409, "FirewallRouterInUse", text_)
+        thing = super().make(call, project_id, values)
+        thing.hidden["works"] = "ACTIVE" if values["router_ids"] else "INACTIVE"
+        return thing
+
+    def change(self, call: Call, thing: Thing, changes: Body) -> None:
+        if "firewall_policy_id" in changes:
+            policies.find(call, changes["firewall_policy_id"])
+        super().change(call, thing, changes)
+        thing.hidden["works"] = "ACTIVE" if thing.body["router_ids"] else "INACTIVE"
+
+    def delete(self, call: Call) -> Reply:
+        """Handle DELETE of a firewall; reply with status 204.
+
+        The firewall is PENDING_DELETE until the agent has removed it from the routers.
+        """
+        thing = self.find(call, call.ids[0])
+        self.owned_by_caller(call, thing, "delete")
+        thing.body["status"] = "PENDING_DELETE"
+        self.begin(call, thing)
+        return Reply(204)
+
+
+rules = _Rules(RULES)
+policies = _Policies(POLICIES)
+firewalls = _Firewalls(FIREWALLS)
+ROUTES = [*rules.routes, *policies.routes, *firewalls.routes]

@@ -1,0 +1,47 @@
+"""Cleanup after the admin API has removed a Neutron object, as if the cloud had lost it."""
+
+from __future__ import annotations
+
+from hearth_devcloud.http import Cloud
+from hearth_devcloud.neutron import addresses, firewalls, subnets
+from hearth_devcloud.neutron.ports import INTERFACE, remove_port
+from hearth_devcloud.store import Thing
+
+_PARTS = {
+    "network.networks": ("network.segments", "network_id"),
+    "network.security_groups": ("network.security_group_rules", "security_group_id"),
+    "network.metering_labels": ("network.metering_label_rules", "metering_label_id"),
+}
+
+
+def follow(cloud: Cloud, thing: Thing) -> None:
+    """Remove the dependent objects and the address allocations of a lost object."""
+    store = cloud.store
+    if thing.table in _PARTS:
+        table, field = _PARTS[thing.table]
+        for part in store.where(table, **{field: thing.id}):
+            store.remove(part)
+    match thing.table:
+        case "network.ports":
+            addresses.free(store, thing.body["fixed_ips"])
+        case "network.subnets":
+            _follow_subnet(cloud, thing)
+        case "network.network_gateways":
+            for port in store.where("network.ports", device_id=thing.id):
+                remove_port(cloud, port)
+        case "network.firewall_policies":
+            thing.body["firewall_rules"] = []
+            firewalls.link(store, thing)
+
+
+def _follow_subnet(cloud: Cloud, subnet: Thing) -> None:
+    """Remove the routers' interfaces that were in a subnet alone, and its addresses from others.
+
+    Neutron deletes no subnet that a router is connected to, so a user who deleted it has removed
+    the interface before.
+    """
+    ports = subnets.ports_on(cloud, subnet)
+    subnets.forget(cloud, subnet)
+    for port in ports:
+        if port.body["device_owner"] == INTERFACE and not port.body["fixed_ips"]:
+            remove_port(cloud, port)

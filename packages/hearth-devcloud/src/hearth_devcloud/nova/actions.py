@@ -1,0 +1,332 @@
+"""The actions on servers: `POST /servers/{id}/action`, where the key of the body is the action."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from hearth_devcloud.glance.images import new_image
+from hearth_devcloud.http import Body, Call, Refusal, Reply, Route
+from hearth_devcloud.nova import life, order, quotas, view
+from hearth_devcloud.nova.base import admin_only, bad, conflict, missing
+from hearth_devcloud.nova.flavors import flavor_of
+from hearth_devcloud.nova.servers import find, record
+from hearth_devcloud.store import Thing
+
+
+@dataclass(frozen=True)
+class Task:
+    """An action that only changes the state of a server, such as os-stop.
+
+    `allowed` are the VM states in which the action is possible, `task_state` is the task state
+    while it runs, and `target` is the VM state after it.
+    """
+
+    allowed: frozenset[str]
+    task_state: str
+    target: str
+
+
+def _states(*names: str) -> frozenset[str]:
+    return frozenset(names)
+
+
+TASKS = {
+    "os-stop": Task(_states("active", "rescued"), "powering-off", "stopped"),
+    "os-start": Task(_states("stopped"), "powering-on", "active"),
+    "pause": Task(_states("active", "rescued"), "pausing", "paused"),
+    "unpause": Task(_states("paused"), "unpausing", "active"),
+    "suspend": Task(_states("active", "rescued"), "suspending", "suspended"),
+    "resume": Task(_states("suspended"), "resuming", "active"),
+    "unrescue": Task(_states("rescued"), "unrescuing", "active"),
+    "shelve": Task(
+        _states("active", "stopped", "paused", "suspended"), "shelving", "shelved_offloaded"
+    ),
+    "shelveOffload": Task(_states("shelved"), "shelving_offloading", "shelved_offloaded"),
+    "unshelve": Task(_states("shelved", "shelved_offloaded"), "unshelving", "active"),
+}
+
+
+def _allow(server: Thing, verb: str, allowed: frozenset[str]) -> None:
+    body = server.body
+    if body["vm_state"] not in allowed:
+        state = body["vm_state"]
+        raise conflict(f"Cannot '{verb}' instance {server.id} while it is in vm_state {state}")
+    if body["task_state"] is not None:
+        state = body["task_state"]
+        raise conflict(f"Cannot '{verb}' instance {server.id} while it is in task_state {state}")
+
+
+def _begin(call: Call, server: Thing, task_state: str, target: str) -> None:
+    """Set the task state of a server and schedule the transition to the VM state `target`."""
+    server.hidden["target"] = target
+    server.hidden["task_fails"] = call.effects.error
+    life.set_state(call.cloud, server, server.body["vm_state"], task_state)
+    call.cloud.store.later(call.effects.slow_s or 0, server, "compute.changed")
+
+
+def act(call: Call) -> Reply:
+    """Handle POST of an action on a server; the only key of the body is the name of the action."""
+    server, body = find(call), call.json()
+    if not isinstance(body, dict) or len(body) != 1:
+        raise bad("The body must be an object with exactly one key, the action")
+    verb, given = next(iter(body.items()))
+    handler = HANDLERS.get(verb)
+    if verb not in TASKS and handler is None:
+        raise bad(f"There is no such action: {verb}")
+    if server.hidden["locked"] and verb not in ("unlock", "lock") and not call.caller.is_admin:
+        raise conflict(f"Instance {server.id} is locked")
+    if handler is not None:
+        reply = handler(call, server, given if isinstance(given, dict) else {})
+    else:
+        task = TASKS[verb]
+        _allow(server, verb, task.allowed)
+        _begin(call, server, task.task_state, task.target)
+        reply = Reply(202)
+    record(call, server, verb.removeprefix("os-"))
+    return reply
+
+
+def _reboot(call: Call, server: Thing, given: Body) -> Reply:
+    kind = given.get("type")
+    if kind not in ("SOFT", "HARD"):
+        raise bad("Invalid input for field/attribute type: expected SOFT or HARD")
+    states = {"active"} if kind == "SOFT" else {"active", "stopped", "paused", "suspended", "error"}
+    _allow(server, "reboot", frozenset(states))
+    _begin(call, server, "rebooting" if kind == "SOFT" else "rebooting_hard", "active")
+    return Reply(202)
+
+
+def _rescue(call: Call, server: Thing, given: Body) -> Reply:
+    _allow(server, "rescue", _states("active", "stopped", "error"))
+    _begin(call, server, "rescuing", "rescued")
+    return Reply(200, {"adminPass": given.get("adminPass") or call.cloud.store.new_secret(12)})
+
+
+def _rebuild(call: Call, server: Thing, given: Body) -> Reply:
+    _allow(server, "rebuild", _states("active", "stopped", "error"))
+    image_id = given.get("imageRef")
+    if not isinstance(image_id, str):
+        raise bad("'imageRef' is a required property")
+    order.check_image(call, image_id, server.hidden["flavor"])
+    server.hidden["image_id"] = image_id
+    for key in ("name", "metadata", "accessIPv4", "accessIPv6", "description"):
+        if given.get(key) is not None:
+            server.body[key] = given[key]
+    if call.version >= (2, 57) and "user_data" in given:
+        server.hidden["user_data"] = given["user_data"]
+    if call.version >= (2, 54) and "key_name" in given:
+        server.hidden["key_name"] = given["key_name"]
+    target = "stopped" if server.body["vm_state"] == "stopped" else "active"
+    server.hidden["fault"] = None
+    if server.body["vm_state"] == "error":
+        server.body["vm_state"] = "active"
+    _begin(call, server, "rebuilding", target)
+    shown = view.core(call, server, extended=False)
+    shown["adminPass"] = given.get("adminPass") or call.cloud.store.new_secret(12)
+    return Reply(202, {"server": shown})
+
+
+def _resize(call: Call, server: Thing, given: Body) -> Reply:
+    reference = str(given.get("flavorRef", "")).rpartition("/")[2]
+    flavor = flavor_of(call, reference)
+    if flavor is None:
+        raise bad(f"Flavor {reference} could not be found.")
+    if flavor.id == server.hidden["flavor_id"]:
+        raise bad("When resizing, instances must change flavor!")
+    _allow(server, "resize", _states("active", "stopped"))
+    before = server.hidden["flavor"]
+    more = {
+        "cores": max(0, flavor.body["vcpus"] - before["vcpus"]),
+        "ram": max(0, flavor.body["ram"] - before["ram"]),
+    }
+    quotas.check(call.cloud, server.project_id or "", {k: n for k, n in more.items() if n})
+    server.hidden["before_resize"] = {
+        "flavor_id": server.hidden["flavor_id"],
+        "flavor": before,
+        "vm_state": server.body["vm_state"],
+    }
+    server.hidden["flavor_id"] = flavor.id
+    server.hidden["flavor"] = {k: v for k, v in flavor.body.items() if k != "access"}
+    _begin(call, server, "resize_prep", "resized")
+    return Reply(202)
+
+
+def _confirm(call: Call, server: Thing, given: Body) -> Reply:
+    _allow(server, "confirmResize", _states("resized"))
+    before = server.hidden.pop("before_resize")
+    life.set_state(call.cloud, server, before["vm_state"])
+    return Reply(204)
+
+
+def _revert(call: Call, server: Thing, given: Body) -> Reply:
+    _allow(server, "revertResize", _states("resized"))
+    before = server.hidden.pop("before_resize")
+    server.hidden.update(flavor_id=before["flavor_id"], flavor=before["flavor"])
+    _begin(call, server, "resize_reverting", before["vm_state"])
+    return Reply(202)
+
+
+def _create_image(call: Call, server: Thing, given: Body) -> Reply:
+    if not isinstance(given.get("name"), str):
+        raise bad("'name' is a required property")
+    _allow(server, "createImage", _states("active", "stopped", "paused", "suspended"))
+    image = new_image(
+        call.cloud,
+        server.project_id or "",
+        {
+            "name": given["name"],
+            "disk_format": "qcow2",
+            "container_format": "bare",
+            "visibility": "private",
+            "min_disk": server.hidden["flavor"]["disk"],
+        },
+        {
+            **{key: str(value) for key, value in (given.get("metadata") or {}).items()},
+            "image_type": "snapshot",
+            "instance_uuid": server.id,
+            "base_image_ref": server.hidden["image_id"],
+        },
+        data=b"\0" * 1024,
+    )
+    location = {"Location": f"{call.base}/image/v2/images/{image.id}"}
+    if call.version >= (2, 45):
+        return Reply(202, {"image_id": image.id})
+    return Reply(202, None, {**location, "Content-Type": "text/html; charset=UTF-8"})
+
+
+def _lock(call: Call, server: Thing, given: Body) -> Reply:
+    server.hidden.update(locked=True, locked_reason=given.get("locked_reason"))
+    return Reply(202)
+
+
+def _unlock(call: Call, server: Thing, given: Body) -> Reply:
+    server.hidden.update(locked=False, locked_reason=None)
+    return Reply(202)
+
+
+def _console_output(call: Call, server: Thing, given: Body) -> Reply:
+    if server.body["vm_state"] == "building":
+        raise conflict(f"Instance {server.id} is not ready")
+    if call.cloud.machines is not None:
+        return Reply(200, {"output": _tail(call.cloud.machines.console(server), given)})
+    lines = [f"{server.body['name']} login:"]
+    return Reply(200, {"output": "\n".join([*server.hidden.get("console", []), *lines])})
+
+
+def _tail(text: str, given: Body) -> str:
+    """Return the last lines of a text; `given` contains their number as `length`, default all."""
+    try:
+        length = int(given.get("length") or -1)
+    except (TypeError, ValueError):
+        raise bad("Invalid input for field/attribute length: expected an integer") from None
+    return text if length < 0 else "".join(text.splitlines(keepends=True)[-length:])
+
+
+def _console_url(call: Call, server: Thing) -> str:
+    return f"{call.base}/console?token={call.cloud.store.new_secret(24)}&server={server.id}"
+
+
+def _console(call: Call, server: Thing, given: Body) -> Reply:
+    if server.body["vm_state"] == "building":
+        raise conflict(f"Instance {server.id} is not ready")
+    kind = given.get("type")
+    if not isinstance(kind, str):
+        raise bad("'type' is a required property")
+    return Reply(200, {"console": {"type": kind, "url": _console_url(call, server)}})
+
+
+def remote_console(call: Call) -> Reply:
+    """Handle POST remote-consoles: return a console URL of a server."""
+    server, given = find(call), call.object("remote_console")
+    if call.version < (2, 6):
+        raise Refusal(404, message="The resource could not be found.")
+    shown = {"protocol": given.get("protocol"), "type": given.get("type")}
+    return Reply(200, {"remote_console": {**shown, "url": _console_url(call, server)}})
+
+
+def _reset(call: Call, server: Thing, given: Body) -> Reply:
+    admin_only(call)
+    state = given.get("state")
+    if state not in ("active", "error"):
+        raise bad(
+            f"Invalid input for field/attribute state. Value: {state}. "
+            "Expected one of: active, error"
+        )
+    life.set_state(call.cloud, server, state)
+    return Reply(202)
+
+
+def _force_delete(call: Call, server: Thing, given: Body) -> Reply:
+    server.body["task_state"] = "deleting"
+    life.tell(call.cloud, server, "compute.instance.delete.start")
+    call.cloud.store.later(0, server, "compute.deleted")
+    return Reply(202)
+
+
+def _groups_of(call: Call, server: Thing) -> list[list[str]]:
+    ports = call.cloud.store.table("network.ports")
+    return [ports[p].body["security_groups"] for p in server.hidden["ports"] if p in ports]
+
+
+def _add_group(call: Call, server: Thing, given: Body) -> Reply:
+    group_id = order.security_group(call, str(given.get("name")))
+    groups = _groups_of(call, server)
+    if any(group_id in present for present in groups):
+        raise bad(f"Security group {given.get('name')} is already associated with the instance")
+    for present in groups:
+        present.append(group_id)
+    return Reply(202)
+
+
+def _remove_group(call: Call, server: Thing, given: Body) -> Reply:
+    name = str(given.get("name"))
+    try:
+        group_id = order.security_group(call, name)
+    except Refusal:
+        raise missing("Security group", name) from None
+    groups = [present for present in _groups_of(call, server) if group_id in present]
+    if not groups:
+        raise missing("Security group", name)
+    for present in groups:
+        present.remove(group_id)
+    return Reply(202)
+
+
+def _no_floating_ip(call: Call, server: Thing, given: Body) -> Reply:
+    raise missing("Floating IP", str(given.get("address")))
+
+
+def _change_password(call: Call, server: Thing, given: Body) -> Reply:
+    _allow(server, "changePassword", _states("active"))
+    return Reply(202)
+
+
+HANDLERS: dict[str, Callable[[Call, Thing, Body], Reply]] = {
+    "reboot": _reboot,
+    "rescue": _rescue,
+    "rebuild": _rebuild,
+    "resize": _resize,
+    "confirmResize": _confirm,
+    "revertResize": _revert,
+    "createImage": _create_image,
+    "lock": _lock,
+    "unlock": _unlock,
+    "os-getConsoleOutput": _console_output,
+    "os-getVNCConsole": _console,
+    "os-getSPICEConsole": _console,
+    "os-getSerialConsole": _console,
+    "os-getRDPConsole": _console,
+    "os-resetState": _reset,
+    "forceDelete": _force_delete,
+    "addSecurityGroup": _add_group,
+    "removeSecurityGroup": _remove_group,
+    "addFloatingIp": _no_floating_ip,
+    "removeFloatingIp": _no_floating_ip,
+    "changePassword": _change_password,
+}
+
+ROUTES: list[Route] = [
+    ("POST", "/v2.1/servers/{}/action", act),
+    ("POST", "/v2.1/servers/{}/remote-consoles", remote_console),
+]

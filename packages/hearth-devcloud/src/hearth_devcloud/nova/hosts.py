@@ -1,0 +1,363 @@
+"""The API of availability zones, hypervisors, aggregates, services and server groups."""
+
+from __future__ import annotations
+
+from hearth_devcloud.http import Body, Call, Refusal, Reply, Route
+from hearth_devcloud.nova import quotas
+from hearth_devcloud.nova.base import admin_only, bad, conflict, missing
+from hearth_devcloud.store import Thing, stamp_micro
+
+_AGGREGATES = "compute.aggregates"
+_GROUPS = "compute.server_groups"
+POLICIES = ("affinity", "anti-affinity", "soft-affinity", "soft-anti-affinity")
+HOST = "devcloud"
+HYPERVISOR_ID = "9d9a6a5e-6e0f-5c55-8a0c-6f7f1c1d6c11"
+HOST_CPUS = 1000
+HOST_RAM_MB = 800_000
+
+
+def zone_names(call: Call) -> set[str]:
+    """Return the names of the availability zones: `nova`, and those of aggregates with hosts."""
+    aggregates = call.cloud.store.all(_AGGREGATES)
+    named = (a.body["availability_zone"] for a in aggregates if a.body["hosts"])
+    return {"nova", *filter(None, named)}
+
+
+def zones(call: Call) -> Reply:
+    """Handle GET os-availability-zone: list the availability zones."""
+    found = [
+        {"zoneName": name, "zoneState": {"available": True}, "hosts": None}
+        for name in sorted(zone_names(call))
+    ]
+    return Reply(200, {"availabilityZoneInfo": found})
+
+
+def zones_detail(call: Call) -> Reply:
+    """Handle GET os-availability-zone/detail, for administrators: list the zones without hosts."""
+    admin_only(call)
+    return zones(call)
+
+
+def services(call: Call) -> Reply:
+    """Handle GET os-services: list Nova's services."""
+    admin_only(call)
+    rows = (
+        ("nova-scheduler", "internal"),
+        ("nova-conductor", "internal"),
+        ("nova-compute", "nova"),
+    )
+    found = [
+        {
+            "binary": binary,
+            "host": HOST,
+            "id": number,
+            "zone": zone,
+            "status": "enabled",
+            "state": "up",
+            "updated_at": stamp_micro(call.cloud.store.time),
+            "disabled_reason": None,
+        }
+        for number, (binary, zone) in enumerate(rows, 2)
+        if call.argument("binary") in (None, binary) and call.argument("host") in (None, HOST)
+    ]
+    return Reply(200, {"services": found})
+
+
+def _hypervisor(call: Call) -> Body:
+    """Return the only hypervisor, in the format of the call's microversion."""
+    servers = [t.hidden["flavor"] for t in call.cloud.store.all("compute.servers")]
+    cpus, ram = sum(f["vcpus"] for f in servers), sum(f["ram"] for f in servers)
+    disk = sum(f["disk"] for f in servers)
+    found: Body = {
+        "id": HYPERVISOR_ID if call.version >= (2, 53) else 1,
+        "hypervisor_hostname": HOST,
+        "state": "up",
+        "status": "enabled",
+        "hypervisor_type": "fake",
+        "hypervisor_version": 1000,
+        "host_ip": "127.0.0.1",
+        "service": {"id": 4, "host": HOST, "disabled_reason": None},
+    }
+    if call.version >= (2, 88):
+        return {**found, "uptime": None}
+    return {
+        **found,
+        "vcpus": HOST_CPUS,
+        "memory_mb": HOST_RAM_MB,
+        "local_gb": 600_000,
+        "vcpus_used": cpus,
+        "memory_mb_used": 512 + ram,
+        "local_gb_used": disk,
+        "free_ram_mb": HOST_RAM_MB - 512 - ram,
+        "free_disk_gb": 600_000 - disk,
+        "current_workload": 0,
+        "running_vms": len(servers),
+        "disk_available_least": 0,
+        "cpu_info": {"arch": "x86_64"} if call.version >= (2, 28) else '{"arch": "x86_64"}',
+    }
+
+
+def _hypervisors(call: Call) -> list[Body]:
+    """Return the hypervisors that match the pattern in the query. Raises Refusal 404 if none do."""
+    admin_only(call)
+    pattern = call.argument("hypervisor_hostname_pattern") or ""
+    found = [_hypervisor(call)] if pattern in HOST else []
+    if not found:
+        raise Refusal(404, message=f"No hypervisor matching '{pattern}' could be found.")
+    return found
+
+
+def hypervisors(call: Call) -> Reply:
+    """Handle GET os-hypervisors: list the hypervisors in brief."""
+    brief = ("id", "hypervisor_hostname", "state", "status")
+    return Reply(200, {"hypervisors": [{k: h[k] for k in brief} for h in _hypervisors(call)]})
+
+
+def hypervisors_detail(call: Call) -> Reply:
+    """Handle GET os-hypervisors/detail: list the hypervisors with all fields."""
+    return Reply(200, {"hypervisors": _hypervisors(call)})
+
+
+def show_hypervisor(call: Call) -> Reply:
+    """Handle GET of a hypervisor."""
+    admin_only(call)
+    found = _hypervisor(call)
+    if call.ids[0] != str(found["id"]):
+        raise Refusal(404, message=f"Hypervisor with ID '{call.ids[0]}' could not be found.")
+    return Reply(200, {"hypervisor": found})
+
+
+def _aggregate(call: Call) -> Thing:
+    thing = call.cloud.store.get(_AGGREGATES, call.ids[0])
+    if thing is None:
+        raise missing("Aggregate", call.ids[0])
+    return thing
+
+
+def _checked(call: Call, own: Thing | None = None) -> Body:
+    """Return the checked fields of an aggregate in a request; `own` is the updated aggregate.
+
+    Raises Refusal 400, or 409 if the name is in use.
+    """
+    given = call.object("aggregate")
+    if set(given) - {"name", "availability_zone"}:
+        raise bad(f"Additional properties are not allowed: {sorted(given)}")
+    name = given.get("name", "x")
+    if not isinstance(name, str) or not 0 < len(name) <= 255:
+        raise bad("Invalid input for field/attribute name: expected 1 to 255 characters")
+    zone = given.get("availability_zone")
+    if zone is not None and (not isinstance(zone, str) or not zone or ":" in zone):
+        raise bad("Invalid input for field/attribute availability_zone: expected text without ':'")
+    for other in call.cloud.store.where(_AGGREGATES, name=given.get("name")):
+        if other is not own:
+            raise conflict(f"Aggregate {name} already exists.")
+    return given
+
+
+def create_aggregate(call: Call) -> Reply:
+    """Handle POST os-aggregates: create an aggregate."""
+    admin_only(call)
+    given, store = _checked(call), call.cloud.store
+    if "name" not in given:
+        raise bad("'name' is a required property")
+    number, zone = store.new_serial("aggregate"), given.get("availability_zone")
+    body = {
+        "id": number,
+        "name": given["name"],
+        "created_at": stamp_micro(store.time),
+        "updated_at": None,
+        "deleted_at": None,
+        "deleted": False,
+        "availability_zone": zone,
+        "hosts": [],
+        "metadata": {"availability_zone": zone} if zone else {},
+    }
+    store.insert(Thing(str(number), _AGGREGATES, None, body))
+    shown = {key: value for key, value in body.items() if key not in ("hosts", "metadata")}
+    return Reply(200, {"aggregate": shown})
+
+
+def aggregates(call: Call) -> Reply:
+    """Handle GET os-aggregates: list the aggregates."""
+    admin_only(call)
+    return Reply(200, {"aggregates": [t.body for t in call.cloud.store.all(_AGGREGATES)]})
+
+
+def show_aggregate(call: Call) -> Reply:
+    """Handle GET of an aggregate."""
+    admin_only(call)
+    return Reply(200, {"aggregate": _aggregate(call).body})
+
+
+def update_aggregate(call: Call) -> Reply:
+    """Handle PUT of an aggregate's name or zone."""
+    admin_only(call)
+    thing = _aggregate(call)
+    given = _checked(call, thing)
+    if not given:
+        raise bad("'name' or 'availability_zone' is required")
+    thing.body.update({key: value for key, value in given.items() if key == "name"})
+    if "availability_zone" in given:
+        _set_metadata(call, thing, {"availability_zone": given["availability_zone"]})
+    return Reply(200, {"aggregate": thing.body})
+
+
+def _set_metadata(call: Call, thing: Thing, changes: Body) -> None:
+    """Merge changes into the metadata of an aggregate. One of the keys is `availability_zone`.
+
+    A value of None removes a key. Raises Refusal 409 if a host would be in two zones.
+    """
+    merged = {**thing.body["metadata"], **changes}
+    kept = {key: value for key, value in merged.items() if value is not None}
+    zone = kept.get("availability_zone")
+    for host in thing.body["hosts"]:
+        _one_zone(call, thing, host, zone)
+    thing.body |= {"metadata": kept, "availability_zone": zone}
+    thing.body["updated_at"] = stamp_micro(call.cloud.store.time)
+
+
+def _one_zone(call: Call, own: Thing, host: str, zone: object) -> None:
+    """Raise Refusal 409 if a host would be in two availability zones.
+
+    `zone` is the zone of the aggregate `own`. Another aggregate with the same host may have no zone
+    or the same zone.
+    """
+    for other in call.cloud.store.all(_AGGREGATES):
+        elsewhere = other.body["availability_zone"]
+        shared = other is not own and host in other.body["hosts"]
+        if shared and zone and elsewhere and zone != elsewhere:
+            raise conflict(f"Host {host} already exists in availability zone {elsewhere}.")
+
+
+def delete_aggregate(call: Call) -> Reply:
+    """Handle DELETE of an aggregate, which must not have hosts."""
+    admin_only(call)
+    thing = _aggregate(call)
+    if thing.body["hosts"]:
+        raise bad(f"Cannot delete aggregate {thing.id}: it still has hosts")
+    call.cloud.store.remove(thing)
+    return Reply(200)
+
+
+def act_on_aggregate(call: Call) -> Reply:
+    """Handle POST of the action add_host, remove_host or set_metadata on an aggregate."""
+    admin_only(call)
+    thing, body = _aggregate(call), call.json()
+    hosts = thing.body["hosts"]
+    match body:
+        case {"add_host": {"host": str(host)}}:
+            if host != HOST:
+                raise missing("Compute host", host)
+            if host in hosts:
+                raise conflict(f"Aggregate {thing.id} already has host {host}.")
+            _one_zone(call, thing, host, thing.body["availability_zone"])
+            thing.body["hosts"] = [*hosts, host]
+        case {"remove_host": {"host": str(host)}}:
+            if host not in hosts:
+                raise missing("Compute host", host)
+            thing.body["hosts"] = [other for other in hosts if other != host]
+        case {"set_metadata": {"metadata": dict(metadata)}}:
+            if not all(value is None or isinstance(value, str) for value in metadata.values()):
+                raise bad("Invalid input for metadata: expected values that are text or null")
+            _set_metadata(call, thing, metadata)
+        case _:
+            raise bad("Unknown action; expected add_host, remove_host or set_metadata")
+    return Reply(200, {"aggregate": thing.body})
+
+
+def _group_view(call: Call, thing: Thing) -> Body:
+    body = thing.body
+    view: Body = {"id": thing.id, "name": body["name"]}
+    if call.version >= (2, 64):
+        view |= {"policy": body["policy"], "rules": body["rules"]}
+    else:
+        view |= {"policies": [body["policy"]], "metadata": {}}
+    view["members"] = body["members"]
+    if call.version >= (2, 13):
+        view |= {"project_id": body["project_id"], "user_id": body["user_id"]}
+    return view
+
+
+def create_group(call: Call) -> Reply:
+    """Handle POST os-server-groups: create a server group.
+
+    The format of the request changed with microversion 2.64.
+    """
+    given, caller = call.object("server_group"), call.caller
+    known = {"name", "policy", "rules"} if call.version >= (2, 64) else {"name", "policies"}
+    if set(given) - known:
+        raise bad(f"Additional properties are not allowed: {sorted(set(given) - known)}")
+    policies = given.get("policies") or [given.get("policy")]
+    if not isinstance(given.get("name"), str) or len(policies) != 1 or policies[0] not in POLICIES:
+        raise bad(f"A server group needs a name and one policy of: {', '.join(POLICIES)}")
+    project_id, store = caller.project_id or "", call.cloud.store
+    quotas.check(call.cloud, project_id, {"server_groups": 1})
+    group_id = store.new_id()
+    body: Body = {
+        "id": group_id,
+        "name": given["name"],
+        "policy": policies[0],
+        "rules": given.get("rules") or {},
+        "members": [],
+        "project_id": project_id,
+        "user_id": caller.user_id,
+    }
+    thing = store.insert(Thing(group_id, _GROUPS, project_id, body))
+    return Reply(200, {"server_group": _group_view(call, thing)})
+
+
+def _group(call: Call) -> Thing:
+    thing = group_of(call, call.ids[0])
+    if thing is None:
+        raise missing("Instance group", call.ids[0])
+    return thing
+
+
+def group_of(call: Call, group_id: str) -> Thing | None:
+    """Return the server group with this id, or None if the caller may not use it."""
+    thing = call.cloud.store.get(_GROUPS, group_id)
+    if thing is None or call.caller.is_admin or thing.project_id == call.caller.project_id:
+        return thing
+    return None
+
+
+def groups(call: Call) -> Reply:
+    """Handle GET os-server-groups: list the server groups."""
+    everywhere = call.caller.is_admin and "all_projects" in call.query
+    found = [
+        _group_view(call, t)
+        for t in call.cloud.store.all(_GROUPS)
+        if everywhere or t.project_id == call.caller.project_id
+    ]
+    return Reply(200, {"server_groups": found})
+
+
+def show_group(call: Call) -> Reply:
+    """Handle GET of a server group."""
+    return Reply(200, {"server_group": _group_view(call, _group(call))})
+
+
+def delete_group(call: Call) -> Reply:
+    """Handle DELETE of a server group."""
+    call.cloud.store.remove(_group(call))
+    return Reply(204)
+
+
+ROUTES: list[Route] = [
+    ("GET", "/v2.1/os-availability-zone", zones),
+    ("GET", "/v2.1/os-availability-zone/detail", zones_detail),
+    ("GET", "/v2.1/os-services", services),
+    ("GET", "/v2.1/os-hypervisors", hypervisors),
+    ("GET", "/v2.1/os-hypervisors/detail", hypervisors_detail),
+    ("GET", "/v2.1/os-hypervisors/{}", show_hypervisor),
+    ("POST", "/v2.1/os-aggregates", create_aggregate),
+    ("GET", "/v2.1/os-aggregates", aggregates),
+    ("GET", "/v2.1/os-aggregates/{}", show_aggregate),
+    ("PUT", "/v2.1/os-aggregates/{}", update_aggregate),
+    ("DELETE", "/v2.1/os-aggregates/{}", delete_aggregate),
+    ("POST", "/v2.1/os-aggregates/{}/action", act_on_aggregate),
+    ("POST", "/v2.1/os-server-groups", create_group),
+    ("GET", "/v2.1/os-server-groups", groups),
+    ("GET", "/v2.1/os-server-groups/{}", show_group),
+    ("DELETE", "/v2.1/os-server-groups/{}", delete_group),
+]

@@ -1,0 +1,274 @@
+"""The life of a server: connecting ports and volumes, build, changes of state, deletion."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hearth_devcloud.aodh.evaluation import happened
+from hearth_devcloud.cinder import attachments
+from hearth_devcloud.guest import simulated
+from hearth_devcloud.http import Body, Cloud, Refusal
+from hearth_devcloud.neutron.ports import bind, new_port, remove_port
+from hearth_devcloud.neutron.rest import touch
+from hearth_devcloud.nova.hosts import HOST, HOST_CPUS, HOST_RAM_MB
+from hearth_devcloud.store import Thing, stamp_micro, stamp_z
+
+STATES = {
+    "active": "ACTIVE",
+    "stopped": "SHUTOFF",
+    "paused": "PAUSED",
+    "suspended": "SUSPENDED",
+    "rescued": "RESCUE",
+    "resized": "VERIFY_RESIZE",
+    "shelved": "SHELVED",
+    "shelved_offloaded": "SHELVED_OFFLOADED",
+    "error": "ERROR",
+    "building": "BUILD",
+}
+
+
+def set_state(cloud: Cloud, server: Thing, vm_state: str, task_state: str | None = None) -> None:
+    """Set the VM state and the task state of a server, and the resulting API status."""
+    status, before = STATES[vm_state], server.body["vm_state"]
+    match task_state:
+        case "rebooting":
+            status = "REBOOT"
+        case "rebooting_hard":
+            status = "HARD_REBOOT"
+        case "rebuilding":
+            status = "REBUILD"
+        case "resize_prep":
+            status = "RESIZE"
+        case "resize_reverting":
+            status = "REVERT_RESIZE"
+    server.body.update(vm_state=vm_state, task_state=task_state, status=status)
+    server.body["updated"] = stamp_z(cloud.store.time)
+    cloud.store.changed = True
+    if vm_state != before:
+        tell(cloud, server, "compute.instance.update", old_state=before)
+
+
+def tell(cloud: Cloud, server: Thing, event_type: str, **more: Any) -> None:
+    """Report an event of a server to the alarm service, which may have alarms about it.
+
+    `more` are further traits of the event.
+    """
+    traits = {
+        "instance_id": server.id,
+        "display_name": server.body["name"],
+        "host": server.hidden.get("host"),
+        "state": server.body["vm_state"],
+        "tenant_id": server.project_id,
+        **more,
+    }
+    traits = {name: value for name, value in traits.items() if value is not None}
+    happened(cloud, event_type, traits)
+
+
+def fail(cloud: Cloud, server: Thing, message: str) -> None:
+    """Set a server to the state error; `message` becomes its fault message."""
+    now = stamp_z(cloud.store.time)
+    server.hidden["fault"] = {"code": 500, "created": now, "message": message}
+    set_state(cloud, server, "error")
+
+
+def wire(cloud: Cloud, server: Thing) -> None:
+    """Carry out the first half of a server's build: connect ports and attach volumes.
+
+    Schedule the second half, or set the server to error.
+    """
+    hidden = server.hidden
+    flavor = hidden["flavor"]
+    if server.body["task_state"] == "deleting":
+        return
+    if flavor["vcpus"] > HOST_CPUS or flavor["ram"] > HOST_RAM_MB:
+        fail(cloud, server, "No valid host was found. There are not enough hosts available.")
+        return
+    try:
+        for item in hidden["wanted_networks"]:
+            hidden["ports"].append(plug(cloud, server, item).id)
+        for device in hidden["wanted_devices"]:
+            _attach(cloud, server, device)
+    except Refusal as refused:
+        unplug_all(cloud, server)
+        _let_go(cloud, server)
+        fail(cloud, server, f"Build of instance {server.id} aborted: {refused.message}")
+        return
+    set_state(cloud, server, "building", "spawning")
+    cloud.store.later(hidden["build_s"] / 2, server, "compute.built")
+
+
+def _attach(cloud: Cloud, server: Thing, device: Body) -> None:
+    volume = None
+    if device["source"] == "volume":
+        volume = cloud.store.get("volume.volumes", device["id"])
+        if volume is None:
+            raise Refusal(404, message=f"Volume {device['id']} no longer exists.")
+    else:
+        volume = attachments.volume_for_server(cloud, server, device)
+    attach_volume(cloud, server, volume, device)
+
+
+def attach_volume(cloud: Cloud, server: Thing, volume: Thing, device: Body) -> Body:
+    """Attach a volume to a server; return the server's entry about it.
+
+    `device` contains the options of the attachment, such as the device name.
+    """
+    taken = {item["device"] for item in server.hidden["volumes"]}
+    name = device.get("device")
+    if not name or name in taken:
+        letters = "abcdefghijklmnopqrstuvwxyz"
+        first = 0 if device.get("boot") else 1
+        name = next(f"/dev/vd{c}" for c in letters[first:] if f"/dev/vd{c}" not in taken)
+    slow_s = float(device.get("slow_s") or 0)
+    attachment = attachments.attach(cloud, volume, server.id, name, after_s=slow_s)
+    item = {
+        "volume_id": volume.id,
+        "device": name,
+        "attachment_id": attachment["attachment_id"],
+        "delete_on_termination": bool(device.get("delete_on_termination")),
+        "tag": device.get("tag"),
+        "bdm_uuid": cloud.store.new_id(),
+        "boot": bool(device.get("boot")),
+    }
+    server.hidden["volumes"].append(item)
+    return item
+
+
+def plug(cloud: Cloud, server: Thing, item: Body) -> Thing:
+    """Connect a server to a port, and return the port.
+
+    This is the port in `item`, or a new one on the network in `item`. Raises Refusal.
+    """
+    store = cloud.store
+    binding: Body = {
+        "device_id": server.id,
+        "device_owner": f"compute:{server.hidden['zone']}",
+        "binding:host_id": HOST,
+    }
+    if item.get("port"):
+        port = store.get("network.ports", item["port"])
+        if port is None or (port.body["device_id"] and port.body["device_id"] != server.id):
+            raise Refusal(409, message=f"Port {item['port']} does not exist or is in use.")
+        port.body.update(binding, dns_name=port.body["dns_name"] or server.hidden["hostname"])
+        bind(port)
+        touch(cloud, port)
+        return port
+    network = store.get("network.networks", item["uuid"])
+    if network is None:
+        raise Refusal(404, message=f"Network {item['uuid']} no longer exists.")
+    given: Body = {**binding, "dns_name": server.hidden["hostname"]}
+    if item.get("fixed_ip"):
+        given["fixed_ips"] = [{"ip_address": item["fixed_ip"]}]
+    if server.hidden["security_group_ids"] and network.body["port_security_enabled"]:
+        given["security_groups"] = server.hidden["security_group_ids"]
+    port = new_port(cloud, network, server.project_id or "", given, implicit=True)
+    server.hidden["own_ports"].append(port.id)
+    return port
+
+
+def unplug(cloud: Cloud, server: Thing, port_id: str) -> None:
+    """Disconnect a server from a port.
+
+    A port that was created for the server is deleted; any other port is unbound.
+    """
+    port = cloud.store.table("network.ports").get(port_id)
+    server.hidden["ports"] = [other for other in server.hidden["ports"] if other != port_id]
+    if port is None:
+        return
+    if port_id in server.hidden["own_ports"]:
+        remove_port(cloud, port)
+        return
+    port.body.update({"device_id": "", "device_owner": "", "binding:host_id": ""})
+    bind(port)
+    touch(cloud, port)
+
+
+def unplug_all(cloud: Cloud, server: Thing) -> None:
+    """Disconnect a server from all its ports."""
+    for port_id in list(server.hidden["ports"]):
+        unplug(cloud, server, port_id)
+
+
+def _let_go(cloud: Cloud, server: Thing) -> None:
+    for item in server.hidden["volumes"]:
+        volume = cloud.store.table("volume.volumes").get(item["volume_id"])
+        if volume is not None:
+            attachments.detach(cloud, volume, item["attachment_id"], at_once=True)
+            if item["delete_on_termination"]:
+                cloud.store.remove(volume)
+    server.hidden["volumes"] = []
+
+
+def built(cloud: Cloud, server: Thing) -> None:
+    """Carry out the second half of a server's build: it becomes active, or fails.
+
+    If a driver runs the servers, make it boot the server.
+    """
+    if server.body["task_state"] == "deleting":
+        return
+    if server.hidden["fails"]:
+        unplug_all(cloud, server)
+        fail(cloud, server, "The hypervisor could not start the instance.")
+        return
+    if cloud.machines is not None:
+        cloud.machines.boot(server)
+        return
+    running(cloud, server)
+    simulated.begin(cloud, server)
+
+
+def running(cloud: Cloud, server: Thing) -> None:
+    """Set a new server to active, and set its host and launch time."""
+    server.hidden["host"] = HOST
+    server.hidden["launched_at"] = stamp_micro(cloud.store.time)
+    set_state(cloud, server, "active")
+
+
+def changed(cloud: Cloud, server: Thing) -> None:
+    """Complete a task of a server: set its target state, or make the driver carry it out."""
+    target = server.hidden.pop("target", None)
+    if target is None or server.body["task_state"] == "deleting":
+        return
+    if server.hidden.pop("task_fails", False):
+        fail(cloud, server, "A fault rule made the task fail.")
+        return
+    if cloud.machines is not None:
+        cloud.machines.change(server, server.body["task_state"], target)
+        return
+    set_state(cloud, server, target)
+    if target == "active":
+        simulated.started(cloud, server)
+
+
+def deleted(cloud: Cloud, server: Thing) -> None:
+    """Complete the deletion of a server.
+
+    If a driver runs the servers, it removes the processes first.
+    """
+    if cloud.machines is not None:
+        cloud.machines.remove(server)
+        return
+    gone(cloud, server)
+
+
+def gone(cloud: Cloud, server: Thing) -> None:
+    """Remove a server, and the ports and volumes that were created for it."""
+    before = server.body["vm_state"]
+    server.body["vm_state"] = "deleted"
+    tell(cloud, server, "compute.instance.update", old_state=before)
+    simulated.gone(cloud, server)
+    unplug_all(cloud, server)
+    _let_go(cloud, server)
+    for group in cloud.store.all("compute.server_groups"):
+        if server.id in group.body["members"]:
+            group.body["members"] = [m for m in group.body["members"] if m != server.id]
+    cloud.store.remove(server)
+
+
+TRANSITIONS: dict[str, Any] = {
+    "compute.wire": wire,
+    "compute.built": built,
+    "compute.changed": changed,
+    "compute.deleted": deleted,
+}

@@ -1,0 +1,71 @@
+"""Saving the state of the cloud to a file, and loading it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import msgspec
+
+from hearth_devcloud.http import Cloud
+from hearth_devcloud.ledger import CallEntry, Entry
+from hearth_devcloud.store import Thing
+
+FORMAT = 1
+
+
+class _State(msgspec.Struct):
+    format: int
+    things: list[Thing]
+    agenda: list[tuple[float, int, str, str, str]]
+    entries: list[Entry]
+    calls: list[CallEntry]
+    marks: dict[str, int]
+    serials: dict[str, int]
+
+
+def save(cloud: Cloud, path: Path) -> None:
+    """Write the complete state of the cloud to a file, which is replaced atomically."""
+    store, ledger = cloud.store, cloud.store.ledger
+    state = _State(
+        format=FORMAT,
+        things=[thing for table in store.tables.values() for thing in table.values()],
+        agenda=store.agenda,
+        entries=ledger.entries,
+        calls=ledger.calls,
+        marks={
+            "seq": ledger.seq,
+            "first": ledger.first,
+            "calls_from": ledger.calls_from,
+        },
+        serials=store.serials,
+    )
+    beside = path.with_name(path.name + ".new")
+    beside.unlink(missing_ok=True)  # it is created exclusively, never opened through a link
+    with open(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+        file.write(msgspec.msgpack.encode(state))
+    os.replace(beside, path)
+    store.changed = False
+
+
+def load(cloud: Cloud, path: Path) -> None:
+    """Replace the state of the cloud by the saved state in a file, if the file exists.
+
+    Raises ValueError if the file has another format version.
+    """
+    if not path.exists():
+        return
+    state = msgspec.msgpack.decode(path.read_bytes(), type=_State)
+    if state.format != FORMAT:
+        raise ValueError(f"{path}: expected a state of format {FORMAT}, got format {state.format}")
+    store, ledger = cloud.store, cloud.store.ledger
+    store.clear()
+    for thing in state.things:
+        store.adopt(thing)
+    store.restore_agenda(state.agenda)
+    ledger.entries = state.entries
+    for call in state.calls:
+        ledger.called(call)
+    ledger.seq, ledger.first = state.marks["seq"], state.marks["first"]
+    ledger.calls_from, store.serials = state.marks["calls_from"], state.serials
+    cloud.callers.clear()
