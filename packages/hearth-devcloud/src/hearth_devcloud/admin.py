@@ -12,6 +12,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import msgspec
 
+from hearth_devcloud import snapshot
 from hearth_devcloud.aodh import evaluation
 from hearth_devcloud.guest.server import CLUSTERS
 from hearth_devcloud.http import Cloud, Refusal, Reply
@@ -23,6 +24,7 @@ from hearth_devcloud.trove import clusters
 
 GUEST_ADDRESS = "127.0.0.2"
 """The loopback address from which the connections of sandbox servers come."""
+SNAPSHOTS_MAX = 16
 _HOSTS = ("127.0.0.1", "localhost", "::1")
 
 
@@ -70,24 +72,53 @@ def handle(cloud: Cloud, method: str, target: str, raw: bytes) -> Reply:
             return _tamper(cloud, raw)
         case "DELETE", ["objects", *parts]:
             return _lose(cloud, "/".join(parts))
-        case "GET", ["knobs"]:
-            knobs = cloud.knobs
-            rules = [rule.view() for rule in knobs.rules]
-            switches = {name: getattr(knobs, name) for name in SWITCHES}
-            return Reply(200, {"rules": rules, "waiting": knobs.waiting, **switches})
-        case "POST", ["knobs"]:
-            return _add(cloud, raw)
-        case "DELETE", ["knobs"]:
-            cloud.knobs.clear(query.get("trace", [""])[0])
-            return Reply(204)
-        case "POST", ["knobs", "release"]:
-            discard = query.get("discard", ["0"])[0] == "1"
-            return Reply(200, {"released": cloud.knobs.release(discard=discard)})
+        case method, ["knobs", *parts]:
+            return _knobs(cloud, method, parts, query, raw)
+        case method, ["snapshots", *parts]:
+            return _snapshots(cloud, method, parts)
         case "GET", ["forwards"]:
             return Reply(200, {"forwards": _forwards(cloud, query.get("address", [""])[0])})
         case "POST", ["alarms"]:
             return _tell(cloud, raw)
     return Reply(404, {"error": f"the admin API has no {method} {path}"})
+
+
+def _knobs(
+    cloud: Cloud, method: str, parts: Sequence[str], query: Mapping[str, Sequence[str]], raw: bytes
+) -> Reply:
+    """Show, add or remove fault rules, or let held calls continue."""
+    knobs = cloud.knobs
+    match method, parts:
+        case "GET", []:
+            rules = [rule.view() for rule in knobs.rules]
+            switches = {name: getattr(knobs, name) for name in SWITCHES}
+            return Reply(200, {"rules": rules, "waiting": knobs.waiting, **switches})
+        case "POST", []:
+            return _add(cloud, raw)
+        case "DELETE", []:
+            knobs.clear(query.get("trace", [""])[0])
+            return Reply(204)
+        case "POST", ["release"]:
+            discard = query.get("discard", ["0"])[0] == "1"
+            return Reply(200, {"released": knobs.release(discard=discard)})
+    return Reply(404, {"error": f"fault rules have no {method} {'/'.join(parts)}".rstrip()})
+
+
+def _snapshots(cloud: Cloud, method: str, parts: Sequence[str]) -> Reply:
+    """Remember the state of the cloud, go back to it, or forget it."""
+    match method, parts:
+        case "POST", []:
+            if len(cloud.snapshots) >= SNAPSHOTS_MAX:
+                return Reply(409, {"error": f"there are {SNAPSHOTS_MAX} snapshots; delete one"})
+            ident = str(int(max(cloud.snapshots, key=int, default="0")) + 1)
+            cloud.snapshots[ident] = snapshot.dump(cloud)
+            return Reply(201, {"id": ident})
+        case "POST", [ident, "restore"] if ident in cloud.snapshots:
+            snapshot.restore(cloud, cloud.snapshots[ident])
+            return Reply(204)
+        case "DELETE", [ident] if cloud.snapshots.pop(ident, None) is not None:
+            return Reply(204)
+    return Reply(404, {"error": f"there is no snapshot {'/'.join(parts)}"})
 
 
 def _account(ledger: Ledger, query: Mapping[str, Sequence[str]]) -> dict[str, Any]:

@@ -89,6 +89,7 @@ class DevCloud:
         self.settings = settings or Settings()
         self.store = Store(self.settings.seed)
         self.knobs = Knobs()
+        self.snapshots: dict[str, bytes] = {}  # states to go back to, by id
         self.callers: dict[str, Caller] = {}
         self.downloads: dict[str, Future[bytes | None]] = {}  # imports of images, by image id
         self.outbox: list[Notice] = []  # notifications of alarms, which `server` sends

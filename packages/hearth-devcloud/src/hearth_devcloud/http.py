@@ -100,6 +100,7 @@ class Cloud(Protocol):
     settings: Settings
     store: Store
     knobs: Knobs
+    snapshots: dict[str, bytes]  # states to go back to, by id
     callers: dict[str, Caller]  # by token
     downloads: dict[str, Future[bytes | None]]  # imports of images, by image id
     outbox: list[Notice]  # notifications of alarms, which `server` sends

@@ -94,6 +94,11 @@ class Ledger:
             if call.trace:
                 self.by_trace.setdefault(_trace_id(call.trace), []).append(call)
 
+    def forget_calls(self) -> None:
+        """Forget all calls; the objects remain."""
+        self.calls.clear()
+        self.by_trace.clear()
+
     def mark(self) -> None:
         """Start a new section of the log: `view` then omits all earlier objects and calls."""
         self.first = len(self.entries)

@@ -1,4 +1,4 @@
-"""Saving the state of the cloud to a file, and loading it."""
+"""Snapshots of the state of the cloud, in memory and in a file."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ class _State(msgspec.Struct):
     serials: dict[str, int]
 
 
-def save(cloud: Cloud, path: Path) -> None:
-    """Write the complete state of the cloud to a file, which is replaced atomically."""
+def dump(cloud: Cloud) -> bytes:
+    """Return the complete state of the cloud."""
     store, ledger = cloud.store, cloud.store.ledger
     state = _State(
         format=FORMAT,
@@ -40,12 +40,18 @@ def save(cloud: Cloud, path: Path) -> None:
         },
         serials=store.serials,
     )
+    return msgspec.msgpack.encode(state)
+
+
+def save(cloud: Cloud, path: Path) -> None:
+    """Write the complete state of the cloud to a file, which is replaced atomically."""
+    data = dump(cloud)
     beside = path.with_name(path.name + ".new")
     beside.unlink(missing_ok=True)  # it is created exclusively, never opened through a link
     with open(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-        file.write(msgspec.msgpack.encode(state))
+        file.write(data)
     os.replace(beside, path)
-    store.changed = False
+    cloud.store.changed = False
 
 
 def load(cloud: Cloud, path: Path) -> None:
@@ -55,17 +61,30 @@ def load(cloud: Cloud, path: Path) -> None:
     """
     if not path.exists():
         return
-    state = msgspec.msgpack.decode(path.read_bytes(), type=_State)
+    try:
+        restore(cloud, path.read_bytes())
+    except ValueError as problem:
+        raise ValueError(f"{path}: {problem}") from None
+
+
+def restore(cloud: Cloud, data: bytes) -> None:
+    """Replace the state of the cloud by one that `dump` returned.
+
+    Raises ValueError if it has another format version.
+    """
+    state = msgspec.msgpack.decode(data, type=_State)
     if state.format != FORMAT:
-        raise ValueError(f"{path}: expected a state of format {FORMAT}, got format {state.format}")
+        raise ValueError(f"expected a state of format {FORMAT}, got format {state.format}")
     store, ledger = cloud.store, cloud.store.ledger
     store.clear()
     for thing in state.things:
         store.adopt(thing)
     store.restore_agenda(state.agenda)
     ledger.entries = state.entries
+    ledger.forget_calls()
     for call in state.calls:
         ledger.called(call)
     ledger.seq, ledger.first = state.marks["seq"], state.marks["first"]
     ledger.calls_from, store.serials = state.marks["calls_from"], state.serials
     cloud.callers.clear()
+    store.changed = True
