@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from hearth.cloud.contract import Body
 from hearth.engine.clock import Clock
 from hearth.engine.core.record import Record
-from hearth.engine.server_metadata import Clouds, deliver
+from hearth.engine.server_metadata import CloudLookup, deliver
 from hearth.model.json_text import parse_json
 from hearth.model.state import Status
 from hearth.resources.deployments import Deployments, DeploymentState, Run
@@ -37,7 +37,7 @@ class StackDeployments(Deployments):
     def __init__(
         self,
         store: Store,
-        clouds: Clouds,
+        clouds: CloudLookup,
         clock: Clock,
         new_id: Callable[[], str],
         row: StackRow,
@@ -52,18 +52,20 @@ class StackDeployments(Deployments):
 
     async def config(self, config_id: str) -> Body | None:
         project_id = self._row.project_id
-        found = await self._store.read(lambda tx: software_configs.find(tx, project_id, config_id))
-        return None if found is None else found.document()
+        config = await self._store.read(lambda tx: software_configs.find(tx, project_id, config_id))
+        return None if config is None else config.document()
 
     async def find(self, deployment_id: str) -> DeploymentState | None:
         def look(tx: Tx) -> tuple[Deployment, Config | None] | None:
-            found = deployments.find(tx, self._row.project_id, deployment_id)
-            if found is None:
+            deployment = deployments.find(tx, self._row.project_id, deployment_id)
+            if deployment is None:
                 return None
-            return found, software_configs.find(tx, found.project_id, found.config_id)
+            return deployment, software_configs.find(
+                tx, deployment.project_id, deployment.config_id
+            )
 
-        found = await self._store.read(look)
-        return None if found is None else _state(*found)
+        loaded = await self._store.read(look)
+        return None if loaded is None else _state(*loaded)
 
     async def run(self, run: Run) -> None:
         await self._deliver(lambda tx: _run(tx, self._row.project_id, run, self._clock.now()))
@@ -76,9 +78,9 @@ class StackDeployments(Deployments):
 
     async def cancel(self, deployment_id: str) -> None:
         def transaction(tx: Tx) -> None:
-            found = deployments.find(tx, self._row.project_id, deployment_id, lock=True)
-            if found is not None and found.status == IN_PROGRESS:
-                after = replace(found, status=Status.FAILED.value, reason=CANCELLED)
+            deployment = deployments.find(tx, self._row.project_id, deployment_id, lock=True)
+            if deployment is not None and deployment.status == IN_PROGRESS:
+                after = replace(deployment, status=Status.FAILED.value, reason=CANCELLED)
                 deployments.change(tx, replace(after, updated_at=self._clock.now()))
 
         await self._store.run(transaction)
@@ -88,17 +90,17 @@ class StackDeployments(Deployments):
 
         def transaction(tx: Tx) -> list[Server]:
             project_id = self._row.project_id
-            found = deployments.find(tx, project_id, deployment_id, lock=True)
-            if found is None:
+            deployment = deployments.find(tx, project_id, deployment_id, lock=True)
+            if deployment is None:
                 return []
             deployments.forget(tx, deployment_id)
-            used = software_configs.find(tx, project_id, found.config_id)
+            used = software_configs.find(tx, project_id, deployment.config_id)
             if used is not None and used.input("deploy_stack_id") == stack_id:
                 software_configs.forget(tx, used.id)
-            # differs from found.config_id if a user has changed the deployment
+            # differs from deployment.config_id if a user has changed the deployment
             if config_id is not None:
                 software_configs.forget(tx, config_id)
-            return server_metadata.push(tx, project_id, found.server_id)
+            return server_metadata.push(tx, project_id, deployment.server_id)
 
         await self._deliver(transaction)
 
@@ -115,22 +117,22 @@ def take(
     row: StackRow,
     record: Record,
     deployment_id: str,
-    sent: Any,
+    details: Any,
     event_id: str,
     now: float,
 ) -> None:
     """Store the results that a server sent, add an event, and wake the engine that owns the stack.
 
-    `record` is the resource that the event is about. If `sent` is neither a map nor a JSON map as
-    text, the deployment counts as successful and its outputs are null. If the deployment is not in
-    progress, the results are ignored, and the event has the reason `IGNORED`.
+    `record` is the resource that the event is about. If `details` is neither a map nor a JSON map
+    as text, the deployment counts as successful and its outputs are null. If the deployment is not
+    in progress, the results are ignored, and the event has the reason `IGNORED`.
     """
     reason = IGNORED
-    found = deployments.find(tx, row.project_id, deployment_id, lock=True)
-    if found is not None and found.status == IN_PROGRESS:
-        config = software_configs.find(tx, found.project_id, found.config_id)
-        results = results_of(as_map(sent), config.outputs if config else ())
-        deployments.change(tx, taking(found, results, now))
+    deployment = deployments.find(tx, row.project_id, deployment_id, lock=True)
+    if deployment is not None and deployment.status == IN_PROGRESS:
+        config = software_configs.find(tx, deployment.project_id, deployment.config_id)
+        results = results_of(as_map(details), config.outputs if config else ())
+        deployments.change(tx, taking(deployment, results, now))
         reason = f"Signal: {results.told(deployment_id)}"
     event = Event(
         event_id, row.id, row.root_id, now, record.name, record.type, record.physical_id,
@@ -140,12 +142,12 @@ def take(
     accept.send(tx, row.id, Signalled(record.id), now)
 
 
-def taking(one: Deployment, results: Results, now: float) -> Deployment:
+def taking(deployment: Deployment, results: Results, now: float) -> Deployment:
     """Return the deployment with the results; if it is not in progress, return it unchanged."""
-    if one.status != IN_PROGRESS:
-        return one
+    if deployment.status != IN_PROGRESS:
+        return deployment
     return replace(
-        one,
+        deployment,
         status=results.status.value,
         reason=results.reason,
         output_values=dict(results.output_values),
@@ -153,16 +155,16 @@ def taking(one: Deployment, results: Results, now: float) -> Deployment:
     )
 
 
-def as_map(sent: Any) -> Mapping[str, Any]:
+def as_map(details: Any) -> Mapping[str, Any]:
     """Return the results that a server sent as a map or as JSON text; return an empty map if they
     are neither.
     """
-    if isinstance(sent, str):
+    if isinstance(details, str):
         try:
-            sent = parse_json(sent)
+            details = parse_json(details)
         except ValueError:
             return {}
-    return sent if isinstance(sent, Mapping) else {}
+    return details if isinstance(details, Mapping) else {}
 
 
 def _run(tx: Tx, project_id: str, run: Run, now: float) -> list[Server]:
@@ -170,37 +172,37 @@ def _run(tx: Tx, project_id: str, run: Run, now: float) -> list[Server]:
 
     Return the servers to which the new metadata must be delivered.
     """
-    found = deployments.find(tx, project_id, run.deployment_id, lock=True)
-    if found is not None and found.config_id == run.config_id:  # stored by an earlier attempt
+    existing = deployments.find(tx, project_id, run.deployment_id, lock=True)
+    if existing is not None and existing.config_id == run.config_id:  # stored by an earlier attempt
         return server_metadata.push(tx, project_id, run.server_id)
     config = Config(id=run.config_id, project_id=project_id, created_at=now, **run.config)
     software_configs.put(tx, config)
-    fresh = found or Deployment(
+    fresh = existing or Deployment(
         run.deployment_id, project_id, run.config_id, run.server_id, now, run.user_project_id
     )
-    wanted = replace(
+    deployment = replace(
         fresh, config_id=run.config_id, action=run.action, status=run.status, reason=run.reason,
         input_values=dict(run.input_values), user_project_id=run.user_project_id,
     )  # fmt: skip
-    if found is None:
-        deployments.put(tx, wanted)
+    if existing is None:
+        deployments.put(tx, deployment)
     else:
-        deployments.change(tx, replace(wanted, updated_at=now))
+        deployments.change(tx, replace(deployment, updated_at=now))
     if run.former_config_id is not None:
         software_configs.forget(tx, run.former_config_id)
     return server_metadata.push(tx, project_id, run.server_id)
 
 
-def _state(one: Deployment, config: Config | None) -> DeploymentState:
+def _state(deployment: Deployment, config: Config | None) -> DeploymentState:
     """Return a deployment in the form that resource types use; a declared output without a value is
     None.
     """
     declared = [output["name"] for output in config.outputs] if config else []
-    values = {**dict.fromkeys((*ALWAYS, *declared)), **(one.output_values or {})}
+    values = {**dict.fromkeys((*ALWAYS, *declared)), **(deployment.output_values or {})}
     return DeploymentState(
-        status=one.status or "",
-        reason=one.reason or "",
-        updated_at=one.updated_at or one.created_at,
+        status=deployment.status or "",
+        reason=deployment.reason or "",
+        updated_at=deployment.updated_at or deployment.created_at,
         values=values,
-        shown=one.document(),
+        shown=deployment.document(),
     )

@@ -27,17 +27,17 @@ DELIVERY_S = 5.0
 ROUNDS_MAX = 5  # the document is written again if it changes during a write
 
 
-class Clouds(Protocol):
+class CloudLookup(Protocol):
     """Returns the cloud of a stack, and gives access to the users in its domain project."""
 
     def of(self, row: StackRow, credential: StackCredential | None) -> Cloud:
         """Return the cloud with the stack's credential."""
 
-    def users(self, row: StackRow, noted: Callable[[str], None]) -> Users | None:
+    def users(self, row: StackRow, on_project: Callable[[str], None]) -> Users | None:
         """Return the users in the stack's domain project, or None if neither a stack domain nor a
         service user is configured.
 
-        `noted` is called with the id of the domain project when Hearth creates it.
+        `on_project` is called with the id of the domain project when Hearth creates it.
         """
 
 
@@ -53,7 +53,7 @@ class _Parcel(Struct, frozen=True):
     users: Users | None
 
 
-async def deliver(store: Store, clouds: Clouds, servers: Iterable[Server]) -> None:
+async def deliver(store: Store, clouds: CloudLookup, servers: Iterable[Server]) -> None:
     """Write the metadata of the given servers to their Swift objects or Zaqar queues.
 
     A failure is only logged, because the next change writes the whole document again.
@@ -63,11 +63,13 @@ async def deliver(store: Store, clouds: Clouds, servers: Iterable[Server]) -> No
             async with asyncio.timeout(DELIVERY_S):
                 await _deliver(store, clouds, server)
         except (CloudFault, TimeoutError) as problem:
-            words = "the metadata of resource %s of stack %s was not delivered: %s"
-            log.warning(words, server.resource_id, server.stack_id, problem or "no answer in time")
+            message = "the metadata of resource %s of stack %s was not delivered: %s"
+            log.warning(
+                message, server.resource_id, server.stack_id, problem or "no answer in time"
+            )
 
 
-async def _deliver(store: Store, clouds: Clouds, server: Server) -> None:
+async def _deliver(store: Store, clouds: CloudLookup, server: Server) -> None:
     """Write the current metadata document of a server. If the document changes during the write,
     write it again.
     """
@@ -80,7 +82,7 @@ async def _deliver(store: Store, clouds: Clouds, server: Server) -> None:
         written = parcel.version
 
 
-def _parcel(tx: Tx, clouds: Clouds, server: Server) -> _Parcel | None:
+def _parcel(tx: Tx, clouds: CloudLookup, server: Server) -> _Parcel | None:
     version, data, metadata = reads.data_of(tx, server.resource_id)
     row = reads.stack_by_physical_id(tx, server.stack_id)
     if not channel_in(data) or row is None:

@@ -36,10 +36,10 @@ class Usage:
 
     def lately(self, project: str) -> float:
         """Return the time that a project has used; the older it is, the less it counts."""
-        found = self._used.peek(project)
-        if found is None:
+        entry = self._used.peek(project)
+        if entry is None:
             return 0.0
-        seconds, moment = found
+        seconds, moment = entry
         return float(seconds * 0.5 ** ((self._clock() - moment) / HALF_LIFE_S))
 
     def light(self, project: str) -> bool:
@@ -121,8 +121,12 @@ class Turns:
         running = sum(map(len, self._running.values()))
         if running >= self._places + self._spare:
             return None
-        may = [one for one in self._waiting if len(self._running.get(one, ())) < self._of_one]
-        project = min(may, key=self._used, default=None)
+        candidates = [
+            candidate
+            for candidate in self._waiting
+            if len(self._running.get(candidate, ())) < self._of_one
+        ]
+        project = min(candidates, key=self._used, default=None)
         if project is None or running < self._places or self._used(project) <= LIGHT_S:
             return project
         return None

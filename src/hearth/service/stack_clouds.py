@@ -291,21 +291,21 @@ class StackClouds:
         if last is not None:
             await drop_trust(cloud, last)
 
-    def users(self, row: StackRow, noted: Callable[[str], None]) -> Users | None:
+    def users(self, row: StackRow, on_project: Callable[[str], None]) -> Users | None:
         """Return the users in the stack's domain project, or None if neither a stack domain nor a
         service user is configured.
 
-        Without a stack domain, the users belong to the stack's own project. `noted` is called with
-        the id of the domain project when it is created.
+        Without a stack domain, the users belong to the stack's own project. `on_project` is called
+        with the id of the domain project when it is created.
         """
         if self._domain is not None:
-            return StackUsers(self.pool, self._domain, row, noted)
+            return StackUsers(self.pool, self._domain, row, on_project)
         service = self.pool.config.service_user
         if service is None:
             return None
         role = self.pool.config.stack_user_role
         domain = StackDomain(self.pool.cloud(service), service.user_domain_id, role)
-        return StackUsers(self.pool, domain, row.having(user_project_id=row.project_id), noted)
+        return StackUsers(self.pool, domain, row.having(user_project_id=row.project_id), on_project)
 
 
 async def _unless_gone(row: StackRow, dropping: Awaitable[None]) -> None:

@@ -65,10 +65,10 @@ def test_a_record_is_made_changed_replaced_or_left_alone(before, more, verdict):
 def test_what_an_update_that_failed_may_have_written_is_written_again():
     failed = record(Action.UPDATE, Status.FAILED, attempted={"u": "2", "r": "1"})
     decision = decided(failed, lost=False)
-    assert (decision.verdict, decision.changed) == (Verdict.UPDATE, {"u"})
+    assert (decision.verdict, decision.changes) == (Verdict.UPDATE, {"u"})
     checked = record(Action.CHECK, attempted={"u": "2", "r": "1"}, definition="d")
     assert not provably_kept(checked, "d")
-    assert decided(checked, properties={"u": "2"}).changed == {"u"}
+    assert decided(checked, properties={"u": "2"}).changes == {"u"}
 
 
 def test_only_an_update_that_the_cloud_refused_needs_no_look_at_the_object():

@@ -32,7 +32,7 @@ def operations(draw):
 def test_each_node_starts_once_and_after_its_requirements(operation, luck):
     names, requires, existing = operation
     graph = graphs.build(
-        in_charge={name: name for name in names}, requires=requires, existing=existing, kept=()
+        in_charge={name: name for name in names}, requires=requires, existing=existing, unchanged=()
     )
     ready, order = graphs.ready(graph), []
     while ready:
@@ -48,7 +48,7 @@ def test_each_node_starts_once_and_after_its_requirements(operation, luck):
 @given(operations())
 def test_what_is_removed_goes_before_what_it_was_built_upon(operation):
     _, _, existing = operation
-    graph = graphs.build(in_charge={}, requires={}, existing=existing, kept=())
+    graph = graphs.build(in_charge={}, requires={}, existing=existing, unchanged=())
     for one in existing:
         for provider in one.requires:
             assert (NodeKind.CLEANUP, one.id) in graph[NodeKind.CLEANUP, provider].requires
@@ -56,7 +56,7 @@ def test_what_is_removed_goes_before_what_it_was_built_upon(operation):
 
 def test_a_failed_node_frees_nobody():
     graph = graphs.build(
-        in_charge={"a": "a", "b": "b"}, requires={"b": {"a"}}, existing=(), kept=()
+        in_charge={"a": "a", "b": "b"}, requires={"b": {"a"}}, existing=(), unchanged=()
     )
     assert graphs.end(graph, (NodeKind.UPDATE, "a"), State.FAILED) == []
     assert graphs.end(graph, (NodeKind.UPDATE, "a"), State.DONE) == []  # it has ended once for all
@@ -66,7 +66,10 @@ def test_users_are_moved_before_their_former_provider_goes():
     old = record("old")
     user = record("user", frozenset({"old"}))
     graph = graphs.build(
-        in_charge={"user": "user"}, requires={"user": frozenset()}, existing=[old, user], kept=()
+        in_charge={"user": "user"},
+        requires={"user": frozenset()},
+        existing=[old, user],
+        unchanged=(),
     )
     assert (NodeKind.CLEANUP, "user") in graph[NodeKind.CLEANUP, "old"].requires
     assert (NodeKind.UPDATE, "user") in graph[NodeKind.CLEANUP, "user"].requires
@@ -74,7 +77,7 @@ def test_users_are_moved_before_their_former_provider_goes():
 
 def test_a_replaced_record_goes_after_the_one_that_replaced_it():
     old, new = record("old"), record("new", replaces="old")
-    graph = graphs.build(in_charge={}, requires={}, existing=[old, new], kept=())
+    graph = graphs.build(in_charge={}, requires={}, existing=[old, new], unchanged=())
     assert graph[NodeKind.CLEANUP, "old"].requires == {(NodeKind.CLEANUP, "new")}
 
 
@@ -91,8 +94,8 @@ def test_leaving_out_what_provably_stays_orders_the_clean_ups_as_the_full_graph_
             gone.add(one.id)
     kept = {i for i in chosen if i not in gone}
     in_charge = {i: i for i in kept}
-    full = graphs.build(in_charge=in_charge, requires=needs, existing=existing, kept=())
-    pruned = graphs.build(in_charge=in_charge, requires=needs, existing=existing, kept=kept)
+    full = graphs.build(in_charge=in_charge, requires=needs, existing=existing, unchanged=())
+    pruned = graphs.build(in_charge=in_charge, requires=needs, existing=existing, unchanged=kept)
     for one in gone:
         for other in gone:
             key, before = (NodeKind.CLEANUP, one), (NodeKind.CLEANUP, other)

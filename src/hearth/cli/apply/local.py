@@ -75,8 +75,8 @@ class _OwnClouds(StackClouds):
     def of(self, row: StackRow, credential: StackCredential | None) -> Cloud:
         return self._own
 
-    def users(self, row: StackRow, noted: Callable[[str], None]) -> Users:
-        return LocalUsers(self._store, row, noted, reachable=self._reachable)
+    def users(self, row: StackRow, on_project: Callable[[str], None]) -> Users:
+        return LocalUsers(self._store, row, on_project, reachable=self._reachable)
 
 
 class _OwnServices(Services):

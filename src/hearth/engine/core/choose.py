@@ -44,10 +44,10 @@ def choose(
         points += IN_CHARGE_BEFORE if record.in_charge_at(before) else 0
         if now is not None and record.since == now and record.until is None and not record.failed:
             return points + BEGUN, record.updated_at or record.created_at
-        made = record.status is Status.COMPLETE and not record.new
+        complete = record.status is Status.COMPLETE and not record.new
         if back_to is not None:
             points += AS_WANTED if record.in_charge_at(back_to) and not record.failed else 0
-        elif made and record.held.definition == fingerprint:
+        elif complete and record.held.definition == fingerprint:
             points += AS_WANTED
         return points, record.updated_at or record.created_at
 

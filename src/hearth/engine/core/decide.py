@@ -56,21 +56,21 @@ class Desired(Struct, frozen=True):
     @property
     def update_policy(self) -> Mapping[str, Any]:
         """The update policy, empty if there is none."""
-        found: Mapping[str, Any] = self.parts.get("update_policy", {})
-        return found
+        policy: Mapping[str, Any] = self.parts.get("update_policy", {})
+        return policy
 
 
 class Decision(Struct, frozen=True):
     """A verdict with its reason and the properties that differ.
 
-    `late` is true if a replacement is needed only because of the changed properties. As in Heat,
-    the old record then shows a started update that ended with "requires replacement". `before` are
-    the properties from which an update starts.
+    `changes` are the names of those properties. `late` is true if a replacement is needed only
+    because of them. As in Heat, the old record then shows a started update that ended with
+    "requires replacement". `before` are the properties from which an update starts.
     """
 
     verdict: Verdict
     reason: str = ""
-    changed: frozenset[str] = frozenset()
+    changes: frozenset[str] = frozenset()
     late: bool = False
     before: Values = {}
 
@@ -97,19 +97,19 @@ def decide(
     """
     if record.new:
         return Decision(Verdict.CREATE)
-    held = record.held
+    recorded = record.held
     if (
-        not held.kind and EXTERNAL in desired.parts
+        not recorded.kind and EXTERNAL in desired.parts
     ):  # the check of an external object failed before it was adopted
         return Decision(Verdict.CREATE)
-    if held.kind != desired.kind and not substitute:
-        return Decision(Verdict.REPLACE, f"the type changed from {held.kind} to {desired.kind}")
-    outside, wanted_outside = held.parts.get(EXTERNAL), desired.parts.get(EXTERNAL)
-    if outside != wanted_outside:
-        what = f"Update to property external_id of {record.name} ({record.type})"
-        return Decision(Verdict.FAIL, f"{what} is not supported.")
+    if recorded.kind != desired.kind and not substitute:
+        return Decision(Verdict.REPLACE, f"the type changed from {recorded.kind} to {desired.kind}")
+    outside, desired_outside = recorded.parts.get(EXTERNAL), desired.parts.get(EXTERNAL)
+    if outside != desired_outside:
+        subject = f"Update to property external_id of {record.name} ({record.type})"
+        return Decision(Verdict.FAIL, f"{subject} is not supported.")
     if outside is not None:  # after a failed first check the object is not adopted yet
-        return Decision(Verdict.CREATE if held.reference is None else Verdict.KEEP)
+        return Decision(Verdict.CREATE if recorded.reference is None else Verdict.KEEP)
     if record.action is Action.DELETE:
         return Decision(Verdict.REPLACE, "its delete has already begun")
     if unhealthy(record) and check_failed:
@@ -118,31 +118,31 @@ def decide(
         return Decision(Verdict.REPLACE, why_lost(record))
     if always:
         return Decision(Verdict.REPLACE, "every update replaces resources of this type")
-    changed = to_write(held, desired.properties)
-    if not changed and not nested and desired.parts == held.parts:
+    changes = to_write(recorded, desired.properties)
+    if not changes and not nested and desired.parts == recorded.parts:
         return Decision(Verdict.KEEP)
-    return _with_change(record, desired, changed, schema, must_replace)
+    return _with_change(record, desired, changes, schema, must_replace)
 
 
 def _with_change(
     record: Record,
     desired: Desired,
-    changed: frozenset[str],
+    changes: frozenset[str],
     schema: Mapping[str, Prop],
     must_replace: MustReplace,
 ) -> Decision:
-    frozen = sorted(n for n in changed if n in schema and schema[n].immutable)
+    frozen = sorted(n for n in changes if n in schema and schema[n].immutable)
     if frozen:
-        what = f"Update to properties {', '.join(frozen)} of {record.name} ({record.type})"
-        return Decision(Verdict.FAIL, f"{what} is not supported.")
-    if why := must_replace(record.held.properties, desired.properties, changed):
-        return Decision(Verdict.REPLACE, why, changed, late=True)
-    fixed = sorted(n for n in changed if n in schema and not schema[n].update_allowed)
+        subject = f"Update to properties {', '.join(frozen)} of {record.name} ({record.type})"
+        return Decision(Verdict.FAIL, f"{subject} is not supported.")
+    if reason := must_replace(record.held.properties, desired.properties, changes):
+        return Decision(Verdict.REPLACE, reason, changes, late=True)
+    fixed = sorted(n for n in changes if n in schema and not schema[n].update_allowed)
     if fixed:
-        why = f"{', '.join(fixed)} cannot be changed in place"
-        return Decision(Verdict.REPLACE, why, changed, late=True)
+        reason = f"{', '.join(fixed)} cannot be changed in place"
+        return Decision(Verdict.REPLACE, reason, changes, late=True)
     before = record.held.properties
-    return Decision(Verdict.UPDATE, ", ".join(sorted(changed)), changed, before=before)
+    return Decision(Verdict.UPDATE, ", ".join(sorted(changes)), changes, before=before)
 
 
 def why_lost(record: Record) -> str:
@@ -175,26 +175,28 @@ def as_found(record: Record, real: Values, desired: Values, only_grow: Collectio
     `real` are the values read from the object. A value that no update can lower stays if the update
     goes back to the value of the last success; so it counts as that value.
     """
-    held = record.held
-    there = dict(real)
+    recorded = record.held
+    actual = dict(real)
     for name in real.keys() & set(only_grow):
-        before = held.properties.get(name)
+        before = recorded.properties.get(name)
         if desired.get(name) == before and _larger(real[name], before):
-            there[name] = before
-    attempted = None if held.attempted is None else {**held.attempted, **there}
+            actual[name] = before
+    attempted = None if recorded.attempted is None else {**recorded.attempted, **actual}
     return record.having(
-        held=held.having(properties={**held.properties, **there}, attempted=attempted)
+        held=recorded.having(properties={**recorded.properties, **actual}, attempted=attempted)
     )
 
 
-def to_write(held: Held, desired: Values) -> frozenset[str]:
+def to_write(recorded: Held, desired: Values) -> frozenset[str]:
     """Return the names of the properties that an update must write.
 
     These are the properties whose desired value differs from the value of the last success, or from
     the value that a failed update tried to write.
     """
-    changed = differing(held.properties, desired)
-    return changed if held.attempted is None else changed | differing(held.attempted, desired)
+    changes = differing(recorded.properties, desired)
+    if recorded.attempted is None:
+        return changes
+    return changes | differing(recorded.attempted, desired)
 
 
 def updatable(

@@ -67,19 +67,19 @@ def build(
     in_charge: Mapping[str, str],
     requires: Mapping[str, Collection[str]],
     existing: Collection[Record],
-    kept: Collection[str],
+    unchanged: Collection[str],
 ) -> Graph:
     """Return the graph of an operation.
 
     `in_charge` maps each name of the template to the id of its record, and `requires` maps names to
-    the names that they need. `existing` are the records from before the operation, `kept` the ids
-    of records that provably stay unchanged.
+    the names that they need. `existing` are the records from before the operation, `unchanged` the
+    ids of records that provably stay unchanged.
     """
-    keys: list[Key] = [(NodeKind.UPDATE, i) for i in in_charge.values() if i not in kept]
-    keys += [(NodeKind.CLEANUP, record.id) for record in existing if record.id not in kept]
+    keys: list[Key] = [(NodeKind.UPDATE, i) for i in in_charge.values() if i not in unchanged]
+    keys += [(NodeKind.CLEANUP, record.id) for record in existing if record.id not in unchanged]
     graph: Graph = {key: Node(key) for key in keys}
     _updates(graph, in_charge, requires)
-    _cleanups(graph, [record for record in existing if record.id not in kept])
+    _cleanups(graph, [record for record in existing if record.id not in unchanged])
     _taken_back(graph, existing)
     return graph
 
@@ -120,12 +120,12 @@ def _taken_back(graph: Graph, existing: Iterable[Record]) -> None:
 
 def wait(graph: Graph, node: Node, key: Key) -> None:
     """Make `node` wait for the node with this key. Do nothing if the graph has no such node."""
-    other = graph.get(key)
-    if other is None or key in node.requires or key == node.key:
+    awaited = graph.get(key)
+    if awaited is None or key in node.requires or key == node.key:
         return
     node.requires.add(key)
     node.waiting += 1
-    other.dependents.append(node.key)
+    awaited.dependents.append(node.key)
 
 
 def ready(graph: Graph) -> list[Node]:
@@ -145,9 +145,9 @@ def end(graph: Graph, key: Key, state: State = State.DONE) -> list[Node]:
     if state is not State.DONE:
         return []
     freed = []
-    for dependent in node.dependents:
-        other = graph[dependent]
-        other.waiting -= 1
-        if not other.waiting and other.state is State.PLANNED:
-            freed.append(other)
+    for dependent_key in node.dependents:
+        dependent = graph[dependent_key]
+        dependent.waiting -= 1
+        if not dependent.waiting and dependent.state is State.PLANNED:
+            freed.append(dependent)
     return freed

@@ -28,5 +28,7 @@ def physical_name(stack_name: str, resource_name: str, record_id: str, limit: in
 
 def name_by_reference(stack_name: str, records: Iterable[Record], reference: str) -> str | None:
     """Return the physical name of the resource with this reference id; None if there is none."""
-    found = (one for one in records if one.until is None and one.held.reference == reference)
-    return next((physical_name(stack_name, one.name, one.id) for one in found), None)
+    matches = (
+        record for record in records if record.until is None and record.held.reference == reference
+    )
+    return next((physical_name(stack_name, record.name, record.id) for record in matches), None)

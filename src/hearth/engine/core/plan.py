@@ -36,7 +36,7 @@ REMOVING = (PlannedAction.DELETE, PlannedAction.REPLACE, PlannedAction.MAY_REPLA
 """The actions that delete an object, or may delete it."""
 
 
-class Aim(Protocol):
+class Plannable(Protocol):
     """The part of a program that the planner reads."""
 
     @property
@@ -64,7 +64,7 @@ class Entry(Struct, frozen=True):
 
     `awaits` names the resources whose unknown values may change the action. `inner` is the plan of
     the nested stack; `unexpanded` says why that plan cannot be made yet. If the resource is
-    replaced, `removed` is the plan of the delete of its old nested stack. `later` maps each
+    replaced, `removal` is the plan of the delete of its old nested stack. `later` maps each
     property whose value is not known yet to the resources on which the value depends.
     `deletes_data`: the action destroys an object that has data of users.
     """
@@ -79,7 +79,7 @@ class Entry(Struct, frozen=True):
     later: Mapping[str, frozenset[str]] = {}
     deletes_data: bool = False
     unexpanded: str = ""
-    removed: PlanOfStack | None = None
+    removal: PlanOfStack | None = None
 
     @property
     def keeps(self) -> bool:
@@ -92,12 +92,12 @@ class Entry(Struct, frozen=True):
 
     def as_json(self) -> dict[str, Any]:
         """Return the entry in the API's format; keys that do not apply are left out."""
-        shown = PlannedAction.KEEP if self.keeps else self.planned
+        action = PlannedAction.KEEP if self.keeps else self.planned
         body: dict[str, Any] = {
             "resource": self.name,
             "type": self.type,
-            "action": shown.value,
-            "certain": shown.certain,
+            "action": action.value,
+            "certain": action.certain,
             "reasons": [reason.as_json() for reason in self.reasons],
         }
         if self.awaits:
@@ -110,8 +110,8 @@ class Entry(Struct, frozen=True):
             body["nested"] = self.inner.as_json()
         if self.unexpanded:
             body["unexpanded"] = self.unexpanded
-        if self.removed is not None:
-            body["removed"] = self.removed.as_json()
+        if self.removal is not None:
+            body["removed"] = self.removal.as_json()
         return body
 
 
@@ -119,7 +119,7 @@ class Plan(Struct, frozen=True):
     """The planned action for each resource of a stack, and the resulting changes of records.
 
     `in_charge` maps names to record ids, and `requires` maps names to the names that they need.
-    `kept` are the ids of records that provably stay unchanged, `new` the records to store, and
+    `unchanged` are the ids of records that provably stay unchanged, `new` the records to store, and
     `touched` the records whose range of revisions changed. `existing` are the records from before
     the operation. `world` holds the predicted values if the caller requested a preview.
     """
@@ -128,7 +128,7 @@ class Plan(Struct, frozen=True):
     entries: tuple[Entry, ...]
     in_charge: Mapping[str, str]
     requires: Mapping[str, frozenset[str]]
-    kept: frozenset[str]
+    unchanged: frozenset[str]
     new: tuple[Record, ...] = ()
     touched: tuple[Record, ...] = ()
     existing: tuple[Record, ...] = ()
@@ -153,7 +153,10 @@ class Plan(Struct, frozen=True):
     def graph(self) -> graphs.Graph:
         """Return the graph of the operation."""
         return graphs.build(
-            in_charge=self.in_charge, requires=self.requires, existing=self.existing, kept=self.kept
+            in_charge=self.in_charge,
+            requires=self.requires,
+            existing=self.existing,
+            unchanged=self.unchanged,
         )
 
     def as_json(self) -> dict[str, Any]:
@@ -165,7 +168,7 @@ class Plan(Struct, frozen=True):
 
 def plan(
     records: Collection[Record],
-    program: Aim | None,
+    program: Plannable | None,
     target: Target,
     *,
     new_id: Callable[[], str],
@@ -185,32 +188,32 @@ def plan(
     predictor = _Predictor(preview, PredictedWorld(preview.facade)) if preview is not None else None
     planner = _Planner(program, target, examine, predictor)
     by_name: dict[str, list[Record]] = {}
-    for one in records:
-        by_name.setdefault(one.name, []).append(one)
+    for record in records:
+        by_name.setdefault(record.name, []).append(record)
     for name in program.order if program else ():
         definition = planner.resources[name]
-        record = choose(
+        chosen = choose(
             by_name.get(name, ()),
             fingerprint=definition.fingerprint,
             back_to=target.back_to,
             before=target.before,
             now=target.revision,
         )
-        if record is None:
+        if chosen is None:
             fresh = Record(new_id(), name, definition.type, target.revision, now)
             planner.create(fresh, definition)
         else:
-            planner.go_on(record, definition)
+            planner.go_on(chosen, definition)
     planner.leave(records)
-    found = planner.plan(records)
-    doomed = {one.id for one in records if _would_lose_data(one, holds_data)}
+    planned = planner.plan(records)
+    doomed = {record.id for record in records if _would_lose_data(record, holds_data)}
     entries = tuple(
-        replace(one, deletes_data=True)
-        if one.record_id in doomed and one.planned in REMOVING
-        else one
-        for one in found.entries
+        replace(entry, deletes_data=True)
+        if entry.record_id in doomed and entry.planned in REMOVING
+        else entry
+        for entry in planned.entries
     )
-    return replace(found, entries=entries) if doomed else found
+    return replace(planned, entries=entries) if doomed else planned
 
 
 def _would_lose_data(record: Record, holds_data: Callable[[Record], bool]) -> bool:
@@ -255,7 +258,7 @@ class _Planner:
 
     def __init__(
         self,
-        program: Aim | None,
+        program: Plannable | None,
         target: Target,
         examine: Callable[[Record, ResourceDefinition, Mapping[str, str]], bool] | None,
         predictor: "_Predictor | None",
@@ -267,7 +270,7 @@ class _Planner:
         self._examine = examine
         self._predictor = predictor
         self._in_charge: dict[str, str] = {}
-        self._kept: dict[str, str] = {}  # names and ids
+        self._unchanged: dict[str, str] = {}  # names and ids
         self._entries: list[Entry] = []
         self._new: list[Record] = []
         self._touched: list[Record] = []
@@ -283,7 +286,7 @@ class _Planner:
         if record.until is not None:
             self._touched.append(record.having(until=None))
         if self._stays(record, definition):
-            self._kept[record.name] = record.id
+            self._unchanged[record.name] = record.id
             self._entries.append(_kept(record, definition, self._predictor))
         else:
             self._entries.append(_open(record, definition, self._predictor))
@@ -291,7 +294,7 @@ class _Planner:
 
     def _stays(self, record: Record, definition: ResourceDefinition) -> bool:
         requires = self._requires[record.name]
-        if not requires <= self._kept.keys():
+        if not requires <= self._unchanged.keys():
             return False
         if not provably_kept(record, definition.fingerprint):
             return False
@@ -305,13 +308,13 @@ class _Planner:
     def leave(self, records: Collection[Record]) -> None:
         """Plan the deletion of all records that were not chosen; they are no longer in charge."""
         chosen = set(self._in_charge.values())
-        for one in records:
-            if one.id in chosen:
+        for record in records:
+            if record.id in chosen:
                 continue
-            self._entries.append(_going(one, self._in_charge))
+            self._entries.append(_going(record, self._in_charge))
             # in a delete of the whole stack the record itself is deleted soon
-            if one.until is None and not self._empty:
-                self._touched.append(one.having(until=self._target.revision))
+            if record.until is None and not self._empty:
+                self._touched.append(record.having(until=self._target.revision))
 
     def plan(self, existing: Collection[Record]) -> Plan:
         """Return the finished plan; `existing` are the records from before the operation."""
@@ -320,7 +323,7 @@ class _Planner:
             tuple(self._entries),
             self._in_charge,
             {name: self._requires[name] for name in self._in_charge},
-            frozenset(self._kept.values()),
+            frozenset(self._unchanged.values()),
             tuple(self._new),
             tuple(self._touched),
             tuple(existing),
@@ -378,8 +381,8 @@ def _later(evaluated: Evaluated) -> dict[str, frozenset[str]]:
     which its value depends.
     """
     values = {name: evaluated.properties.get(name) for name in sorted(evaluated.open_properties)}
-    found = {name: unknown_in(value) for name, value in values.items()}
-    return {name: unknown.until for name, unknown in found.items() if unknown is not None}
+    unknowns = {name: unknown_in(value) for name, value in values.items()}
+    return {name: unknown.until for name, unknown in unknowns.items() if unknown is not None}
 
 
 KEPT = Prediction(PlannedAction.KEEP)
@@ -409,8 +412,8 @@ def _open(record: Record, definition: ResourceDefinition, predictor: _Predictor 
     traits = preview.traits(definition)
     if (former := traits.as_made(record, evaluated.properties)) is not None:
         awaited = {k: v for k, v in evaluated.properties.items() if unknown_in(v) is not None}
-        own = {**record.held.properties, **awaited}
-        traits, expected = former, replace(expected, properties=own)
+        as_recorded = {**record.held.properties, **awaited}
+        traits, expected = former, replace(expected, properties=as_recorded)
     real = preview.real_of(record)
     prediction = predict(record, expected, traits, real=real, masked=preview.masked)
     prediction = limited(prediction, record.name, preview)
@@ -435,13 +438,13 @@ def parts_of(definition: ResourceDefinition, evaluated: Evaluated, world: World)
 
 def _going(record: Record, in_charge: Collection[str]) -> Entry:
     retained = record.held.deletion_policy == "Retain"
-    why = (
+    text = (
         "an older resource of that name"
         if record.name in in_charge
         else "no longer in the template"
     )
     prediction = Prediction(
-        PlannedAction.RETAIN if retained else PlannedAction.DELETE, (Reason(why),)
+        PlannedAction.RETAIN if retained else PlannedAction.DELETE, (Reason(text),)
     )
     return _entry(record, prediction, None)
 

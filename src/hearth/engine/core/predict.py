@@ -208,7 +208,7 @@ class PredictedWorld(Struct):
     """
 
     facade: Facade | None = None
-    _known: dict[str, tuple[Record | None, PlannedAction, Inner | None]] = field(
+    _resources: dict[str, tuple[Record | None, PlannedAction, Inner | None]] = field(
         default_factory=dict
     )
     _secret: set[str] = field(default_factory=set)
@@ -223,7 +223,7 @@ class PredictedWorld(Struct):
         secret: bool = False,
     ) -> None:
         """Add the predicted action of the resource `name`."""
-        self._known[name] = (record, planned, inner)
+        self._resources[name] = (record, planned, inner)
         if secret or (record is not None and record.held.secret):
             self._secret.add(name)
 
@@ -237,17 +237,19 @@ class PredictedWorld(Struct):
         An update in place does not change a reference id that contains the physical id.
         """
         unknown = unknown_reference(name)
-        record, planned, inner = self._known.get(name, (None, PlannedAction.CREATE, None))
+        record, planned, inner = self._resources.get(name, (None, PlannedAction.CREATE, None))
         if record is None or record.held.reference is None:
             return unknown
-        held = record.held.reference
+        reference = record.held.reference
         match planned:
             case PlannedAction.KEEP:
-                return held
+                return reference
             case PlannedAction.UPDATE | PlannedAction.MAY_UPDATE:
                 if inner is not None:
                     return inner.reference
-                return held if record.physical_id and record.physical_id in held else unknown
+                return (
+                    reference if record.physical_id and record.physical_id in reference else unknown
+                )
             case _:
                 return unknown
 
@@ -258,17 +260,17 @@ class PredictedWorld(Struct):
         For the resource of a nested stack it is the value in the plan of the nested stack.
         """
         unknown = Unknown(frozenset({name}))
-        record, planned, inner = self._known.get(name, (None, PlannedAction.CREATE, None))
+        record, planned, inner = self._resources.get(name, (None, PlannedAction.CREATE, None))
         if record is None or record.new:
             return unknown
         if planned is PlannedAction.KEEP:
-            known: Mapping[str, Any] = record.held.attributes
+            attributes: Mapping[str, Any] = record.held.attributes
         elif planned is PlannedAction.UPDATE and inner is not None:
-            known = inner.attributes
+            attributes = inner.attributes
         else:
             return unknown
         attribute, path = asked(attribute, path)
-        return walk(known.get(attribute, unknown), path)
+        return walk(attributes.get(attribute, unknown), path)
 
 
 def predict(
@@ -289,8 +291,8 @@ def predict(
     if not record.held.kind:
         return Prediction(PlannedAction.MAY_REPLACE, (Reason("it was never created successfully"),))
     if asleep(record) and not unhealthy(record):
-        words = "it is suspended and will be resumed first"
-        return _because(PlannedAction.MAY_REPLACE, words)
+        text = "it is suspended and will be resumed first"
+        return _because(PlannedAction.MAY_REPLACE, text)
     if (at_once := _by_state(record, expected, traits, real)) is not None:
         return at_once
     if real is None:
@@ -300,15 +302,15 @@ def predict(
     assert real.properties is not None
     recorded = record.held.properties
     usable = updatable(traits.schema, real.properties, recorded, traits.only_grow)
-    found = record.having(held=record.held.having(properties={**recorded, **usable}))
-    drifted = differing(found.held.properties, recorded)
-    by_values = _by_values(found, expected, traits, drifted=drifted, masked=masked)
-    left = [
+    actual = record.having(held=record.held.having(properties={**recorded, **usable}))
+    drifted = differing(actual.held.properties, recorded)
+    by_values = _by_values(actual, expected, traits, drifted=drifted, masked=masked)
+    lasting = [
         Reason("differs in the cloud and stays so, because no update can change it back", name)
         for name in sorted(real.properties.keys() - usable.keys())
         if real.properties[name] != recorded.get(name) == expected.properties.get(name)
     ]
-    return Prediction(by_values.planned, (*by_values.reasons, *left))
+    return Prediction(by_values.planned, (*by_values.reasons, *lasting))
 
 
 def _by_values(
@@ -323,25 +325,25 @@ def _by_values(
 
     `drifted` are the properties whose values in the record are not the recorded but the real ones.
     """
-    held = record.held
+    recorded = record.held
     awaited = {
         name: unknown.until
         for name, value in expected.properties.items()
         if (unknown := unknown_in(value)) is not None
     }
-    known = {name: v for name, v in expected.properties.items() if name not in awaited}
-    changed = to_write(held, known) - awaited.keys()
-    parts = _parts(held.parts, expected.parts)
-    reasons = _reasons(record, expected, traits, changed, awaited, drifted=drifted, masked=masked)
+    properties = {name: v for name, v in expected.properties.items() if name not in awaited}
+    changes = to_write(recorded, properties) - awaited.keys()
+    parts = _parts(recorded.parts, expected.parts)
+    reasons = _reasons(record, expected, traits, changes, awaited, drifted=drifted, masked=masked)
     if traits.always_updated:
         parts = (*parts, Reason("every update is passed on to it"))
-    moved = traits.nested or bool(changed) or any(not part.awaits for part in parts)
+    moved = traits.nested or bool(changes) or any(not part.awaits for part in parts)
     if not moved and not awaited and not parts:
         return Prediction(PlannedAction.KEEP)
-    if any(traits.schema[name].immutable for name in changed & traits.schema.keys()):
+    if any(traits.schema[name].immutable for name in changes & traits.schema.keys()):
         return Prediction(PlannedAction.FAIL, (*reasons, *parts))
-    planned, why = _verdict(record, expected, traits, changed, awaited, moved=moved)
-    return Prediction(planned, (*(() if why is None else (Reason(why),)), *reasons, *parts))
+    planned, cause = _verdict(record, expected, traits, changes, awaited, moved=moved)
+    return Prediction(planned, (*(() if cause is None else (Reason(cause),)), *reasons, *parts))
 
 
 def limited(prediction: Prediction, name: str, preview: PreviewContext) -> Prediction:
@@ -350,8 +352,8 @@ def limited(prediction: Prediction, name: str, preview: PreviewContext) -> Predi
     """
     if prediction.planned.value not in preview.restricted(name):
         return prediction
-    why = f"{prediction.planned} is restricted for resource."
-    return Prediction(PlannedAction.FAIL, (Reason(why), *prediction.reasons))
+    text = f"{prediction.planned} is restricted for resource."
+    return Prediction(PlannedAction.FAIL, (Reason(text), *prediction.reasons))
 
 
 def _uncertain(prediction: Prediction, unread: str) -> Prediction:
@@ -360,8 +362,8 @@ def _uncertain(prediction: Prediction, unread: str) -> Prediction:
     """
     if prediction.planned in (PlannedAction.REPLACE, PlannedAction.MAY_REPLACE):
         return prediction
-    why = f"its real state decides, and is not known: {unread}"
-    return Prediction(PlannedAction.MAY_REPLACE, (Reason(why), *prediction.reasons))
+    text = f"its real state decides, and is not known: {unread}"
+    return Prediction(PlannedAction.MAY_REPLACE, (Reason(text), *prediction.reasons))
 
 
 def _by_state(
@@ -372,19 +374,19 @@ def _by_state(
 
     Source: spec/engine.md, 6.
     """
-    held = record.held
-    gone = real is not None and real.properties is None
-    if gone and EXTERNAL not in held.parts and EXTERNAL not in expected.parts:
-        what = "nested stack no longer exists" if traits.nested else "object no longer exists"
-        return _because(PlannedAction.REPLACE, f"its {what}")
-    if held.kind != traits.name and not traits.succeeds(held.kind):
+    recorded = record.held
+    is_gone = real is not None and real.properties is None
+    if is_gone and EXTERNAL not in recorded.parts and EXTERNAL not in expected.parts:
+        subject = "nested stack no longer exists" if traits.nested else "object no longer exists"
+        return _because(PlannedAction.REPLACE, f"its {subject}")
+    if recorded.kind != traits.name and not traits.succeeds(recorded.kind):
         return _because(
-            PlannedAction.REPLACE, f"the type changed from {held.kind} to {traits.name}"
+            PlannedAction.REPLACE, f"the type changed from {recorded.kind} to {traits.name}"
         )
-    outside = held.parts.get(EXTERNAL)
+    outside = recorded.parts.get(EXTERNAL)
     if outside != expected.parts.get(EXTERNAL):
         return _because(PlannedAction.FAIL, "its external_id cannot be changed")
-    if outside is not None and held.reference is None:
+    if outside is not None and recorded.reference is None:
         return _because(PlannedAction.CREATE, f"its external object {outside} is not checked yet")
     if outside is not None:
         return Prediction(PlannedAction.KEEP)
@@ -409,41 +411,41 @@ def _of_a_failure(record: Record, traits: Traits) -> Prediction | None:
         return _because(PlannedAction.REPLACE, why_lost(record))
     if not (unmade or (must_examine(record) and traits.makes_object)):
         return None
-    when = "it will be replaced if its object is gone or in an error state"
-    return _because(PlannedAction.MAY_REPLACE, f"its {record.action} failed: {when}")
+    condition = "it will be replaced if its object is gone or in an error state"
+    return _because(PlannedAction.MAY_REPLACE, f"its {record.action} failed: {condition}")
 
 
-def _because(planned: PlannedAction, why: str) -> Prediction:
-    return Prediction(planned, (Reason(why),))
+def _because(planned: PlannedAction, text: str) -> Prediction:
+    return Prediction(planned, (Reason(text),))
 
 
 def _verdict(
     record: Record,
     expected: Expected,
     traits: Traits,
-    changed: frozenset[str],
+    changes: frozenset[str],
     awaited: Mapping[str, Collection[str]],
     *,
     moved: bool,
 ) -> tuple[PlannedAction, str | None]:
     """Return the planned action for changed or unknown properties, and a reason.
 
-    `changed` are the properties whose values differ. `awaited` maps each property whose value is
+    `changes` are the properties whose values differ. `awaited` maps each property whose value is
     unknown to the resources on which the value depends. If `moved` is true, the update certainly
     changes something. The reason is the one that the resource type gives for a replacement,
     otherwise None.
     """
     before = record.held.properties
     schema = traits.schema
-    fixed = any(name in schema and not schema[name].update_allowed for name in changed)
+    fixed = any(name in schema and not schema[name].update_allowed for name in changes)
     stuck = any(schema[name].immutable for name in awaited if name in schema)
     as_it_was = {name: before[name] for name in awaited if name in before}
     now = {n: v for n, v in expected.properties.items() if n not in awaited} | as_it_was
-    why = traits.must_replace(before, now, changed) if moved else None
-    if why or fixed:
-        return (PlannedAction.MAY_REPLACE if stuck else PlannedAction.REPLACE), why
+    cause = traits.must_replace(before, now, changes) if moved else None
+    if cause or fixed:
+        return (PlannedAction.MAY_REPLACE if stuck else PlannedAction.REPLACE), cause
     if awaited:
-        may = traits.must_replace(before, nulled(expected.properties), changed | awaited.keys())
+        may = traits.must_replace(before, nulled(expected.properties), changes | awaited.keys())
         if may or any(name in schema and not schema[name].update_allowed for name in awaited):
             return PlannedAction.MAY_REPLACE, None
     return (PlannedAction.UPDATE if moved else PlannedAction.MAY_UPDATE), None
@@ -468,7 +470,7 @@ def _reasons(
     record: Record,
     expected: Expected,
     traits: Traits,
-    changed: frozenset[str],
+    changes: frozenset[str],
     awaited: Mapping[str, frozenset[str]],
     *,
     drifted: frozenset[str],
@@ -477,25 +479,25 @@ def _reasons(
     secret = reached(expected.secret | frozenset(record.held.secret), traits.rules)
     before, after = record.held.properties, expected.properties
     reasons = []
-    for name in sorted(changed | awaited.keys()):
+    for name in sorted(changes | awaited.keys()):
         values = (before.get(name), after.get(name))
-        same = values[0] == values[1]
+        is_equal = values[0] == values[1]
         if masked or name in secret:
             values = (MASK, MASK)
         prop = traits.schema.get(name)
-        how = ""
+        suffix = ""
         if prop is not None and prop.immutable:
-            how = " and cannot be changed"
+            suffix = " and cannot be changed"
         elif prop is not None and not prop.update_allowed:
-            how = " and cannot be changed in place"
+            suffix = " and cannot be changed in place"
         if name in awaited:
-            text = f"known only after {_listed(awaited[name])}{how}"
+            text = f"known only after {_listed(awaited[name])}{suffix}"
             reasons.append(Reason(text, name, values, awaited[name]))
         else:
-            changed_by = "may have been changed by an update that failed" if same else "changed"
+            changed_by = "may have been changed by an update that failed" if is_equal else "changed"
             if name in drifted:
                 changed_by = "changed in the cloud"
-            reasons.append(Reason(f"{changed_by}{how}", name, values))
+            reasons.append(Reason(f"{changed_by}{suffix}", name, values))
     return tuple(reasons)
 
 
@@ -505,8 +507,8 @@ def _listed(names: Collection[str]) -> str:
 
 def reached(secret: frozenset[str], rules: Sequence[Rule]) -> frozenset[str]:
     """Return the properties that contain a secret once the type's translation rules are applied."""
-    found = set(secret)
+    names = set(secret)
     for rule in rules:
-        if isinstance(rule, Add | Replace) and rule.value_path and rule.value_path[0] in found:
-            found.add(rule.path[0])
-    return frozenset(found)
+        if isinstance(rule, Add | Replace) and rule.value_path and rule.value_path[0] in names:
+            names.add(rule.path[0])
+    return frozenset(names)

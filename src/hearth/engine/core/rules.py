@@ -40,13 +40,13 @@ def refusal(
         case Request.DELETE:
             return None
         case Request.CANCEL | Request.CANCEL_WITHOUT_ROLLBACK:
-            allowed = {Action.UPDATE}
+            cancellable = {Action.UPDATE}
             if request is Request.CANCEL_WITHOUT_ROLLBACK:
-                allowed.add(Action.CREATE)
-            if busy and action in allowed:
+                cancellable.add(Action.CREATE)
+            if busy and action in cancellable:
                 return None
-            what = f"Cancelling update when stack is {state} is not supported."
-            return NotSupported(None, what)
+            text = f"Cancelling update when stack is {state} is not supported."
+            return NotSupported(None, text)
         case Request.UPDATE:  # a partial snapshot or adoption would be lost without an error
             displaces = busy and action in (Action.SNAPSHOT, Action.ADOPT)
         case _:

@@ -54,9 +54,9 @@ def build(
             for provider in sorted(record.requires & by_id.keys()):
                 graphs.wait(graph, graph[NodeKind.WALK, provider], node.key)
         else:
-            for other in sorted(requires.get(name, ())):
-                if other in chosen:
-                    graphs.wait(graph, node, (NodeKind.WALK, chosen[other].id))
+            for required in sorted(requires.get(name, ())):
+                if required in chosen:
+                    graphs.wait(graph, node, (NodeKind.WALK, chosen[required].id))
     return graph
 
 
@@ -146,10 +146,10 @@ def call(record: Record, action: Action, *, handled: bool) -> Call:
         settled = record.status is Status.COMPLETE
         if settled and record.action is action:
             return Call.LEAVE
-        known = record.action in _ASLEEP_OR_AWOKEN or asleep(record)
-        if action is Action.RESUME and not known:
+        has_slept = record.action in _ASLEEP_OR_AWOKEN or asleep(record)
+        if action is Action.RESUME and not has_slept:
             return Call.LEAVE  # it is not suspended
-        again = record.failed and known
+        again = record.failed and has_slept
         if record.action is Action.DELETE or not (settled or again):
             return Call.REFUSE
     return Call.CARRY_OUT if handled else Call.MARK
@@ -174,12 +174,12 @@ def ended(record: Record, action: Action, traversal: str) -> State:
 
 def skip(graph: Graph, key: Key) -> int:
     """Mark a node and all nodes that depend on it as failed; return how many were marked."""
-    count, left = 0, [key]
-    while left:
-        node = graph[left.pop()]
+    count, queue = 0, [key]
+    while queue:
+        node = graph[queue.pop()]
         if node.state in (State.DONE, State.FAILED):
             continue
         node.state = State.FAILED
         count += 1
-        left.extend(node.dependents)
+        queue.extend(node.dependents)
     return count

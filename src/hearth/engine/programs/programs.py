@@ -59,12 +59,12 @@ def read_of(
 
     If `program` is None, only those that a parent stack reads are known.
     """
-    wanted = {n for n in revision.exports if n in rtype.attributes}
+    names = {n for n in revision.exports if n in rtype.attributes}
     if revision.exports and isinstance(rtype, NestedType):
-        wanted.update(n for n in revision.exports if n.startswith(MEMBER))
+        names.update(n for n in revision.exports if n.startswith(MEMBER))
     if program is not None:
-        wanted |= names_read(program.reads.get(name, ()))
-    return wanted
+        names |= names_read(program.reads.get(name, ()))
+    return names
 
 
 def compiled(
@@ -106,28 +106,28 @@ def drafted(
 def specialised(
     module: Module,
     parameters: Mapping[str, Any],
-    own: Stack,
+    identity: Stack,
     facade: Mapping[str, Any] | None,
     resources: bool = True,
 ) -> Program:
     """Return the program of a stack: its module with parameter values. Raises Rejected.
 
-    `own` has the name and the ids of the stack. `facade` is its resource in the parent stack, or
-    empty for a root stack. If `resources` is false, the program has only parameters and outputs.
+    `identity` has the name and the ids of the stack. `facade` is its resource in the parent stack,
+    or empty for a root stack. If `resources` is false, the program has only parameters and outputs.
     """
     return module.specialise(
         parameters,
-        stack_name=own.name,
-        stack_id=own.id,
-        project_id=own.project_id,
+        stack_name=identity.name,
+        stack_id=identity.id,
+        project_id=identity.project_id,
         facade=Facade(**facade) if facade else None,
         resources=resources,
     )
 
 
 def _content_key(revision: Revision) -> _Content:
-    told = repr((revision.environment, bool(revision.facade)))
-    return revision.template, frozenset(revision.files.items()), told
+    variant = repr((revision.environment, bool(revision.facade)))
+    return revision.template, frozenset(revision.files.items()), variant
 
 
 class NestedTypes(Protocol):
@@ -170,17 +170,17 @@ class Programs:
         request. Equal nested stacks share a program, unless their template reads their names.
         """
         environment, module = await self._content(stack.project_id, revision)
-        own = Stack(stack.name, stack.id, stack.project_id)
+        identity = Stack(stack.name, stack.id, stack.project_id)
         shared = stack.parent_id is not None and module.impersonal
-        who = stack.project_id if shared else own
+        scope = stack.project_id if shared else identity
         parameters = {**environment.parameters, **revision.parameters}
-        key = msgspec.json.encode((who, parameters, revision.facade), enc_hook=str)
-        known = self._programs.get(key)
-        if known is not None and known[0] is module:
-            program = known[1]
-            return program if program.stack == own else program.of_stack(own)
+        key = msgspec.json.encode((scope, parameters, revision.facade), enc_hook=str)
+        cached = self._programs.get(key)
+        if cached is not None and cached[0] is module:
+            program = cached[1]
+            return program if program.stack == identity else program.of_stack(identity)
         program = await self.compute.run(
-            specialised, module, parameters, own, revision.facade, project=stack.project_id
+            specialised, module, parameters, identity, revision.facade, project=stack.project_id
         )
         module = program.module  # not the same object if the program came from another process
         self._keep_content(revision, environment, module)
@@ -194,21 +194,27 @@ class Programs:
         cached.
         """
         environment, module = await self._content(stack.project_id, revision)
-        own = Stack(stack.name, stack.id, stack.project_id)
+        identity = Stack(stack.name, stack.id, stack.project_id)
         parameters = {**environment.parameters, **revision.parameters}
         return await self.compute.run(
-            specialised, module, parameters, own, revision.facade, False, project=stack.project_id
+            specialised,
+            module,
+            parameters,
+            identity,
+            revision.facade,
+            False,
+            project=stack.project_id,
         )
 
     async def _content(self, project: str, revision: Revision) -> tuple[Environment, Module]:
         """Return the environment of a revision and its module. Raises Rejected."""
-        known = self._contents.get(_content_key(revision))
-        if known is None:
+        content = self._contents.get(_content_key(revision))
+        if content is None:
             of_child = bool(revision.facade)
             parsed = structs.replace(Environment.parse(revision.environment), of_child=of_child)
-            known = parsed, await self.module(revision.template, revision.files, parsed, project)
-        self._keep_content(revision, *known)
-        return known
+            content = parsed, await self.module(revision.template, revision.files, parsed, project)
+        self._keep_content(revision, *content)
+        return content
 
     def _keep_content(self, revision: Revision, environment: Environment, module: Module) -> None:
         key = _content_key(revision)
@@ -227,9 +233,9 @@ class Programs:
         """
         environment, files = self.under_base(environment, files)
         key = module_key(template, files=files, environment=environment, limits=self.limits)
-        known = self._modules.get(key)
-        if known is not None:
-            return known
+        cached = self._modules.get(key)
+        if cached is not None:
+            return cached
         characters = characters_of(template, files)
         module = await self.compute.run(
             compiled,
@@ -272,11 +278,11 @@ class Programs:
         rtype = self.rtype_of(definition)
         if definition.child is not None:
             return self._traits(rtype, updating=updating)
-        known = self._known_traits.get((rtype, updating))
-        if known is None:
-            known = self._traits(rtype, updating=updating)
-            self._known_traits[rtype, updating] = known
-        return known
+        traits = self._known_traits.get((rtype, updating))
+        if traits is None:
+            traits = self._traits(rtype, updating=updating)
+            self._known_traits[rtype, updating] = traits
+        return traits
 
     def _traits(self, rtype: ResourceType, *, updating: bool) -> Traits:
         asks = type(rtype).replace_failed is not ResourceType.replace_failed
@@ -289,16 +295,16 @@ class Programs:
             before = self.as_made(record, rtype, written)
             if before is None:
                 return None
-            found = self._traits(before, updating=updating)
+            traits = self._traits(before, updating=updating)
             return structs.replace(
-                found, must_replace=lambda _before, _after, changed: _new_form(changed)
+                traits, must_replace=lambda _before, _after, changes: _new_form(changes)
             )
 
         return Traits(
             name=rtype.recorded_as,
             schema=rtype.properties,
-            must_replace=lambda before, after, changed: rtype.must_replace(
-                Change(before, after, changed)
+            must_replace=lambda before, after, changes: rtype.must_replace(
+                Change(before, after, changes)
             ),
             nested=isinstance(rtype, NestedType),
             always=rtype.replaced_at_every_update and updating,
@@ -387,17 +393,17 @@ class Programs:
         if before is None or not self.has_other_form(record, rtype):
             return None
         schema = (rtype if before.accepts_any_property else before).properties
-        known = {name: value for name, value in written.items() if unknown_in(value) is None}
-        lost = written.keys() - known.keys()
-        held = {name: value for name, value in record.held.written.items() if name not in lost}
-        return before if _alike(schema, held, known) else None
+        desired = {name: value for name, value in written.items() if unknown_in(value) is None}
+        lost = written.keys() - desired.keys()
+        recorded = {name: value for name, value in record.held.written.items() if name not in lost}
+        return before if _alike(schema, recorded, desired) else None
 
     def types_of(self, records: Mapping[str, Record]) -> dict[str, ResourceType]:
         """Return the resource types of the given records, by the same keys; records whose type is
         not installed are left out.
         """
-        found = {key: self.type_of(record) for key, record in records.items()}
-        return {key: kind for key, kind in found.items() if kind is not None}
+        types = {key: self.type_of(record) for key, record in records.items()}
+        return {key: rtype for key, rtype in types.items() if rtype is not None}
 
     def child_revision(
         self,
@@ -419,7 +425,9 @@ class Programs:
         environment = module.environment.for_child(definition.name, entry)
         template = child.template
         rtype = self.rtype_of(definition)
-        asked = rtype.member_attributes if isinstance(rtype, NestedType) else frozenset()
+        member_attributes = (
+            rtype.member_attributes if isinstance(rtype, NestedType) else frozenset()
+        )
         through = [(name,) for name in exports if name.startswith(MEMBER)]
         return Revision(
             template=template if isinstance(template, str) else json.dumps(template),
@@ -427,7 +435,7 @@ class Programs:
             environment=environment.as_map(),
             parameters=dict(child.parameters),
             exports=sorted(
-                asked | asked_below([*program.reads.get(definition.name, ()), *through])
+                member_attributes | asked_below([*program.reads.get(definition.name, ()), *through])
             ),
             facade={
                 "metadata": dict(ctx.metadata),
@@ -437,14 +445,16 @@ class Programs:
         )
 
 
-def _new_form(changed: frozenset[str]) -> str | None:
-    return "a change replaces it by the form that the setting selects" if changed else None
+def _new_form(changes: frozenset[str]) -> str | None:
+    return "a change replaces it by the form that the setting selects" if changes else None
 
 
 def _alike(schema: Mapping[str, Prop], before: Mapping[str, Any], after: Mapping[str, Any]) -> bool:
     """Return whether two maps of properties are equal after conversion to a schema."""
     if before == after:
         return True
-    found = Findings(constrain=False, require=False)
-    first, second = (coerce_all(schema, one, Span(), found) for one in (before, after))
-    return not found.problems and not differing(first, second)
+    findings = Findings(constrain=False, require=False)
+    first, second = (
+        coerce_all(schema, properties, Span(), findings) for properties in (before, after)
+    )
+    return not findings.problems and not differing(first, second)

@@ -142,15 +142,19 @@ class Engine:
             # stacks that are being claimed must be released, too
             async with asyncio.timeout(HAND_OVER_S):
                 await self._not_claiming.wait()
-        held = len(self.workers)
+        owned = len(self.workers)
         for worker in list(self.workers.values()):
             worker.hand_over()
         while self.workers and self.tools.clock.monotonic() < ends:  # noqa: ASYNC110
             await asyncio.sleep(0.01)
-        left = len(self.workers)
+        remaining = len(self.workers)
         for worker in self.workers.values():
             worker.kill()  # its call has not ended; the next owner searches for the result
-        log.info("engine stops: released %d stacks, stopped %d during a call", held - left, left)
+        log.info(
+            "engine stops: released %d stacks, stopped %d during a call",
+            owned - remaining,
+            remaining,
+        )
         if self._lease_task is not None:
             self._lease_task.cancel()
         await self.tools.store.run(lambda tx: claim.resign(tx, self.id))
@@ -200,34 +204,34 @@ class Engine:
         before it sends any write call.
         """
         async with self._heartbeat_under_way:
-            sent = self._clocks()
+            sent_at = self._clocks()
             silent = self.silent_s() >= SILENT_MAX_S
             heartbeat = await self.tools.store.run(lambda tx: claim.heartbeat(tx, self.id))
             if heartbeat is None:
                 await self._announce()
             else:
-                self.tools.clock.tells(heartbeat.now, sent[0])
+                self.tools.clock.tells(heartbeat.now, sent_at[0])
                 self._drain(draining=heartbeat.draining)
             if silent or heartbeat is None or heartbeat.silent_s >= SILENT_MAX_S:
                 await self._forget_lost()
-            self._last_heartbeat = sent
+            self._last_heartbeat = sent_at
 
     def _drain(self, *, draining: bool) -> None:
         """Release all stacks to other engines if an operator drains this engine; take no new ones
         until `draining` is false again.
         """
         if draining != self._draining:
-            words = "releasing all stacks" if draining else "taking stacks again"
-            log.info("%s, as an operator demands", words)
+            change = "releasing all stacks" if draining else "taking stacks again"
+            log.info("%s, as an operator demands", change)
         self._draining = draining
         if draining:
             for worker in self.workers.values():
                 worker.hand_over()
 
     async def _forget_lost(self) -> None:
-        mine = await self.tools.store.read(lambda tx: owned_stacks(tx, self.id))
+        epochs = await self.tools.store.read(lambda tx: owned_stacks(tx, self.id))
         for worker in list(self.workers.values()):
-            if mine.get(worker.stack_id) != worker.epoch:
+            if epochs.get(worker.stack_id) != worker.epoch:
                 log.warning("stack %s was taken over by another engine", worker.stack_id)
                 self.tools.observer.ownership_lost()
                 worker.kill()
@@ -239,13 +243,13 @@ class Engine:
         The stacks that this engine owns according to the database must be the stacks that it works
         on. If the two differ, or if `compare` is true, the engine compares them one by one.
         """
-        found = await self.tools.store.read(lambda tx: claim.look(tx, self.id))
-        known = len(self.workers), sum(worker.epoch for worker in self.workers.values())
-        if compare or self._odd or found.owned != known:
+        overview = await self.tools.store.read(lambda tx: claim.look(tx, self.id))
+        working = len(self.workers), sum(worker.epoch for worker in self.workers.values())
+        if compare or self._odd or overview.owned != working:
             await self._reconcile()
-        if found.claimable and self.may_write() and not (self._stopping or self._draining):
+        if overview.claimable and self.may_write() and not (self._stopping or self._draining):
             await self._claim()
-        if found.inbox and self.workers:
+        if overview.inbox and self.workers:
             await self._fetch_messages()
 
     async def _claim(self) -> None:
@@ -260,10 +264,10 @@ class Engine:
             claims = await self.tools.store.run(
                 lambda tx: claim.claim(tx, self.id, room, patient=patient)
             )
-            for one in claims.stacks:
-                if (before := self.workers.get(one.stack_id)) is not None:
+            for stack_claim in claims.stacks:
+                if (before := self.workers.get(stack_claim.stack_id)) is not None:
                     before.kill()  # another engine had taken it over
-                self._take(one.stack_id, one.epoch)
+                self._take(stack_claim.stack_id, stack_claim.epoch)
         finally:
             self._not_claiming.set()
         if claims.stacks or not claims.more:
@@ -277,11 +281,11 @@ class Engine:
         """Return how many more stacks this engine can work on. Stacks that only wait count only
         against the limit of memory.
         """
-        held = len(self.workers)
-        if held < STACKS_MAX:
-            return STACKS_MAX - held
+        owned = len(self.workers)
+        if owned < STACKS_MAX:
+            return STACKS_MAX - owned
         busy = sum(not worker.waits for worker in self.workers.values())
-        return min(STACKS_MAX - busy, HELD_MAX - held)
+        return min(STACKS_MAX - busy, HELD_MAX - owned)
 
     async def _reconcile(self) -> None:
         """Start and stop workers so that they match the stacks that this engine owns in the
@@ -291,10 +295,10 @@ class Engine:
         runs at the same time can cause a difference for a moment.
         """
         before = dict(self.workers)
-        mine = await self.tools.store.read(lambda tx: owned_stacks(tx, self.id))
-        odd: dict[str, int | None] = {i: e for i, e in mine.items() if i not in self.workers}
+        epochs = await self.tools.store.read(lambda tx: owned_stacks(tx, self.id))
+        odd: dict[str, int | None] = {i: e for i, e in epochs.items() if i not in self.workers}
         for stack_id, worker in before.items():
-            if self.workers.get(stack_id) is worker and mine.get(stack_id) != worker.epoch:
+            if self.workers.get(stack_id) is worker and epochs.get(stack_id) != worker.epoch:
                 odd[stack_id] = None
         for stack_id, epoch in odd.items():
             if self._odd.get(stack_id, 0) != epoch:
@@ -313,16 +317,16 @@ class Engine:
         """Read the messages that this engine has not read yet, and deliver them to the workers of
         their stacks.
         """
-        there = await self.tools.store.read(lambda tx: claim.inbox_of(tx, self.id))
-        candidates = ((self.workers.get(stack_id), message_id) for message_id, stack_id in there)
+        inbox = await self.tools.store.read(lambda tx: claim.inbox_of(tx, self.id))
+        candidates = ((self.workers.get(stack_id), message_id) for message_id, stack_id in inbox)
         new = [i for worker, i in candidates if worker is not None and worker.wants(i)]
         if not new:
             return
         if len(new) > MESSAGES_MAX:
             self.wake()
-        found = await self.tools.store.read(lambda tx: claim.messages(tx, new[:MESSAGES_MAX]))
+        messages = await self.tools.store.read(lambda tx: claim.messages(tx, new[:MESSAGES_MAX]))
         now = self.tools.clock.now()
-        for stack_id, message in found:
+        for stack_id, message in messages:
             if (worker := self.workers.get(stack_id)) is not None:
                 self.tools.observer.message_delivered(now - message.at)
                 worker.deliver(message)
@@ -351,14 +355,14 @@ class Engine:
         """Wait until the engine can work again, then restart the worker if this engine still
         owns the stack.
         """
-        mine: dict[str, int] | None = None
-        while mine is None and not self._stopping:
+        epochs: dict[str, int] | None = None
+        while epochs is None and not self._stopping:
             await asyncio.sleep(OUTAGE_PAUSE_S)
             try:
-                mine = await self.tools.store.read(lambda tx: owned_stacks(tx, self.id))
+                epochs = await self.tools.store.read(lambda tx: owned_stacks(tx, self.id))
             except Exception as problem:
                 log.warning("stack %s: %s", before.stack_id, _cause(problem))
-        if (mine or {}).get(before.stack_id) != before.epoch or self._stopping:
+        if (epochs or {}).get(before.stack_id) != before.epoch or self._stopping:
             self._forget(before)
         elif self.workers.get(before.stack_id) is before:
             worker = self.workers[before.stack_id] = StackWorker(

@@ -43,8 +43,8 @@ class ResourceFailure(Exception):
         A failure in a nested stack has the path inside that stack after the name. A name of digits
         only is written in brackets: `resources[0]`. Source: spec/engine.md, section 31.
         """
-        place = f"{section}[{name}]" if name.isdecimal() else f"{section}.{name}"
-        return f"{self.error}: {place}{'.' if self.nested else ': '}{self.text}"
+        path = f"{section}[{name}]" if name.isdecimal() else f"{section}.{name}"
+        return f"{self.error}: {path}{'.' if self.nested else ': '}{self.text}"
 
 
 class Stopped(Exception):
@@ -81,7 +81,7 @@ def notice_exhaustion(problem: BaseException) -> None:
     `is_temporary`.
     """
     global _strained_until
-    if any(_exhausted(one) for one in _with_causes(problem)):
+    if any(_exhausted(cause) for cause in _with_causes(problem)):
         _strained_until = time.monotonic() + STRAINED_S
 
 
@@ -97,12 +97,12 @@ def _exhausted(problem: BaseException) -> bool:
 
 def _with_causes(problem: BaseException) -> Iterator[BaseException]:
     """Yield an exception and those that it came from."""
-    found: BaseException | None = problem
+    cause: BaseException | None = problem
     for _ in range(CAUSES_MAX):
-        if found is None:
+        if cause is None:
             return
-        yield found
-        found = found.__cause__ or found.__context__
+        yield cause
+        cause = cause.__cause__ or cause.__context__
 
 
 def failure_of(problem: Exception) -> ResourceFailure:
@@ -127,13 +127,13 @@ def failure_of(problem: Exception) -> ResourceFailure:
             return ResourceFailure(type(problem).__name__, str(problem))
 
 
-def next_attempt(attempt: int, retries: int, delay_s: float, why: str) -> str:
+def next_attempt(attempt: int, retries: int, delay_s: float, failure: str) -> str:
     """Return the reason that a record shows while it waits for the next attempt.
 
     `attempt` is the number of the failed attempt, counted from 1; `retries` is the number of
-    attempts after the first. `delay_s` is the pause, and `why` the failure.
+    attempts after the first. `delay_s` is the pause, and `failure` its reason.
     """
-    return f"attempt {attempt} of {retries + 1} failed, the next in {delay_s:.0f} s: {why}"
+    return f"attempt {attempt} of {retries + 1} failed, the next in {delay_s:.0f} s: {failure}"
 
 
 def failure_from(failed: Failed) -> ResourceFailure:

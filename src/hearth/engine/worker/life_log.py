@@ -39,30 +39,30 @@ class LifeLog:
         """
         self._trace = about().trace
         if stack.takeovers:
-            how, words = "taken over", "taken over from an engine that died"
+            start, description = "taken over", "taken over from an engine that died"
         elif further:
-            how, words = "continued", "continues on this engine"
+            start, description = "continued", "continues on this engine"
         else:
-            how = words = "started"
-        self._observer.operation_begun(str(stack.action), how)
-        log.info("%s: %s %s", _name(stack, credential), stack.action, words)
+            start = description = "started"
+        self._observer.operation_begun(str(stack.action), start)
+        log.info("%s: %s %s", _name(stack, credential), stack.action, description)
 
     def happened(
         self, stack: StackRow, credential: StackCredential | None, events: Iterable[Event]
     ) -> None:
         """Report the committed events of a stack; log failures and ends of an operation."""
-        for one in events:
-            if one.physical_id == stack.id:
-                self._of_stack(stack, credential, one)
+        for event in events:
+            if event.physical_id == stack.id:
+                self._of_stack(stack, credential, event)
             else:
-                self._of_resource(stack, credential, one)
+                self._of_resource(stack, credential, event)
 
     def _of_stack(self, stack: StackRow, credential: StackCredential | None, event: Event) -> None:
         if event.status == Status.COMPLETE:
             log.info("%s: %s completed", _name(stack, credential), event.action)
         elif event.status == Status.FAILED:
-            words = "%s: %s failed: %s"
-            log.warning(words, _name(stack, credential), event.action, _line(event.reason))
+            message = "%s: %s failed: %s"
+            log.warning(message, _name(stack, credential), event.action, _line(event.reason))
         if event.status in (Status.COMPLETE, Status.FAILED):
             took_s = max(0.0, event.time - stack.started_at)
             self._observer.operation_ended(event.action, event.status, took_s)
@@ -98,19 +98,19 @@ def subject(stack: StackRow, credential: StackCredential | None) -> About:
     """Return the request, project and stack that log lines and traces of an operation show. The
     trace continues that of the last request.
     """
-    found = trace_of((credential and credential.traceparent) or "")
+    parent = trace_of((credential and credential.traceparent) or "")
     return About(
         request_id=(credential and credential.request_id) or "",
         project_id=stack.project_id,
         stack=stack.name,
         stack_id=stack.id,
-        trace=new_trace() if found is None else found.child(),
+        trace=new_trace() if parent is None else parent.child(),
     )
 
 
 def _name(stack: StackRow, credential: StackCredential | None) -> str:
-    asked = (credential and credential.request_id) or "-"
-    return f"stack {_line(stack.name)} ({stack.id}) of project {stack.project_id}, {asked}"
+    request_id = (credential and credential.request_id) or "-"
+    return f"stack {_line(stack.name)} ({stack.id}) of project {stack.project_id}, {request_id}"
 
 
 def _line(text: str) -> str:

@@ -17,25 +17,25 @@ LOADS_MAX = 50  # stacks per query; while the next ones are read, work on these 
 class Loader(Generic[T]):
     """Combines the load requests of stack workers.
 
-    `read` returns a map from stack ids to the loaded rows; `spawn` runs a coroutine as a task.
+    `read_all` returns a map from stack ids to the loaded rows; `spawn` runs a coroutine as a task.
     """
 
     def __init__(
         self,
         store: Store,
         spawn: Spawn,
-        read: Callable[[Tx, Sequence[str]], Mapping[str, T]],
+        read_all: Callable[[Tx, Sequence[str]], Mapping[str, T]],
     ) -> None:
         self._store = store
         self._spawn = spawn
-        self._read_all = read
-        self._wanted: deque[tuple[str, asyncio.Future[T | None]]] = deque()
+        self._read_all = read_all
+        self._waiters: deque[tuple[str, asyncio.Future[T | None]]] = deque()
         self._busy = False
 
     async def load(self, stack_id: str) -> T | None:
         """Return the rows of the stack, read after this call; None if the stack does not exist."""
         answer: asyncio.Future[T | None] = asyncio.get_running_loop().create_future()
-        self._wanted.append((stack_id, answer))
+        self._waiters.append((stack_id, answer))
         if not self._busy:
             self._busy = True
             self._spawn(self._drain())
@@ -43,25 +43,25 @@ class Loader(Generic[T]):
 
     async def _drain(self) -> None:
         try:
-            while self._wanted:
-                some = [self._wanted.popleft() for _ in range(min(LOADS_MAX, len(self._wanted)))]
-                await self._read(some)
+            while self._waiters:
+                batch = [self._waiters.popleft() for _ in range(min(LOADS_MAX, len(self._waiters)))]
+                await self._read(batch)
         finally:
             self._busy = False
 
-    async def _read(self, some: list[tuple[str, asyncio.Future[T | None]]]) -> None:
+    async def _read(self, batch: list[tuple[str, asyncio.Future[T | None]]]) -> None:
         try:
-            ids = sorted({stack_id for stack_id, _ in some})
+            ids = sorted({stack_id for stack_id, _ in batch})
             loaded = await self._store.read(lambda tx: self._read_all(tx, ids))
         except Exception as problem:
-            if len(some) > 1 and not is_temporary(problem):  # a single one causes the error
-                for one in some:
-                    await self._read([one])
+            if len(batch) > 1 and not is_temporary(problem):  # a single one causes the error
+                for waiter in batch:
+                    await self._read([waiter])
                 return
-            for _, answer in some:
+            for _, answer in batch:
                 if not answer.done():
                     answer.set_exception(problem)
             return
-        for stack_id, answer in some:
+        for stack_id, answer in batch:
             if not answer.done():
                 answer.set_result(loaded.get(stack_id))

@@ -41,11 +41,11 @@ class Clouds(Protocol):
     def of(self, row: StackRow, credential: StackCredential | None) -> Cloud:
         """Return the cloud with the stack's credential."""
 
-    def users(self, row: StackRow, noted: Callable[[str], None]) -> Users | None:
+    def users(self, row: StackRow, on_project: Callable[[str], None]) -> Users | None:
         """Return the users in the stack's domain project, or None if neither a stack domain nor a
         service user is configured.
 
-        `noted` is called with the id of the domain project when Hearth creates it.
+        `on_project` is called with the id of the domain project when Hearth creates it.
         """
 
     async def trusted(self, credential: StackCredential) -> bool:

@@ -281,7 +281,7 @@ class StackWorker:
         if not far and not self._handing_over:
             return False
         self._kill_tasks()
-        until = min(rest for rest in rests if rest is not None)
+        until = min(until for until in rests if until is not None)
         await self._release(due_at=None if until == FOREVER else until)
         return True
 
@@ -293,8 +293,8 @@ class StackWorker:
         late = False
         deadline, traversal = self._memory.stack.deadline, self._operation.traversal
         if deadline is not None and not traversal.late:
-            left = max(0.0, deadline - self._engine.tools.clock.now())
-            late, limit = left <= QUIET_S, min(left, QUIET_S)
+            remaining_s = max(0.0, deadline - self._engine.tools.clock.now())
+            late, limit = remaining_s <= QUIET_S, min(remaining_s, QUIET_S)
         try:
             async with asyncio.timeout(limit):  # wait_for may swallow a cancel in Python 3.11
                 await self._wake.wait()
@@ -322,8 +322,8 @@ class StackWorker:
         while this one waited for the database.
         """
         loaded = await self._engine.loader.load(self.stack_id)
-        own = self._engine.id, self.epoch
-        if loaded is None or (loaded.stack.owner, loaded.stack.epoch) == own:
+        ownership = self._engine.id, self.epoch
+        if loaded is None or (loaded.stack.owner, loaded.stack.epoch) == ownership:
             return loaded
         log.warning("stack %s belongs to another engine; work on it stops", self.stack_id)
         self._engine.tools.observer.ownership_lost()
@@ -352,7 +352,7 @@ class StackWorker:
             if memory.orphans:
                 self.spawn(orphans.watch(self._owned))
         elif not self._operation.aim.over:  # otherwise its rollback begins after the commit
-            further = any(one.traversal == memory.stack.traversal for one in loaded.records)
+            further = any(record.traversal == memory.stack.traversal for record in loaded.records)
             self._begun(further=further)
             await begin(self._operation)
         return True
@@ -419,8 +419,8 @@ class StackWorker:
                 for task in self._tasks.values():
                     task.look()
             case UnknownKind(kind):
-                words = "stack %s: a message of the unknown kind %s is dropped"
-                log.warning(words, self.stack_id, kind)
+                text = "stack %s: a message of the unknown kind %s is dropped"
+                log.warning(text, self.stack_id, kind)
             case _:
                 assert_never(content)
 
@@ -429,8 +429,8 @@ class StackWorker:
             notify_of_change(self._owned)
 
     async def _drop_snapshot(self, message_id: int, snapshot_id: str) -> None:
-        read = partial(snapshot_rows.of_stack, stack_id=self.stack_id)
-        for snapshot in await self._engine.tools.store.read(read):
+        query = partial(snapshot_rows.of_stack, stack_id=self.stack_id)
+        for snapshot in await self._engine.tools.store.read(query):
             if snapshot.id == snapshot_id:
                 await snapshots.drop(self._owned, snapshot)
         self._memory.always.read.append(message_id)
@@ -440,9 +440,9 @@ class StackWorker:
         """Read a resource's private data and metadata again, because another process has changed
         them.
         """
-        memory, read = self._memory, partial(reads.data_of, resource_id=record_id)
-        found = await self._engine.tools.store.read(read)
-        _, memory.data[record_id], memory.metadata[record_id] = found
+        memory, query = self._memory, partial(reads.data_of, resource_id=record_id)
+        resource_data = await self._engine.tools.store.read(query)
+        _, memory.data[record_id], memory.metadata[record_id] = resource_data
         memory.stay_ahead()
 
     def _mark(self, mark: HealthMarked) -> None:
@@ -466,8 +466,8 @@ class StackWorker:
 
         An operation that began in memory since the last commit, such as a rollback, does not count.
         """
-        read = partial(claim.traversal, stack_id=self.stack_id)
-        return await self._engine.tools.store.read(read) == self._memory.traversal_in_row
+        query = partial(claim.traversal, stack_id=self.stack_id)
+        return await self._engine.tools.store.read(query) == self._memory.traversal_in_row
 
     # -- writing ---------------------------------------------------------------------------
 
@@ -533,8 +533,8 @@ class StackWorker:
         tools, unread = self._engine.tools, []
         stack = getattr(self._memory, "stack", None)
         if stack is None:
-            there = await tools.store.read(partial(claim.inbox_of, engine_id=self._engine.id))
-            unread = [message_id for message_id, of in there if of == self.stack_id]
+            inbox = await tools.store.read(partial(claim.inbox_of, engine_id=self._engine.id))
+            unread = [message_id for message_id, of in inbox if of == self.stack_id]
             stack = await tools.store.read(partial(claim.row, stack_id=self.stack_id))
         if stack is None:
             return

@@ -255,7 +255,7 @@ class _Asked(Struct):
         plan_of_old = removed.get(stacks[entry.record_id]) if _removes(entry, stacks) else None
         if entry.planned is PlannedAction.DELETE:
             return structs.replace(entry, inner=plan_of_old)
-        return structs.replace(entry, removed=plan_of_old)
+        return structs.replace(entry, removal=plan_of_old)
 
     def _with_reason(self, entry: Entry, definition: ResourceDefinition | None) -> Entry:
         planned = entry.inner is not None or entry.planned in _WITHOUT_NESTED

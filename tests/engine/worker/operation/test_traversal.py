@@ -141,7 +141,7 @@ def test_a_cleanup_under_way_that_fails_is_begun_again():
 
 def test_what_fails_the_whole_operation_does_so_from_an_older_task():
     owned, traversal = deletion(server("a"), graph=[node("a")])
-    traversal.ended(Task(owned, "a", traversal="t0"), Failed("a snapshot stays", whole=True))
+    traversal.ended(Task(owned, "a", traversal="t0"), Failed("a snapshot stays", fatal=True))
     assert owned.memory.stack.state == "DELETE_FAILED"
 
 

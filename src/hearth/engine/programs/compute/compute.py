@@ -72,8 +72,8 @@ class Compute:
                     return function(*arguments)
             except Overrun:
                 pass
-        found: T = await self._elsewhere(project, Job(function, arguments), characters)
-        return found
+        value: T = await self._elsewhere(project, Job(function, arguments), characters)
+        return value
 
     async def evaluated(self, work: Callable[[], T], project: str = "") -> T:
         """Return the result of `work`, a function that evaluates values and may be called several
@@ -128,12 +128,12 @@ class Compute:
         answer: Callable[[Question], Any] | None = None,
     ) -> Any:
         assert self.pool is not None
-        gone = departed.get()
+        departure = departed.get()
         running = asyncio.ensure_future(self.pool.run(project, job, characters, answer))
         try:
-            if gone is None:
+            if departure is None:
                 return await running
-            await asyncio.wait([running, gone], return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait([running, departure], return_when=asyncio.FIRST_COMPLETED)
             if not running.done():
                 raise Gone
             return await running

@@ -54,7 +54,7 @@ class Ask(Struct, frozen=True):
     question: Question
 
 
-class Done(Struct, frozen=True):
+class JobResult(Struct, frozen=True):
     """A message to the parent process that ends the job: its result, or the exception that it
     raised, and the CPU time that it used, in seconds.
     """
@@ -78,8 +78,10 @@ class DistantWorld:
         key = repr((name, arguments))
         if key not in self._replies:
             if len(self._replies) >= QUESTIONS_MAX:
-                what = f"more than {QUESTIONS_MAX} different references and attributes of resources"
-                raise Rejected([too_much(what)])
+                excess = (
+                    f"more than {QUESTIONS_MAX} different references and attributes of resources"
+                )
+                raise Rejected([too_much(excess)])
             wire.send(self._sock, wire.pack(Ask((name, arguments))))
             self._replies[key] = wire.unpack(wire.receive(self._sock))
         reply = self._replies[key]
@@ -107,11 +109,11 @@ class DistantWorld:
         return bool(self._ask("secret_reference", name))
 
 
-def too_much(what: str) -> RequestLimitExceeded:
-    """Return the problem of a computation that exceeds a limit; `what` names the excess, such as
+def too_much(excess: str) -> RequestLimitExceeded:
+    """Return the problem of a computation that exceeds a limit; `excess` names the excess, such as
     "more than 10 s".
     """
-    return RequestLimitExceeded(None, f"Request limit exceeded: the computation needs {what}")
+    return RequestLimitExceeded(None, f"Request limit exceeded: the computation needs {excess}")
 
 
 def carry_out(sock: socket.socket) -> None:
@@ -125,7 +127,7 @@ def carry_out(sock: socket.socket) -> None:
         with spending():
             world = (DistantWorld(sock),) if job.asks else ()
             value = job.function(*world, *job.arguments)
-        data = wire.pack(Done(value, cpu_s=time.process_time()))
+        data = wire.pack(JobResult(value, cpu_s=time.process_time()))
     except RecursionError:
         data = wire.pack(_failed(Rejected([too_much("too deep a recursion")])))
     except Exception as error:
@@ -142,8 +144,8 @@ def _packed(error: Exception) -> bytes:
     return data
 
 
-def _failed(error: Exception) -> Done:
-    return Done(error=error, cpu_s=time.process_time())
+def _failed(error: Exception) -> JobResult:
+    return JobResult(error=error, cpu_s=time.process_time())
 
 
 def confine(bounds: Bounds) -> None:
@@ -155,8 +157,8 @@ def confine(bounds: Bounds) -> None:
     hard = math.ceil(bounds.cpu_s) + 1
     resource.setrlimit(resource.RLIMIT_CPU, (hard, hard))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    most = _mapped_bytes() + bounds.memory_bytes
-    resource.setrlimit(resource.RLIMIT_AS, (most, most))
+    limit = _mapped_bytes() + bounds.memory_bytes
+    resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
     os.nice(bounds.niceness)
     with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:
         file.write(str(KILLED_FIRST))

@@ -19,7 +19,7 @@ from time import monotonic
 from typing import Any
 
 from hearth.engine.programs.compute import wire
-from hearth.engine.programs.compute.job import Ask, Bounds, Done, Job, too_much
+from hearth.engine.programs.compute.job import Ask, Bounds, Job, JobResult, too_much
 from hearth.engine.turns import Turns, Usage
 from hearth.model.problem import Rejected
 from hearth.template.deferred import Question
@@ -73,7 +73,7 @@ class _NeedsMore(Exception):
     """A job has used up the time or the memory that it has in its queue."""
 
 
-class Stopped(asyncio.CancelledError):
+class PoolClosed(asyncio.CancelledError):
     """The pool is closed because this process ends, so the computation is cancelled."""
 
 
@@ -84,7 +84,7 @@ class ProcessLost(RuntimeError):
     """
 
 
-Asked = Callable[[Question], Any]
+Answerer = Callable[[Question], Any]
 
 
 class Pool:
@@ -99,8 +99,8 @@ class Pool:
         self.usage = usage or Usage()
         self._first = Turns(self.usage, PLACES, of_one=PROJECT_PLACES, spare=SPARE)
         self._long = Turns(self.usage, LONG_PLACES, of_one=LONG_PROJECT_PLACES, spare=LONG_SPARE)
-        most = PLACES + SPARE + LONG_PLACES + LONG_SPARE
-        self._threads = ThreadPoolExecutor(most, "compute")
+        thread_count = PLACES + SPARE + LONG_PLACES + LONG_SPARE
+        self._threads = ThreadPoolExecutor(thread_count, "compute")
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
         self._control: socket.socket | None = None
@@ -108,14 +108,14 @@ class Pool:
         self._closed = False
 
     async def run(
-        self, project: str, job: Job, characters: int, answer: Asked | None = None
+        self, project: str, job: Job, characters: int, answer: Answerer | None = None
     ) -> Any:
         """Return the result of a job, which first waits for the turn of its project.
 
         `characters` is the length of the text that the job works on; it raises the limits. `answer`
         returns the values that the job requests from its World; it is called on the event loop. It
         is None for a job that requests none. Raises what the job raises, Rejected if the job
-        exceeds a limit, ProcessLost if its process died, and Stopped if the pool is closed.
+        exceeds a limit, ProcessLost if its process died, and PoolClosed if the pool is closed.
         """
         if characters <= FIRST_CHARACTERS:
             niceness = LIGHT_NICENESS if self.usage.light(project) else FIRST_NICENESS
@@ -133,10 +133,10 @@ class Pool:
             raise Rejected([too_much(str(more))]) from None
 
     async def _in_turn(
-        self, turns: Turns, project: str, job: Job, bounds: Bounds, answer: Asked | None
+        self, turns: Turns, project: str, job: Job, bounds: Bounds, answer: Answerer | None
     ) -> Any:
         if self._closed:
-            raise Stopped
+            raise PoolClosed
         async with turns.turn(project):
             loop = asyncio.get_running_loop()
             running = _Running(self, job, bounds, answer, loop)
@@ -149,15 +149,18 @@ class Pool:
                 self.usage.add(project, running.used_s())
                 if not done.done():
                     running.kill()
-                    done.add_done_callback(lambda one: one.cancelled() or one.exception())
+                    done.add_done_callback(lambda future: future.cancelled() or future.exception())
 
     # -- processes, from the threads ---------------------------------------------------------
 
     def hand(self, sock: socket.socket) -> None:
-        """Start a computing process that communicates over this socket. Raises OSError, Stopped."""
+        """Start a computing process that communicates over this socket.
+
+        Raises OSError, PoolClosed.
+        """
         with self._lock:
             if self._closed:
-                raise Stopped
+                raise PoolClosed
             if self._process is None or self._process.poll() is not None:
                 self._start()
             assert self._control is not None
@@ -208,7 +211,7 @@ class _Running:
         pool: Pool,
         job: Job,
         bounds: Bounds,
-        answer: Asked | None,
+        answer: Answerer | None,
         loop: asyncio.AbstractEventLoop,
     ) -> None:
         self.pool = pool
@@ -224,9 +227,9 @@ class _Running:
     def run(self) -> Any:
         """Carry out the job and return its result; called in a thread.
 
-        Raises what the job raises, _NeedsMore at a limit, ProcessLost and Stopped. A process uses
-        at most one second of CPU time in a second, so one that ends sooner was not stopped by its
-        limit.
+        Raises what the job raises, _NeedsMore at a limit, ProcessLost and PoolClosed. A process
+        uses at most one second of CPU time in a second, so one that ends sooner was not stopped by
+        its limit.
         """
         began = self._began = monotonic()
         data = wire.pack((self.bounds, self.job))
@@ -240,7 +243,7 @@ class _Running:
             was_killed = self.killed
             self.kill()
             if self.pool._closed:
-                raise Stopped from None
+                raise PoolClosed from None
             lasted_s = monotonic() - began
             if lasted_s < self.bounds.cpu_s and not was_killed:
                 log.error(
@@ -289,14 +292,14 @@ class _Running:
                 raise wire.Closed
             yield ours
 
-    def _conversation(self, sock: socket.socket, deadline: float) -> Done:
+    def _conversation(self, sock: socket.socket, deadline: float) -> JobResult:
         while True:
             sock.settimeout(max(0.1, deadline - monotonic()))
-            told = wire.unpack(wire.receive(sock))
-            if isinstance(told, Done):
-                return told
-            assert isinstance(told, Ask)
-            wire.send(sock, wire.pack(self._reply(told.question, deadline)))
+            message = wire.unpack(wire.receive(sock))
+            if isinstance(message, JobResult):
+                return message
+            assert isinstance(message, Ask)
+            wire.send(sock, wire.pack(self._reply(message.question, deadline)))
 
     def _reply(self, question: Question, deadline: float) -> Any:
         """Return the value that the job requests from its World, computed on the event loop.

@@ -41,11 +41,11 @@ class Access:
 
     def cloud(self) -> Cloud:
         """Return the cloud; it is looked up again only if the stack's row or credential changes."""
-        stack, known = self._memory.stack, self._cloud
-        if known is None or known[0] is not stack or known[1] is not self.credential:
+        stack, cached = self._memory.stack, self._cloud
+        if cached is None or cached[0] is not stack or cached[1] is not self.credential:
             cloud = self._tools.clouds.of(stack, self.credential)
-            known = self._cloud = (stack, self.credential, cloud)
-        return known[2]
+            cached = self._cloud = (stack, self.credential, cloud)
+        return cached[2]
 
     def users(self) -> Users | None:
         """Return the users in the stack's domain project, or None if neither a stack domain nor a
@@ -55,10 +55,10 @@ class Access:
 
     def facts(self) -> StackFacts:
         """Return the facts about the stack; they are computed once for all its resources."""
-        stack, known = self._memory.stack, self._facts
-        if known is None or known[0] is not stack:
-            known = self._facts = (stack, stack_facts(stack, self._tools.endpoints))
-        return known[1]
+        stack, cached = self._memory.stack, self._facts
+        if cached is None or cached[0] is not stack:
+            cached = self._facts = (stack, stack_facts(stack, self._tools.endpoints))
+        return cached[1]
 
     # -- names -----------------------------------------------------------------------------
 
@@ -74,10 +74,10 @@ class Access:
             return properties
         if self._names is None:
             self._names = Names(self.cloud())
-        found = await resolve(properties, rtype.translation, self._names)
-        if strict and found.problems:
-            raise Rejected(found.problems)
-        return found.properties
+        resolved = await resolve(properties, rtype.translation, self._names)
+        if strict and resolved.problems:
+            raise Rejected(resolved.problems)
+        return resolved.properties
 
     def forget_names(self) -> None:
         """Clear the cache of ids by name, because completed nodes may have created or deleted
@@ -135,28 +135,28 @@ class Access:
         try:
             await self._tools.clouds.drop_former(self._memory.stack, self.credential)
         except CloudFault as fault:
-            words = "stack %s: a replaced trust remains for now: %s"
-            log.warning(words, self._memory.stack_id, fault)
+            message = "stack %s: a replaced trust remains for now: %s"
+            log.warning(message, self._memory.stack_id, fault)
             self._kept_former = True
             return
         former = self.credential.former  # another trust may have been replaced meanwhile
-        self._note_credential({"former": tuple(one for one in former if one not in dropped)})
+        self._note_credential({"former": tuple(trust for trust in former if trust not in dropped)})
 
     def reload(self, credential: StackCredential | None) -> None:
         """Replace the credential by its row, updated with the changes that are not committed
         yet.
         """
-        changed = self._memory.always.credential
-        if changed is not None and credential is not None:
-            credential = structs.replace(credential, **changed[1])
+        uncommitted = self._memory.always.credential
+        if uncommitted is not None and credential is not None:
+            credential = structs.replace(credential, **uncommitted[1])
         self.credential = credential
 
-    def _note_credential(self, changed: Mapping[str, Any]) -> None:
+    def _note_credential(self, changes: Mapping[str, Any]) -> None:
         credential_id = self._memory.stack.credential_id
         assert credential_id is not None
         assert self.credential is not None
-        self.credential = structs.replace(self.credential, **changed)
+        self.credential = structs.replace(self.credential, **changes)
         always = self._memory.always
         before = always.credential[1] if always.credential else {}
-        always.credential = (credential_id, {**before, **changed})
+        always.credential = (credential_id, {**before, **changes})
         self._wake()

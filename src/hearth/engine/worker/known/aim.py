@@ -55,7 +55,7 @@ class Aim:
         if self.known_program is None:
             self.known_program = await self._programs.of(self._memory.stack, self.revision)
             chosen = walks.in_charge(self._memory.records.values())
-            self.choose({name: one.id for name, one in chosen.items()})
+            self.choose({name: record.id for name, record in chosen.items()})
         return self.program
 
     def reads(self, name: str, rtype: ResourceType) -> set[str]:
@@ -97,10 +97,10 @@ class Aim:
         records = self._memory.records
         if self._by_name is None:
             self._by_name = defaultdict(list)
-            for one in records.values():
-                self._by_name[one.name].append(one.id)
-        found = (records.get(i) for i in self._by_name[record.name] if i != record.id)
-        return [one for one in found if one is not None]
+            for candidate in records.values():
+                self._by_name[candidate.name].append(candidate.id)
+        namesakes = (records.get(i) for i in self._by_name[record.name] if i != record.id)
+        return [namesake for namesake in namesakes if namesake is not None]
 
     def done_with(self, record: Record) -> bool:
         """Return whether this operation has already completed its work on the record, before a
@@ -119,8 +119,8 @@ class Aim:
         # even if a user marked the resource as unhealthy, which changed the action of the record
         if DOCUMENT in self._memory.data.get(record.id, {}):
             return True
-        known = record.physical_id is not None
-        return record.new and (known or self._memory.stack.action is Action.ADOPT)
+        has_object = record.physical_id is not None
+        return record.new and (has_object or self._memory.stack.action is Action.ADOPT)
 
     def retains(self, record: Record) -> bool:
         """Return whether the object stays in the cloud when its record is deleted.
@@ -189,9 +189,9 @@ class Aim:
     @property
     def hidden(self) -> list[str]:
         """The values of hidden parameters, including those of parent stacks, longest first."""
-        own = self.known_program.scope.hidden if self.known_program else ()
-        given = self.revision.facade.get("hidden", ())
-        return list(longest_first({*own, *given}))  # a facade stores it as JSON
+        hidden = self.known_program.scope.hidden if self.known_program else ()
+        inherited = self.revision.facade.get("hidden", ())
+        return list(longest_first({*hidden, *inherited}))  # a facade stores it as JSON
 
     def masked(self, reason: str) -> str:
         """Return the text with hidden values masked, because services repeat the values of a

@@ -32,7 +32,7 @@ def context_of(
     *,
     properties: Mapping[str, Any],
     before: Mapping[str, Any] | None = None,
-    changed: frozenset[str] = frozenset(),
+    changes: frozenset[str] = frozenset(),
     started_at: float | None = None,
     update_policy: Mapping[str, Any] | None = None,
     template_metadata: Mapping[str, Any] | None = None,
@@ -40,7 +40,7 @@ def context_of(
     """Return the context of a record for one action. If `started_at` is None, the action begins
     now.
 
-    `before` are the properties before the action, and `changed` the names of those that change.
+    `before` are the properties before the action, and `changes` the names of those that change.
     `template_metadata` is the metadata in the template if it has changed, otherwise None.
     """
     now = owned.tools.clock.now()
@@ -59,7 +59,7 @@ def context_of(
         cloud=owned.access.cloud(),
         before=before or {},
         attempted=record.held.attempted or {},
-        changed=changed,
+        changed=changes,
         data=dict(owned.memory.data.get(record.id, {})),
         metadata=owned.memory.metadata.get(record.id, {}),
         template_metadata=template_metadata,
@@ -90,24 +90,24 @@ async def attributes_of(
     record: Record,
     rtype: ResourceType,
     ctx: ResourceContext,
-    known: Mapping[str, Any] | None = None,
+    current: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Return the attributes to record for a resource.
 
     They are the attributes that the type computes from the last response body, and the further
-    attributes that the template reads. `known` are attributes that need not be read again. An
+    attributes that the template reads. `current` are attributes that need not be read again. An
     attribute that the object does not have is None; for a nested stack or a deployment it is left
     out. An attribute that the service does not show now is left out too, so that the next update
     reads it again.
     """
-    attributes = {**(known or {}), **rtype.known_attributes(ctx)}
+    attributes = {**(current or {}), **rtype.known_attributes(ctx)}
     for name in owned.aim.reads(record.name, rtype):
         if name not in attributes:
             try:
                 attributes[name] = await rtype.shown_attribute(ctx, name)
             except (CloudFault, ResourceFailure, LookupError, TypeError) as problem:
-                words = "attribute %s of resource %s cannot be read: %s"
-                log.info(words, name, record.name, problem)
+                message = "attribute %s of resource %s cannot be read: %s"
+                log.info(message, name, record.name, problem)
                 unread = isinstance(problem, CloudFault) and not isinstance(problem, NotFound)
                 # reading an attribute that a nested stack or a deployment does not have is an error
                 if not (unread or isinstance(rtype, NestedType) or rtype.accepts_any_attribute):
@@ -137,8 +137,8 @@ def _properties(owned: OwnedStack, reference: str) -> Mapping[str, Any] | None:
     for record in owned.memory.records.values():
         if record.until is None and reference == record.held.reference:
             inherited = owned.memory.data.get(record.id, {}).get(INHERITED, "{}")
-            given = {k: v for k, v in record.held.properties.items() if v is not None}
-            return {**json.loads(inherited), **given}
+            recorded = {k: v for k, v in record.held.properties.items() if v is not None}
+            return {**json.loads(inherited), **recorded}
     return None
 
 
@@ -152,10 +152,10 @@ async def _metadata(owned: OwnedStack, reference: str) -> Mapping[str, Any]:
         if reference in (record.held.reference, record.physical_id):
             if (collected := await _collected(owned, record)) is not None:
                 return collected
-            read = partial(claim.metadata, resource_id=record.id)
-            found: Mapping[str, Any] = await owned.tools.store.read(read)
-            owned.memory.metadata[record.id] = found
-            return found
+            query = partial(claim.metadata, resource_id=record.id)
+            metadata: Mapping[str, Any] = await owned.tools.store.read(query)
+            owned.memory.metadata[record.id] = metadata
+            return metadata
     return {}
 
 
@@ -167,8 +167,8 @@ async def _collected(owned: OwnedStack, record: Record) -> Mapping[str, Any] | N
     rtype = owned.tools.programs.type_of(record)
     if not isinstance(rtype, CollectsSignals):
         return None
-    seen = context_of(owned, record, rtype, record.action, properties=record.held.properties)
-    done = await rtype.collect(seen)
+    ctx = context_of(owned, record, rtype, record.action, properties=record.held.properties)
+    done = await rtype.collect(ctx)
     if done is None or done.metadata is None:
         return None
     demand_metadata(done.metadata)

@@ -24,8 +24,8 @@ def evaluated_of(aim: Aim, definition: ResourceDefinition, rtype: ResourceType) 
     entry = aim.restored.get(definition.name)
     if entry is None or evaluated.problems or evaluated.unknown or isinstance(rtype, NestedType):
         return evaluated
-    turned = rtype.restored(evaluated.properties, rtype.brought(entry.get("resource_data") or {}))
-    return replace(evaluated, properties=turned)
+    restored = rtype.restored(evaluated.properties, rtype.brought(entry.get("resource_data") or {}))
+    return replace(evaluated, properties=restored)
 
 
 def desired_of(
@@ -44,16 +44,16 @@ def desired_of(
         raise Rejected(evaluated.problems)
     if evaluated.unknown:
         names = ", ".join(sorted(evaluated.unknown))
-        words = f"the values of these properties are not known: {names}"
-        raise ResourceFailure("InvalidTemplateReference", words)
+        message = f"the values of these properties are not known: {names}"
+        raise ResourceFailure("InvalidTemplateReference", message)
     if conflicts := definition.conflicts(evaluated):
         raise Rejected(conflicts)
     current = aim.in_charge
     requires = aim.program.requires.get(definition.name, ())
     # then the definition differs from that in the template
-    turned = definition.name in aim.restored
+    is_restored = definition.name in aim.restored
     return Desired(
-        definition=f"{definition.fingerprint}:restored" if turned else definition.fingerprint,
+        definition=f"{definition.fingerprint}:restored" if is_restored else definition.fingerprint,
         kind=rtype,
         parts=parts_of(definition, evaluated, aim.world),
         written=evaluated.properties,
@@ -69,5 +69,5 @@ def unchanged(record: Record) -> Desired:
     """Return the desired state of a record for an action that changes no property, such as a
     check.
     """
-    held = record.held
-    return Desired("", held.kind, {}, {}, held.properties, (), {}, "", record.requires)
+    recorded = record.held
+    return Desired("", recorded.kind, {}, {}, recorded.properties, (), {}, "", record.requires)

@@ -28,9 +28,9 @@ class DocumentWorld:
         if not ident or "resources" in entry:  # the adopted nested stack gets a new id
             return unknown_reference(name)
         if self._now is not None and self._now.physical_id(name) == ident:
-            found = self._now.reference(name)
-            if not isinstance(found, Unknown):
-                return found
+            reference = self._now.reference(name)
+            if not isinstance(reference, Unknown):
+                return reference
         return str(ident)
 
     def attribute(self, name: str, attribute: str, path: tuple[Any, ...]) -> Any:

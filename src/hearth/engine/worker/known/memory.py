@@ -76,8 +76,8 @@ class Memory:
 
     def stay_ahead(self) -> None:
         """Apply uncommitted changes to rows that were just read."""
-        for record_id, changed in self.always.data.items():
-            self.data[record_id] = _without_none({**self.data.get(record_id, {}), **changed})
+        for record_id, changes in self.always.data.items():
+            self.data[record_id] = _without_none({**self.data.get(record_id, {}), **changes})
         self.metadata.update(self.always.metadata)
         if self.always.user_project is not None:
             self.stack = self.stack.having(user_project_id=self.always.user_project[1])
@@ -159,14 +159,14 @@ class Memory:
     # -- what belongs to a record ----------------------------------------------------------
 
     def note_data(
-        self, record_id: str, changed: Mapping[str, str | None], *, if_current: bool = False
+        self, record_id: str, changes: Mapping[str, str | None], *, if_current: bool = False
     ) -> dict[str, str]:
         """Change the private data of a record and return all of it; the value None deletes a
         key.
         """
-        self.data[record_id] = _without_none({**self.data.get(record_id, {}), **changed})
-        noted = self._set(if_current).data
-        noted[record_id] = {**noted.get(record_id, {}), **changed}
+        self.data[record_id] = _without_none({**self.data.get(record_id, {}), **changes})
+        pending = self._set(if_current).data
+        pending[record_id] = {**pending.get(record_id, {}), **changes}
         return dict(self.data[record_id])
 
     def note_metadata(

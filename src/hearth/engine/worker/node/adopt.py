@@ -88,15 +88,15 @@ async def _as_adopted(
             partial(desired_of, aim, definition, evaluated, rtype.recorded_as, resolved)
         )
     except (Rejected, ResourceFailure, LookupError) as problem:
-        words = "resource %s is adopted as it is in the cloud; the adopted template fails: %s"
-        log.info(words, attempt.record.name, problem)
-        known = desired.properties if rtype.recorded_as == desired.kind else {}
-        first = replace(desired, kind=rtype.recorded_as, properties=known)
-    known = first.properties
-    ctx = attempt.context(rtype, Action.ADOPT, known)
-    shown = await _shown(attempt, rtype, ctx, doubtful) or {}
+        message = "resource %s is adopted as it is in the cloud; the adopted template fails: %s"
+        log.info(message, attempt.record.name, problem)
+        assumed = desired.properties if rtype.recorded_as == desired.kind else {}
+        first = replace(desired, kind=rtype.recorded_as, properties=assumed)
+    documented = first.properties
+    ctx = attempt.context(rtype, Action.ADOPT, documented)
+    actual = await _shown(attempt, rtype, ctx, doubtful) or {}
     requires = attempt.record.requires | first.requires  # it may still depend on the old resources
-    properties = {**known, **shown}
+    properties = {**documented, **actual}
     # the operation compares this state with the desired one
     return rtype, replace(
         first, definition="", written={}, properties=properties, requires=requires
@@ -117,11 +117,13 @@ async def _before_changes(
     now = await aim.evaluated(partial(definition.evaluate, aim.world))
     doubtful = then.open_properties
     today = doubtful - now.open_properties
-    known = {name: value for name, value in then.properties.items() if name not in doubtful}
-    known |= {name: value for name, value in now.properties.items() if name in today}
-    metadata = [one for one in (then.metadata, now.metadata) if unknown_in(one) is None]
+    properties = {name: value for name, value in then.properties.items() if name not in doubtful}
+    properties |= {name: value for name, value in now.properties.items() if name in today}
+    metadata = [
+        document for document in (then.metadata, now.metadata) if unknown_in(document) is None
+    ]
     evaluated = replace(
-        then, properties=known, metadata=metadata[0] if metadata else {},
+        then, properties=properties, metadata=metadata[0] if metadata else {},
         secret=then.secret | now.secret, unknown=frozenset(), open_properties=frozenset(),
     )  # fmt: skip
     return evaluated, doubtful
@@ -140,16 +142,19 @@ async def _shown(
     while ctx.physical_id is not None:
         looks += 1
         try:
-            found = await read_back(rtype, ctx)
-            if found is None:
+            actual = await read_back(rtype, ctx)
+            if actual is None:
                 return None
             unsure = {
                 name: value
-                for name, value in found.items()
+                for name, value in actual.items()
                 # no object is replaced because its service does not show a property
                 if name in doubtful and value is not None and name not in rtype.only_grow
             }
-            return {**unsure, **updatable(rtype.properties, found, ctx.properties, rtype.only_grow)}
+            return {
+                **unsure,
+                **updatable(rtype.properties, actual, ctx.properties, rtype.only_grow),
+            }
         except CloudFault as fault:
             if isinstance(fault, NotFound):
                 return None
@@ -176,14 +181,14 @@ async def observed(
     try:
         if after_failure and not await at_rest(rtype, ctx):
             return {}
-        found = await real_state(rtype, ctx)
+        actual = await real_state(rtype, ctx)
     except CloudFault as fault:
         log.info("resource %s: its state in the cloud cannot be read: %s", ctx.name, fault)
         return {}
-    if found is None:
+    if actual is None:
         return None
-    kept = () if after_failure else rtype.only_grow
-    return updatable(rtype.properties, found, ctx.properties, kept)
+    only_grow = () if after_failure else rtype.only_grow
+    return updatable(rtype.properties, actual, ctx.properties, only_grow)
 
 
 async def outsider(

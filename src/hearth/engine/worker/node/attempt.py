@@ -126,14 +126,14 @@ class Attempt:
     # -- seen by the type ------------------------------------------------------------------
 
     def context(
-        self, rtype: ResourceType, action: Action, properties: Mapping[str, Any], **more: Any
+        self, rtype: ResourceType, action: Action, properties: Mapping[str, Any], **extra: Any
     ) -> ResourceContext:
-        """Return the context of the record for an action; `more` are further arguments of
+        """Return the context of the record for an action; `extra` are further arguments of
         `context_of`.
         """
         return context_of(
             self.owned, self.record, rtype, action,
-            properties=properties, started_at=self.began_at, **more,
+            properties=properties, started_at=self.began_at, **extra,
         )  # fmt: skip
 
     def context_for(
@@ -236,8 +236,8 @@ class Attempt:
         """Return the state that the object had before an update to `desired` that changed
         nothing.
         """
-        held = self.record.held
-        before = held.properties if held.attempted is None else held.attempted
+        recorded = self.record.held
+        before = recorded.properties if recorded.attempted is None else recorded.attempted
         return replace(desired, properties=before)
 
     async def run_steps(
@@ -271,19 +271,19 @@ class Attempt:
             if i > at:
                 self._note(action, "intent", step, number, desired)
                 await self.intent.until_committed()
-            found = None
+            effect = None
             if resumed == "intent":
-                found = await self.calls.looked_for(rtype, step, ctx)
+                effect = await self.calls.looked_for(rtype, step, ctx)
                 # a call of an earlier engine may still be in transit, or may have been sent twice
                 self.calls.orphaned(rtype, ctx, "the engine that sent the call died")
-                if found is None:  # the next owner must know of both calls
+                if effect is None:  # the next owner must know of both calls
                     await self.intent.until_committed()
-            if found is None:
+            if effect is None:
                 lost = resumed == "intent" and action is Action.CREATE and step.find is None
                 if first is not None and i == 0 and not lost:
                     await first()
-                found = await self.calls.call(rtype, step, ctx, lost=lost)
-            self.calls.absorb(found, ctx)
+                effect = await self.calls.call(rtype, step, ctx, lost=lost)
+            self.calls.absorb(effect, ctx)
             self._note(action, "accepted", step, number, desired)
             await self._poll(rtype, step, ctx)
 
@@ -334,9 +334,9 @@ class Attempt:
         await self.calls.sweep(rtype, ctx)
         # the message contains no outputs
         before = self.record.held if self.child.unchanged else None
-        known = before.attributes if before else None
+        current = before.attributes if before else None
         reference = before.reference if before else None
-        attributes = await attributes_of(owned, self.record, rtype, ctx, known)
+        attributes = await attributes_of(owned, self.record, rtype, ctx, current)
         ended = self.record.having(
             action=action,
             status=Status.COMPLETE,

@@ -70,9 +70,9 @@ class CloudCalls:
         if self._owned.host.handing_over:
             self._owned.host.wake()
 
-    def stop(self, why: str) -> None:
+    def stop(self, cause: str) -> None:
         """Stop at the next pause; a running call is not interrupted."""
-        self._stopped = why
+        self._stopped = cause
         self._look.set()
 
     def look(self) -> None:
@@ -109,17 +109,17 @@ class CloudCalls:
                 self._owned.access.facts()
             )  # the previous step may have created the domain project
             try:
-                made = await self._sent(rtype, step, ctx)
+                effect = await self._sent(rtype, step, ctx)
                 self.last_seen = ""
-                return made
+                return effect
             except NoAnswer as fault:
                 self.last_seen = refusal(fault)
                 self.orphaned(rtype, ctx, fault.message)
                 await self._intent.until_committed()
-                found = await self.looked_for(rtype, step, ctx)
-                if found is not None:
+                existing = await self.looked_for(rtype, step, ctx)
+                if existing is not None:
                     self.last_seen = ""
-                    return found
+                    return existing
                 untold = step.find is None and ctx.action is Action.CREATE
                 broken += not fault.again
                 if not fault.again and (not untold or broken > BROKEN_MAX):
@@ -155,8 +155,8 @@ class CloudCalls:
             if not (writes.asked or rtype.needs_users):
                 raise
             log.exception("resource %s: the response to %s cannot be read", ctx.name, step.name)
-            words = "The service accepted the call, but its answer cannot be read."
-            raise NoAnswer(rtype.service or "cloud", words, again=False) from problem
+            message = "The service accepted the call, but its answer cannot be read."
+            raise NoAnswer(rtype.service or "cloud", message, again=False) from problem
         finally:
             ctx.cloud = cloud
 
@@ -186,7 +186,7 @@ class CloudCalls:
         unanswered = 0
         while True:
             try:
-                found = await step.find(ctx)
+                effect = await step.find(ctx)
             except CloudFault as fault:
                 self.last_seen = refusal(fault)
                 unanswered += 1
@@ -194,25 +194,25 @@ class CloudCalls:
                     self.orphaned(rtype, ctx, f"the search for its result failed: {fault.message}")
                     raise
             else:
-                if found is not None or self._owned.tools.clock.monotonic() >= until:
-                    return found
+                if effect is not None or self._owned.tools.clock.monotonic() >= until:
+                    return effect
             await asyncio.sleep(LOOK_AGAIN_S)
 
-    def absorb(self, made: Made | None, ctx: ResourceContext) -> None:
+    def absorb(self, effect: Made | None, ctx: ResourceContext) -> None:
         """Store the result of a call in memory and in the context, for the next commit."""
-        if made is None:
+        if effect is None:
             return
         memory, record = self._owned.memory, self._intent.record
-        if made.physical_id is not None and made.physical_id != record.physical_id:
-            ctx.physical_id = made.physical_id
-            memory.put(record.having(physical_id=made.physical_id))
-        if made.data:
-            ctx.data = memory.note_data(record.id, made.data)
-        if made.metadata is not None:
-            ctx.metadata = made.metadata
-            memory.note_metadata(record.id, made.metadata)
-        if made.body is not None:
-            ctx.body = made.body
+        if effect.physical_id is not None and effect.physical_id != record.physical_id:
+            ctx.physical_id = effect.physical_id
+            memory.put(record.having(physical_id=effect.physical_id))
+        if effect.data:
+            ctx.data = memory.note_data(record.id, effect.data)
+        if effect.metadata is not None:
+            ctx.metadata = effect.metadata
+            memory.note_metadata(record.id, effect.metadata)
+        if effect.body is not None:
+            ctx.body = effect.body
 
     async def poll(self, step: Step, ctx: ResourceContext) -> None:
         """Poll until the step is complete. Raises Stopped, CloudFault, or ResourceFailure if the
@@ -275,31 +275,31 @@ class CloudCalls:
 
     # -- orphans----------------------------------------------------------------------------
 
-    def orphaned(self, rtype: ResourceType, ctx: ResourceContext, why: str) -> None:
+    def orphaned(self, rtype: ResourceType, ctx: ResourceContext, cause: str) -> None:
         """Record a possible orphan if the action is a create, or an update that may create parts;
-        `why` says why its response is missing.
+        `cause` says why its response is missing.
 
         If its object cannot be searched for, only an event reports that the object may exist.
         """
         if ctx.action is Action.UPDATE and rtype.strays:
-            self.watch_for(rtype.recorded_as, ctx.properties, why)
+            self.watch_for(rtype.recorded_as, ctx.properties, cause)
         if ctx.action is not Action.CREATE:
             return
         if not rtype.has_key(ctx.properties):  # a search is not possible
             if ctx.physical_id is None:
                 self._owned.memory.event(
-                    self._intent.record, Status.IN_PROGRESS, UNKNOWN.format(why=why)
+                    self._intent.record, Status.IN_PROGRESS, UNKNOWN.format(why=cause)
                 )
             return
-        self.watch_for(rtype.recorded_as, ctx.properties, why)
+        self.watch_for(rtype.recorded_as, ctx.properties, cause)
 
-    def watch_for(self, kind_name: str, properties: Mapping[str, Any], why: str) -> None:
+    def watch_for(self, kind_name: str, properties: Mapping[str, Any], cause: str) -> None:
         """Record that an object of this type may appear that has the key of the record.
 
-        `why` says why the response to its create call is missing.
+        `cause` says why the response to its create call is missing.
         """
         owned, record = self._owned, self._intent.record
-        facts = {"name": record.name, "properties": dict(properties), "why": why}
+        facts = {"name": record.name, "properties": dict(properties), "why": cause}
         clock = owned.tools.clock
         owned.memory.note_orphan(
             Orphan(
@@ -323,11 +323,11 @@ class CloudCalls:
                 if not fault.passing or unanswered == PASSING_MAX:
                     raise
                 await self.pause(fault.retry_after or PASSING_PAUSE_S)
-        for found in turned_up:
-            if found.startswith(rtype.strays):
+        for physical_id in turned_up:
+            if physical_id.startswith(rtype.strays):
                 continue
-            ctx.physical_id = found
-            self._owned.memory.put(self._intent.record.having(physical_id=found))
+            ctx.physical_id = physical_id
+            self._owned.memory.put(self._intent.record.having(physical_id=physical_id))
             return
 
     async def sweep(
@@ -341,9 +341,9 @@ class CloudCalls:
         """
         wait_s = self._owned.tools.orphan_watch_s if for_good else rtype.visibility_delay_s
         for orphan in orphans.of(self._owned, self._intent.record.id):
-            rest = orphans.rest_s(self._owned, orphan, wait_s)
-            if rest > 0:
-                await (self.pause(rest) if for_good else asyncio.sleep(rest))
+            remaining_s = orphans.rest_s(self._owned, orphan, wait_s)
+            if remaining_s > 0:
+                await (self.pause(remaining_s) if for_good else asyncio.sleep(remaining_s))
             passing = 0
             while True:
                 try:

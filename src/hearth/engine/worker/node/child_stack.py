@@ -61,17 +61,17 @@ class ChildStack:
         ResourceFailure if the operation fails, CloudFault if its preparation does, and Stopped.
         """
         if begin is not None:
-            there = action in MAKES or await self._look(rtype, ctx, action)
-            refused = await self._prepare(rtype, ctx, action) if there else None
+            exists = action in MAKES or await self._look(rtype, ctx, action)
+            refused = await self._prepare(rtype, ctx, action) if exists else None
             first = not self._attempt.intent.committed
             # read before the intent changes the record
             self._retains = await self._leaves_objects()
             await begin()
             if refused is not None:
                 raise refused
-            asked = self._ask(rtype, ctx, action, there=there, first=first)
+            requested = self._ask(rtype, ctx, action, exists=exists, first=first)
             await self._attempt.intent.until_committed()
-            if not asked:
+            if not requested:
                 return
         elif action is Action.DELETE and not await is_there(self._attempt):
             return  # it does not exist, so there is nothing to wait for
@@ -171,11 +171,11 @@ class ChildStack:
             raise Stopped("a newer operation of the stack continues the update of this group")
 
     def _ask(
-        self, rtype: NestedType, ctx: ResourceContext, action: Action, *, there: bool, first: bool
+        self, rtype: NestedType, ctx: ResourceContext, action: Action, *, exists: bool, first: bool
     ) -> bool:
         """Add the request to the changes of the next commit; return False if no request is needed.
 
-        `there` is true if the nested stack exists. `first` is true if the request is committed
+        `exists` is true if the nested stack exists. `first` is true if the request is committed
         together with the intent. Raises ResourceFailure if the nested stack is missing or its
         definition is invalid.
         """
@@ -184,9 +184,9 @@ class ChildStack:
             case _ if action in MAKES:
                 self._create(rtype, ctx, action)
                 return True
-            case Action.DELETE if not there:
+            case Action.DELETE if not exists:
                 return False
-            case _ if not there:
+            case _ if not exists:
                 raise ResourceFailure(
                     "EntityNotFound", f"the nested stack {self._child_id} no longer exists"
                 )
@@ -265,19 +265,19 @@ class ChildStack:
         module = owned.aim.program.resources[record.name].child
         if module is None or owned.tools.plugins:
             return False
-        known = owned.aim.reads(record.name, rtype) <= record.held.attributes.keys()
-        return known and owned.tools.programs.leaves_alone(module)
+        has_attributes = owned.aim.reads(record.name, rtype) <= record.held.attributes.keys()
+        return has_attributes and owned.tools.programs.leaves_alone(module)
 
     def _keep(self, ctx: ResourceContext, child: Child, *, if_current: bool = True) -> None:
         """Store the private data that the resource type returned with the new definition of the
         nested stack.
         """
-        changed = dict(child.data)
+        changes = dict(child.data)
         if DOCUMENT in ctx.data:
-            changed[DOCUMENT] = None
-        if changed:
+            changes[DOCUMENT] = None
+        if changes:
             memory = self._owned.memory
-            ctx.data = memory.note_data(ctx.record_id, changed, if_current=if_current)
+            ctx.data = memory.note_data(ctx.record_id, changes, if_current=if_current)
 
     def _revision(self, rtype: NestedType, ctx: ResourceContext, child: Child) -> Revision:
         aim = self._owned.aim
@@ -335,13 +335,13 @@ def _definitions(document: Mapping[str, Any]) -> dict[str, Any]:
     """Return the definitions of the members of an adopted group, by name."""
     template = document.get("template") or {}
     try:
-        known = parse_json(template) if isinstance(template, str) else template
-        known = known.get("resources", {})
-        found = {name: known.get(name, {}) for name in document["resources"]}
+        parsed = parse_json(template) if isinstance(template, str) else template
+        resources = parsed.get("resources", {})
+        definitions = {name: resources.get(name, {}) for name in document["resources"]}
     except (ValueError, TypeError, LookupError, AttributeError):
-        words = "the adopted group needs a template in JSON and resources"
-        raise ResourceFailure("StackValidationFailed", words) from None
-    return found
+        message = "the adopted group needs a template in JSON and resources"
+        raise ResourceFailure("StackValidationFailed", message) from None
+    return definitions
 
 
 def _failure(ended: ChildEnded) -> ResourceFailure:
@@ -351,8 +351,8 @@ def _failure(ended: ChildEnded) -> ResourceFailure:
     spec/engine.md, 31.
     """
     reason = ended.failure or ended.reason
-    head, _, rest = reason.partition(" failed: ")
-    text = rest if rest and head.startswith("Resource ") else reason
+    head, _, cause = reason.partition(" failed: ")
+    text = cause if cause and head.startswith("Resource ") else reason
     error, colon, tail = text.partition(": ")
     if colon and tail.startswith(PLACES):
         return ResourceFailure(error, tail, nested=True)
@@ -374,9 +374,9 @@ async def is_there(attempt: Attempt) -> bool:
     child_id = attempt.record.physical_id
     if child_id is None or child_id == attempt.child.seen:
         return child_id is not None
-    found = await attempt.owned.host.is_alive(child_id)
-    attempt.child.seen = child_id if found else None
-    return found
+    alive = await attempt.owned.host.is_alive(child_id)
+    attempt.child.seen = child_id if alive else None
+    return alive
 
 
 async def nested_failed(attempt: Attempt) -> bool:

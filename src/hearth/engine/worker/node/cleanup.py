@@ -85,9 +85,9 @@ async def _delete(attempt: Attempt, rtype: ResourceType, ctx: ResourceContext) -
         attempt.row = None
         number += 1
         delay_s = retry_delay_s(number, owned.tools.jitter())
-        words = next_attempt(number, owned.tools.retries, delay_s, str(failure))
+        reason = next_attempt(number, owned.tools.retries, delay_s, str(failure))
         owned.tools.observer.attempt_repeated("DELETE")
-        owned.memory.put(attempt.record.having(reason=words))
+        owned.memory.put(attempt.record.having(reason=reason))
         attempt.calls.last_seen = refusal(failure)
         # so that the next owner continues the count of attempts
         if not isinstance(rtype, NestedType):
@@ -107,11 +107,11 @@ async def _ends_with_another(attempt: Attempt, rtype: ResourceType) -> bool:
     if rtype.ends_with is None or owned.memory.stack.action is not Action.DELETE:
         return False
     ident = attempt.record.held.properties.get(rtype.ends_with)
-    for other in owned.memory.records.values():
-        kind = owned.tools.programs.type_of(other) if other.physical_id == ident else None
-        if kind is None or immediate.left_alone(owned, other, kind):
+    for candidate in owned.memory.records.values():
+        kind = owned.tools.programs.type_of(candidate) if candidate.physical_id == ident else None
+        if kind is None or immediate.left_alone(owned, candidate, kind):
             continue
-        return await is_lost(kind, attempt.context_for(other, kind))
+        return await is_lost(kind, attempt.context_for(candidate, kind))
     return False
 
 
@@ -121,8 +121,8 @@ async def _used_by(rtype: ResourceType, ctx: ResourceContext) -> str:
         users = await rtype.used_by(ctx)
     except CloudFault:  # the conflict is reported without the list
         return ""
-    more = ["..."] if len(users) > USERS_TOLD_MAX else []
-    return f" In use by {', '.join([*users[:USERS_TOLD_MAX], *more])}." if users else ""
+    ellipsis = ["..."] if len(users) > USERS_TOLD_MAX else []
+    return f" In use by {', '.join([*users[:USERS_TOLD_MAX], *ellipsis])}." if users else ""
 
 
 def _removed(owned: OwnedStack, record: Record) -> Removed:
@@ -130,6 +130,6 @@ def _removed(owned: OwnedStack, record: Record) -> Removed:
 
     Call this when the object is deleted, or when it is to stay in the cloud without a record.
     """
-    gone = record.having(status=Status.COMPLETE, reason=USUAL_REASON)
-    owned.memory.event(gone, Status.COMPLETE)
-    return Removed(gone)
+    deleted = record.having(status=Status.COMPLETE, reason=USUAL_REASON)
+    owned.memory.event(deleted, Status.COMPLETE)
+    return Removed(deleted)

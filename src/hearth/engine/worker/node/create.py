@@ -59,8 +59,8 @@ def may_try_again(attempt: Attempt, problem: CloudFault | ResourceFailure, numbe
     """Return whether another attempt of a create may follow the attempt `number`, counted from
     0.
     """
-    left = number < attempt.owned.tools.retries and not attempt.is_over()
-    return left and failure_of(problem).retry
+    has_attempts = number < attempt.owned.tools.retries and not attempt.is_over()
+    return has_attempts and failure_of(problem).retry
 
 
 async def removed(
@@ -101,13 +101,13 @@ async def _again(
         owned.memory.event(leaving, Status.IN_PROGRESS)
         await attempt.begin(Action.DELETE, rtype, desired, number, ctx, show=False)
         await attempt.run_steps(rtype, ctx, Action.DELETE, desired, number)
-        gone = attempt.record.having(status=Status.COMPLETE, reason=USUAL_REASON)
-        owned.memory.event(gone, Status.COMPLETE)
-        owned.memory.put(gone.having(physical_id=None))
+        deleted = attempt.record.having(status=Status.COMPLETE, reason=USUAL_REASON)
+        owned.memory.event(deleted, Status.COMPLETE)
+        owned.memory.put(deleted.having(physical_id=None))
     delay_s = retry_delay_s(number, owned.tools.jitter())
-    words = next_attempt(number, owned.tools.retries, delay_s, str(failure))
+    retry_reason = next_attempt(number, owned.tools.retries, delay_s, str(failure))
     owned.tools.observer.attempt_repeated("CREATE")
-    owned.memory.put(attempt.record.having(reason=words))
+    owned.memory.put(attempt.record.having(reason=retry_reason))
     attempt.calls.last_seen = refusal(failure)
     await attempt.calls.pause(delay_s)
 
@@ -172,8 +172,14 @@ async def _ended(attempt: Attempt) -> bool:
     aim, clock = attempt.owned.aim, attempt.owned.tools.clock
 
     def under_way() -> set[str]:
-        found = (one for one in aim.namesakes(attempt.record) if one.leaving and not one.failed)
-        return {one.id for one in found if one.physical_id and _makes_way(attempt, one)}
+        leaving = (
+            record
+            for record in aim.namesakes(attempt.record)
+            if record.leaving and not record.failed
+        )
+        return {
+            record.id for record in leaving if record.physical_id and _makes_way(attempt, record)
+        }
 
     before, until = under_way(), clock.now() + DELETE_S
     while before and before == under_way() and clock.now() < until:
@@ -225,11 +231,11 @@ async def take_back(attempt: Attempt, rtype: ResourceType) -> bool:
         return True
     if attempt.record.physical_id is None:  # it was deleted before its replacement was created
         return False
-    others = others_of(attempt)
-    for one in others:  # so that a rollback can return to it
-        if one.replaced_by is None:
-            attempt.owned.memory.put(one.having(replaced_by=attempt.record_id))
-    if others:
+    namesakes = others_of(attempt)
+    for namesake in namesakes:  # so that a rollback can return to it
+        if namesake.replaced_by is None:
+            attempt.owned.memory.put(namesake.having(replaced_by=attempt.record_id))
+    if namesakes:
         await attempt.owned.commits.written()
         attempt.not_stale()
         await give_way(attempt)
@@ -258,34 +264,32 @@ async def _swept(attempt: Attempt) -> bool:
     """Delete the objects of lost create calls of this resource name; return whether there were
     any.
     """
-    owned, found = attempt.owned, False
-    for one in owned.aim.namesakes(attempt.record):
-        rtype = owned.tools.programs.type_of(one)
-        if rtype is not None and orphans.of(owned, one.id):
-            found |= await orphans.sweep(owned, rtype, attempt.context_for(one, rtype))
-    return found
+    owned, swept = attempt.owned, False
+    for namesake in owned.aim.namesakes(attempt.record):
+        rtype = owned.tools.programs.type_of(namesake)
+        if rtype is not None and orphans.of(owned, namesake.id):
+            swept |= await orphans.sweep(owned, rtype, attempt.context_for(namesake, rtype))
+    return swept
 
 
 def others_of(attempt: Attempt) -> list[Record]:
     """Return the other records with the same name, except those that are being deleted or whose
     object is deleted.
     """
-    found = attempt.owned.aim.namesakes(attempt.record)
-    return [one for one in found if one.action is not Action.DELETE or one.failed]
+    namesakes = attempt.owned.aim.namesakes(attempt.record)
+    return [record for record in namesakes if record.action is not Action.DELETE or record.failed]
 
 
-def _makes_way(attempt: Attempt, one: Record) -> bool:
-    """Return whether the attempt's record replaced the record `one`, directly or through other
-    records.
-    """
-    seen: set[str] = set()
-    after = one.replaced_by
-    while after is not None and after not in seen:
+def _makes_way(attempt: Attempt, record: Record) -> bool:
+    """Return whether the attempt's record replaced `record`, directly or through other records."""
+    visited: set[str] = set()
+    after = record.replaced_by
+    while after is not None and after not in visited:
         if after == attempt.record_id:
             return True
-        seen.add(after)
-        found = attempt.owned.memory.records.get(after)
-        after = found.replaced_by if found is not None else None
+        visited.add(after)
+        replacement = attempt.owned.memory.records.get(after)
+        after = replacement.replaced_by if replacement is not None else None
     return False
 
 
@@ -314,14 +318,14 @@ async def aside(
     """
     for step in steps:
         try:
-            made = await attempt.calls.call(rtype, step, ctx)
+            effect = await attempt.calls.call(rtype, step, ctx)
         except CloudFault as fault:
             if not fault.conflict or step.find is None:
                 raise
-            made = await attempt.calls.find(rtype, step, ctx)
-            if made is None:
+            effect = await attempt.calls.find(rtype, step, ctx)
+            if effect is None:
                 raise
-        if made is not None and made.data:
-            ctx.data = attempt.owned.memory.note_data(ctx.record_id, made.data)
+        if effect is not None and effect.data:
+            ctx.data = attempt.owned.memory.note_data(ctx.record_id, effect.data)
             await attempt.owned.commits.written()
         await attempt.calls.poll(step, ctx)

@@ -60,17 +60,19 @@ def _handed_on(owned: OwnedStack, record: Record, rtype: ResourceType | None) ->
     if record.physical_id is None or record.replaced_by is None:
         return False
     return any(
-        one.physical_id is not None and one.type == record.type and _same_object(one, record, rtype)
-        for one in owned.aim.namesakes(record)
+        namesake.physical_id is not None
+        and namesake.type == record.type
+        and _same_object(namesake, record, rtype)
+        for namesake in owned.aim.namesakes(record)
     )
 
 
-def _same_object(one: Record, other: Record, rtype: ResourceType | None) -> bool:
-    if one.physical_id == other.physical_id:
+def _same_object(first: Record, second: Record, rtype: ResourceType | None) -> bool:
+    if first.physical_id == second.physical_id:
         return True
     keys = frozenset[str]() if rtype is None else rtype.natural_key
-    mine, theirs = one.held.properties, other.held.properties
-    return bool(keys) and all(mine.get(key) == theirs.get(key) for key in keys)
+    first_values, second_values = first.held.properties, second.held.properties
+    return bool(keys) and all(first_values.get(key) == second_values.get(key) for key in keys)
 
 
 def carry_out(owned: OwnedStack, node: Node, record: Record) -> Outcome:
@@ -99,8 +101,8 @@ def _decide(owned: OwnedStack, record: Record, desired: Desired, rtype: Resource
         desired,
         rtype.properties,
         lost=never_made(record),
-        must_replace=lambda before, after, changed: rtype.must_replace(
-            Change(before, after, changed)
+        must_replace=lambda before, after, changes: rtype.must_replace(
+            Change(before, after, changes)
         ),
         always=owned.aim.always_replaces(rtype, record),
     )
@@ -148,12 +150,12 @@ def _change(
         action,
         properties=desired.properties,
         before=record.held.properties,
-        changed=decision.changed,
+        changes=decision.changes,
     )
     memory.event(record, Status.IN_PROGRESS, action=action, if_current=True, desired=desired)
-    made = rtype.make(ctx) if action is Action.CREATE else rtype.amend(ctx)
-    ctx.physical_id = made.physical_id or record.physical_id or record.id
-    ctx.body = made.body
+    effect = rtype.make(ctx) if action is Action.CREATE else rtype.amend(ctx)
+    ctx.physical_id = effect.physical_id or record.physical_id or record.id
+    ctx.body = effect.body
     ended = record.having(
         action=action,
         status=Status.COMPLETE,
@@ -167,8 +169,8 @@ def _change(
         updated_at=owned.tools.clock.now(),
     )
     memory.put(ended, full=True, if_current=True)
-    if made.data:
-        memory.note_data(record.id, made.data, if_current=True)
+    if effect.data:
+        memory.note_data(record.id, effect.data, if_current=True)
     if desired.metadata and (action is Action.CREATE or record.id not in memory.metadata):
         memory.note_metadata(record.id, desired.metadata, if_current=True)
     memory.event(ended, Status.COMPLETE, if_current=True)
@@ -185,9 +187,9 @@ def restricted(owned: OwnedStack, record: Record, decision: Decision) -> Failed 
         return None
     if word not in owned.aim.program.module.environment.restricted_actions(record.name):
         return None
-    why = f"{word} is restricted for resource."
-    owned.memory.event(record, Status.FAILED, why, action=Action.UPDATE, if_current=True)
-    reason = ResourceFailure("ResourceActionRestricted", why).reason(record.name)
+    text = f"{word} is restricted for resource."
+    owned.memory.event(record, Status.FAILED, text, action=Action.UPDATE, if_current=True)
+    reason = ResourceFailure("ResourceActionRestricted", text).reason(record.name)
     return Failed(f"Resource UPDATE failed: {reason}")
 
 
@@ -231,10 +233,10 @@ def keep(
         memory.event(record, Status.COMPLETE, if_current=True)
     before = record.held
     record = record.having(replaced_by=None)
-    same = before.definition == desired.definition and before.attributes == attributes
-    same = same and before.attempted is None and not before.unhealthy
-    same = same and memory.records[record.id].replaced_by is None
-    if same and before.reference is not None and record.requires == desired.requires:
+    is_equal = before.definition == desired.definition and before.attributes == attributes
+    is_equal = is_equal and before.attempted is None and not before.unhealthy
+    is_equal = is_equal and memory.records[record.id].replaced_by is None
+    if is_equal and before.reference is not None and record.requires == desired.requires:
         return
     after = held(desired, attributes, before.reference or reference)
     memory.put(record.having(held=after, requires=desired.requires), full=True, if_current=True)
@@ -293,5 +295,5 @@ def _remove(owned: OwnedStack, record: Record) -> Outcome:
         return Done()
     memory.event(record, Status.IN_PROGRESS, action=Action.DELETE, if_current=True)
     memory.event(record, Status.COMPLETE, action=Action.DELETE, if_current=True)
-    gone = record.having(action=Action.DELETE, status=Status.COMPLETE, reason=USUAL_REASON)
-    return Removed(gone, if_current=True)
+    deleted = record.having(action=Action.DELETE, status=Status.COMPLETE, reason=USUAL_REASON)
+    return Removed(deleted, if_current=True)

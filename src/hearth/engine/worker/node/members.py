@@ -42,32 +42,34 @@ async def balance(
     """
     balancers = rtype.balancers(ctx)
     well = [
-        str(one["reference"])
-        for name, one in sorted(ctx.members.items(), key=lambda item: item[1]["created_at"])
-        if one["status"] != Status.FAILED and one["reference"] and name not in without
+        str(member["reference"])
+        for name, member in sorted(ctx.members.items(), key=lambda item: item[1]["created_at"])
+        if member["status"] != Status.FAILED and member["reference"] and name not in without
     ]
-    for record in [one for one in owned.memory.records.values() if one.held.reference in balancers]:
+    for record in [
+        candidate
+        for candidate in owned.memory.records.values()
+        if candidate.held.reference in balancers
+    ]:
         balancer = owned.tools.programs.type_of(record)
         if isinstance(balancer, LoadBalancer):
-            seen = context_of(
+            balancer_ctx = context_of(
                 owned, record, balancer, Action.UPDATE, properties=record.held.properties
             )
-            await _set_instances(balancer, seen, well)
+            await _set_instances(balancer, balancer_ctx, well)
 
 
-async def _set_instances(
-    balancer: LoadBalancer, seen: ResourceContext, well: Sequence[str]
-) -> None:
+async def _set_instances(balancer: LoadBalancer, ctx: ResourceContext, well: Sequence[str]) -> None:
     for _ in range(TRIES):
         try:
-            await balancer.set_instances(seen, well)
+            await balancer.set_instances(ctx, well)
         except CloudFault as fault:
-            if not await balancer.busy(seen, fault):
+            if not await balancer.busy(ctx, fault):
                 raise
             await asyncio.sleep(fault.retry_after or BUSY_PAUSE_S)
         else:
             return
-    await balancer.set_instances(seen, well)
+    await balancer.set_instances(ctx, well)
 
 
 async def record_end(owned: OwnedStack, message: int, ended: ChildEnded) -> bool:
@@ -76,11 +78,11 @@ async def record_end(owned: OwnedStack, message: int, ended: ChildEnded) -> bool
     `message` is the id of the message `ended`, which is then marked as read. Return whether an
     attribute of the resource changed; the parent of this stack may read it.
     """
-    changed = False
+    has_changed = False
     try:
         record = owned.memory.records.get(ended.record or "")
         if record is not None and record.physical_id == ended.child:
-            changed = await _take_in(owned, record, ended)
+            has_changed = await _take_in(owned, record, ended)
     except (CloudFault, Rejected) as problem:
         log.warning(
             "stack %s: cannot record the end of nested stack %s: %s",
@@ -90,7 +92,7 @@ async def record_end(owned: OwnedStack, message: int, ended: ChildEnded) -> bool
         )
     owned.memory.always.read.append(message)
     owned.host.wake()
-    return changed
+    return has_changed
 
 
 async def _take_in(owned: OwnedStack, record: Record, ended: ChildEnded) -> bool:
@@ -99,14 +101,14 @@ async def _take_in(owned: OwnedStack, record: Record, ended: ChildEnded) -> bool
         return False
     await owned.aim.compiled()
     ctx = context_of(owned, record, rtype, record.action, properties=record.held.properties)
-    known: Mapping[str, Any] = {}
+    current: Mapping[str, Any] = {}
     if rtype.regroups:
         await read_members(owned, ctx)
         await balance(owned, rtype, ctx)
     else:
         ctx.outputs, ctx.members = ended.outputs or {}, ended.members or {}
-        known = record.held.attributes
-    attributes = await attributes_of(owned, record, rtype, ctx, known)
+        current = record.held.attributes
+    attributes = await attributes_of(owned, record, rtype, ctx, current)
     if owned.memory.records.get(record.id) is not record or record.id in owned.busy:
         return False  # a node has begun to work on it
     if rtype.scalable:

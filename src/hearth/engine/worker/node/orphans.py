@@ -36,10 +36,10 @@ async def search(owned: OwnedStack, rtype: ResourceType, ctx: ResourceContext) -
     """
     if not rtype.is_complete(ctx.properties):
         return ()
-    found = await rtype.orphans(ctx)
-    others = (one for one in owned.memory.records.values() if one.id != ctx.record_id)
-    held = {record.physical_id for record in others}
-    return [physical_id for physical_id in found if physical_id not in held]
+    physical_ids = await rtype.orphans(ctx)
+    records = (record for record in owned.memory.records.values() if record.id != ctx.record_id)
+    recorded_ids = {record.physical_id for record in records}
+    return [physical_id for physical_id in physical_ids if physical_id not in recorded_ids]
 
 
 async def sweep(owned: OwnedStack, rtype: ResourceType, ctx: ResourceContext) -> bool:
@@ -48,9 +48,9 @@ async def sweep(owned: OwnedStack, rtype: ResourceType, ctx: ResourceContext) ->
     A delete may fail or take time, so call this again until it returns False.
     """
     turned_up = await search(owned, rtype, ctx)
-    for found in turned_up:
-        log.warning("resource %s: deleting %s, an orphan with its key", ctx.name, found)
-        await rtype.delete_orphan(ctx, found)
+    for physical_id in turned_up:
+        log.warning("resource %s: deleting %s, an orphan with its key", ctx.name, physical_id)
+        await rtype.delete_orphan(ctx, physical_id)
     return bool(turned_up)
 
 
@@ -73,11 +73,11 @@ async def watch(owned: OwnedStack) -> None:
         if rtype is not None and rest_s(owned, orphan, owned.tools.orphan_watch_s) <= 0:
             owned.memory.forget_orphan(orphan)
         elif rtype is None and rest_s(owned, orphan, TYPE_BACK_S) <= 0:
-            what = f"{orphan.resource_type} {orphan.facts['name']}"
+            description = f"{orphan.resource_type} {orphan.facts['name']}"
             log.warning(
                 "stack %s: a %s may remain in the cloud: its type is no longer available",
                 owned.memory.stack_id,
-                what,
+                description,
             )
             owned.memory.forget_orphan(orphan)
     owned.host.wake()
@@ -88,8 +88,10 @@ def rest_s(owned: OwnedStack, orphan: Orphan, watched_s: float) -> float:
     seconds.
     """
     clock = owned.tools.clock
-    rest = orphan.since + watched_s - clock.now()
-    return rest if orphan.heard is None else max(rest, orphan.heard + watched_s - clock.monotonic())
+    remaining = orphan.since + watched_s - clock.now()
+    if orphan.heard is None:
+        return remaining
+    return max(remaining, orphan.heard + watched_s - clock.monotonic())
 
 
 async def outwait(owned: OwnedStack) -> None:
@@ -98,8 +100,8 @@ async def outwait(owned: OwnedStack) -> None:
     while owned.memory.orphans:
         await watch(owned)
         if owned.memory.orphans:
-            rest = min(rest_s(owned, orphan, watched_s) for orphan in owned.memory.orphans)
-            await asyncio.sleep(rest if 0 < rest < AGAIN_S else AGAIN_S)
+            remaining = min(rest_s(owned, orphan, watched_s) for orphan in owned.memory.orphans)
+            await asyncio.sleep(remaining if 0 < remaining < AGAIN_S else AGAIN_S)
 
 
 def next_look(owned: OwnedStack) -> float | None:

@@ -30,12 +30,12 @@ class Removed(Struct, frozen=True):
 class Failed(Struct, frozen=True):
     """The node failed; `reason` is the reason to show at the stack.
 
-    If `whole` is true and the node belongs to an older operation, the failure also fails the
+    If `fatal` is true and the node belongs to an older operation, the failure also fails the
     current operation.
     """
 
     reason: str
-    whole: bool = False
+    fatal: bool = False
 
 
 Outcome = Done | Removed | Failed

@@ -43,7 +43,7 @@ async def drop_all(owned: OwnedStack, resources: Mapping[str, Any]) -> str | Non
     `resources` is the part of the snapshot's document that describes them.
     """
     calls = [_drop_one(owned, name, entry) for name, entry in _entries(resources)]
-    failures = [why for why in await asyncio.gather(*calls) if why is not None]
+    failures = [failure for failure in await asyncio.gather(*calls) if failure is not None]
     return failures[0] if failures else None
 
 

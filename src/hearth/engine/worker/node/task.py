@@ -105,9 +105,9 @@ class NodeTask:
         """Whether the task was stopped, so that it ends without an outcome."""
         return self.attempt.calls.stopped
 
-    def stop(self, why: str) -> None:
+    def stop(self, cause: str) -> None:
         """Stop at the next pause; a running call is not interrupted."""
-        self.attempt.calls.stop(why)
+        self.attempt.calls.stop(cause)
 
     def look(self) -> None:
         """End a pause early, because the state that the node waits for may have changed."""
@@ -139,10 +139,10 @@ class NodeTask:
 
     async def _observed(self) -> None:
         """Run the task; its log lines name the resource, and the trace gets a span for it."""
-        attempt, tools, here = self.attempt, self._owned.tools, about()
+        attempt, tools, context = self.attempt, self._owned.tools, about()
         record = attempt.record
-        trace = None if here.trace is None else here.trace.child()
-        working_on(replace(here, resource=record.name, trace=trace))
+        trace = None if context.trace is None else context.trace.child()
+        working_on(replace(context, resource=record.name, trace=trace))
         began = tools.clock.wall()
         try:
             await self._run()
@@ -151,7 +151,7 @@ class NodeTask:
             last = self._owned.memory.records.get(attempt.record_id)  # it may be deleted
             tools.observer.span(
                 f"{record.type} {self.kind}", trace, began, tools.clock.wall(),
-                {"hearth.resource": record.name, "hearth.stack_id": here.stack_id},
+                {"hearth.resource": record.name, "hearth.stack_id": context.stack_id},
                 failed=last is not None and last.status is Status.FAILED,
             )  # fmt: skip
 
@@ -164,8 +164,8 @@ class NodeTask:
             return
         except Superseded:
             pass
-        except Stopped as why:
-            attempt.end_badly(attempt.record, self._aborted(str(why)))
+        except Stopped as stop:
+            attempt.end_badly(attempt.record, self._aborted(str(stop)))
         except Exception as problem:
             if is_temporary(problem):  # the engine will load the stack from its rows again
                 self._owned.host.break_off(problem)
@@ -175,23 +175,23 @@ class NodeTask:
             reason = attempt.fail(failure_of(problem))
             outcome = None if reason is None else Failed(reason)
         if attempt.left_over is not None:
-            outcome = Failed(attempt.left_over, whole=True)
+            outcome = Failed(attempt.left_over, fatal=True)
         try:
             self._report(self, outcome)
         except Exception as problem:
             self._owned.host.break_off(problem)
 
-    def _aborted(self, why: str) -> str:
+    def _aborted(self, cause: str) -> str:
         """Return the reason of a stopped action, in the words of Heat if the deadline is the cause.
 
         Then the last status or refusal follows.
         """
         doing = self.attempt.doing
-        if why != TIMED_OUT:
-            return f"{doing} aborted ({why})"
+        if cause != TIMED_OUT:
+            return f"{doing} aborted ({cause})"
         record, stack = self.attempt.record, self._owned.memory.stack
         task = f"{doing.value.lower()} from {record.type.rpartition('::')[2]}"
-        task = f'Task {task} "{record.name}" Stack "{stack.name}" [{stack.id}] {why}'
+        task = f'Task {task} "{record.name}" Stack "{stack.name}" [{stack.id}] {cause}'
         return "; ".join(filter(None, [f"{doing} aborted ({task})", self.last_seen]))
 
     async def _driven(self) -> Outcome | None:

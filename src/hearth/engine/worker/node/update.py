@@ -73,8 +73,8 @@ async def _update_awake(attempt: Attempt) -> Outcome:
     rtype = owned.tools.programs.rtype_of(definition)
     try:
         evaluated = await aim.evaluated(partial(evaluated_of, aim, definition, rtype))
-        found = await _as_made(attempt, rtype, definition, evaluated)
-        if found is None:
+        former = await _as_made(attempt, rtype, definition, evaluated)
+        if former is None:
             resolved = await owned.access.resolve(rtype, evaluated.properties)
             await owned.commits.admission()
             desired = await aim.evaluated(
@@ -82,7 +82,7 @@ async def _update_awake(attempt: Attempt) -> Outcome:
             )
             decision = await _decided(attempt, rtype, desired)
         else:
-            rtype, desired, decision = found
+            rtype, desired, decision = former
     except Exception as problem:
         attempt.not_stale()
         return immediate.fail(owned, attempt.record, failure_of(problem))
@@ -131,10 +131,10 @@ async def _as_made(
     before = owned.tools.programs.as_made(record, rtype, evaluated.properties)
     if before is None or owned.aim.adopts(record):
         return None
-    held = record.held
-    own = replace(evaluated, properties=held.written)
+    recorded = record.held
+    former = replace(evaluated, properties=recorded.written)
     desired = await owned.aim.evaluated(
-        partial(desired_of, owned.aim, definition, own, before.recorded_as, held.properties)
+        partial(desired_of, owned.aim, definition, former, before.recorded_as, recorded.properties)
     )
     await owned.commits.admission()
     decision = await _decided(attempt, before, desired)
@@ -149,7 +149,7 @@ async def _decided(attempt: Attempt, rtype: ResourceType, desired: Desired) -> D
     if owned.tools.programs.has_other_form(record, rtype):  # which cannot read its properties
         return Decision(Verdict.REPLACE, "its type is no longer a placeholder, or is one now")
     before = owned.tools.programs.type_of(record)
-    there = partial(attempt.context, rtype, Action.UPDATE, record.held.properties)
+    update_context = partial(attempt.context, rtype, Action.UPDATE, record.held.properties)
     if isinstance(rtype, NestedType) and not record.new and not await is_there(attempt):
         attempt.not_stale()
         return Decision(Verdict.REPLACE, "its nested stack no longer exists")
@@ -163,9 +163,9 @@ async def _decided(attempt: Attempt, rtype: ResourceType, desired: Desired) -> D
     unread = record.new or isinstance(rtype, NestedType) or outside or lost
     unfinished = record.failed and (record.held.attempted is not None or never_made(record))
     if owned.aim.observes() and not unread:
-        observed = await adopt.observed(rtype, there())
+        observed = await adopt.observed(rtype, update_context())
     elif unfinished and not unread:
-        observed = await adopt.observed(rtype, there(), after_failure=True)
+        observed = await adopt.observed(rtype, update_context(), after_failure=True)
     attempt.not_stale()
     if record.replaced_by is not None:  # a rollback returns to it
         if not await take_back(attempt, rtype):
@@ -181,8 +181,8 @@ async def _decided(attempt: Attempt, rtype: ResourceType, desired: Desired) -> D
         desired,
         rtype.properties,
         lost=lost,
-        must_replace=lambda before, after, changed: rtype.must_replace(
-            Change(before, after, changed, owned.memory.data.get(record.id, {}))
+        must_replace=lambda before, after, changes: rtype.must_replace(
+            Change(before, after, changes, owned.memory.data.get(record.id, {}))
         ),
         nested=(isinstance(rtype, NestedType) or rtype.updated_always)
         and not owned.aim.done_with(record),
@@ -195,10 +195,10 @@ async def _decided(attempt: Attempt, rtype: ResourceType, desired: Desired) -> D
 async def _is_lost(attempt: Attempt, rtype: ResourceType) -> bool:
     """Return whether only a replacement helps a failed record. Raises CloudFault."""
     record = attempt.record
-    there = attempt.context(rtype, Action.UPDATE, record.held.properties)
+    ctx = attempt.context(rtype, Action.UPDATE, record.held.properties)
     if never_made(record) or isinstance(rtype, NestedType):
-        return await rtype.replace_failed(there)
-    return must_examine(record) and await is_lost(rtype, there)
+        return await rtype.replace_failed(ctx)
+    return must_examine(record) and await is_lost(rtype, ctx)
 
 
 async def _keep(attempt: Attempt, rtype: ResourceType, desired: Desired) -> Outcome:
@@ -214,11 +214,11 @@ async def _replace(
     attempt: Attempt, rtype: ResourceType, desired: Desired, decision: Decision
 ) -> Outcome:
     owned, old = attempt.owned, attempt.record
-    others = others_of(attempt)  # records of attempts that failed or were superseded
+    namesakes = others_of(attempt)  # records of attempts that failed or were superseded
     new = immediate.replacement(owned, old, desired, late=decision.late)
-    for one in others:
-        if one.replaced_by is None:
-            owned.memory.put(one.having(replaced_by=new.id), if_current=True)
+    for namesake in namesakes:
+        if namesake.replaced_by is None:
+            owned.memory.put(namesake.having(replaced_by=new.id), if_current=True)
     attempt.move_to(new)
     if rtype.immediate:
         return immediate.create(owned, new, desired, rtype)
@@ -233,7 +233,7 @@ async def _update(
         Action.UPDATE,
         desired.properties,
         before=decision.before,
-        changed=decision.changed,
+        changes=decision.changes,
         update_policy=desired.update_policy,
         template_metadata=_changed_metadata(attempt.record, desired),
     )
@@ -259,11 +259,11 @@ def _resumed(
     policy = desired.update_policy
     if action is not Action.UPDATE:
         return attempt.context(rtype, action, desired.properties, update_policy=policy)
-    held = attempt.record.held
+    recorded = attempt.record.held
     attempt.attempted = desired
     return attempt.context(
-        rtype, action, desired.properties, before=held.properties,
-        changed=to_write(held, desired.properties), update_policy=policy,
+        rtype, action, desired.properties, before=recorded.properties,
+        changes=to_write(recorded, desired.properties), update_policy=policy,
         template_metadata=_changed_metadata(attempt.record, desired),
     )  # fmt: skip
 
@@ -279,8 +279,8 @@ async def go_on(attempt: Attempt, row: AttemptRow) -> Outcome | None:
     action = Action(row.action)
     if rtype is None:
         if action is Action.CREATE and row.phase == "intent":
-            why = "its type is no longer available"
-            attempt.calls.watch_for(desired.kind, desired.properties, why)
+            cause = "its type is no longer available"
+            attempt.calls.watch_for(desired.kind, desired.properties, cause)
         raise ResourceFailure("EntityNotFound", f"the type {desired.kind} is no longer available")
     if action is Action.RESUME:
         await walk.wake(attempt)
@@ -308,13 +308,13 @@ async def go_on(attempt: Attempt, row: AttemptRow) -> Outcome | None:
         return await create(attempt, rtype, desired, number)
     attempt.row = None
     if action is Action.DELETE:  # the pause between two attempts of a create
-        gone = attempt.record.having(action=Action.DELETE, status=Status.COMPLETE)
+        deleted = attempt.record.having(action=Action.DELETE, status=Status.COMPLETE)
         if attempt.record.status is Status.IN_PROGRESS:
-            attempt.owned.memory.event(gone, Status.COMPLETE)
-        gone = gone.having(physical_id=None)
+            attempt.owned.memory.event(deleted, Status.COMPLETE)
+        deleted = deleted.having(physical_id=None)
         if attempt.is_over():
-            attempt.end_badly(gone, gone.reason)
+            attempt.end_badly(deleted, deleted.reason)
             return None
-        attempt.owned.memory.put(gone.having(reason=USUAL_REASON))
+        attempt.owned.memory.put(deleted.having(reason=USUAL_REASON))
         return await create(attempt, rtype, desired, row.attempt)
     return await attempt.succeed(rtype, ctx, desired, action)

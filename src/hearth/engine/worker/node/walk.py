@@ -43,12 +43,12 @@ def at_once(owned: OwnedStack, record: Record) -> Outcome | None:
             _mark(owned, record, action)
             return Done()
         case Call.REFUSE:
-            words = f"State {record.action}_{record.status} invalid for {action.value.lower()}"
-            reason = ResourceFailure("Error", words).reason(record.name)
+            message = f"State {record.action}_{record.status} invalid for {action.value.lower()}"
+            reason = ResourceFailure("Error", message).reason(record.name)
             return Failed(f"Resource {action} failed: {reason}")
         case Call.FAIL:
-            words = f"Can not check {record.name}, resource not created yet."
-            return _failed(owned, record, ResourceFailure("Error", words).reason(record.name))
+            message = f"Can not check {record.name}, resource not created yet."
+            return _failed(owned, record, ResourceFailure("Error", message).reason(record.name))
 
 
 def _mark(owned: OwnedStack, record: Record, action: Action) -> None:
@@ -169,15 +169,15 @@ def checked(owned: OwnedStack) -> tuple[str | None, str, str]:
     The failure lists all failed resources; it is None if none failed. The addition is appended to
     the reason of a success.
     """
-    mine = [
+    records = [
         record
         for record in owned.memory.records.values()
         if record.action is Action.CHECK and record.traversal == owned.memory.stack.traversal
     ]
-    failed = sorted((r.created_at, r.name, r.reason) for r in mine if r.failed)
+    failed = sorted((r.created_at, r.name, r.reason) for r in records if r.failed)
     if failed:
         parts = [f"{name}: Resource CHECK failed: {reason}" for _, name, reason in failed]
         first = f"Resource CHECK failed: {failed[0][2]}"
         return f"Resource CHECK failed: {'; '.join(parts)}", first, ""
-    partly = any(record.reason.startswith(UNSUPPORTED) for record in mine)
+    partly = any(record.reason.startswith(UNSUPPORTED) for record in records)
     return None, "", ". 'CHECK' not fully supported (see resources)" if partly else ""

@@ -38,10 +38,10 @@ class WatchedCloud:
     def __init__(self, cloud: Cloud, writes: Writes) -> None:
         self._cloud, self._writes = cloud, writes
 
-    async def request(self, service: str, method: str, path: str, **more: Any) -> Response:
+    async def request(self, service: str, method: str, path: str, **options: Any) -> Response:
         self._writes.asked = True
         try:
-            answer = await self._cloud.request(service, method, path, **more)
+            answer = await self._cloud.request(service, method, path, **options)
         except NoAnswer:
             self._writes.possible |= method not in READING
             raise
@@ -54,9 +54,9 @@ class WatchedCloud:
         self._writes.asked = True
         return await self._cloud.listing(service, path, microversion=microversion)
 
-    async def member(self, service: str, path: str, ident: str, **more: Any) -> Body:
+    async def member(self, service: str, path: str, ident: str, **options: Any) -> Body:
         self._writes.asked = True
-        return await self._cloud.member(service, path, ident, **more)
+        return await self._cloud.member(service, path, ident, **options)
 
     async def whoami(self) -> Whoami:
         return await self._cloud.whoami()
@@ -74,5 +74,5 @@ class WatchedCloud:
         credential: ForeignCredential | None = None,
         tls: Tls | None = None,
     ) -> Cloud:
-        there = self._cloud.elsewhere(region=region, credential=credential, tls=tls)
-        return WatchedCloud(there, self._writes)
+        cloud = self._cloud.elsewhere(region=region, credential=credential, tls=tls)
+        return WatchedCloud(cloud, self._writes)

@@ -172,12 +172,18 @@ class _Change(_Beginning):
         records = self.memory.records
         resources = self.aim.program.resources
         if self.stack.parent_traversal == SCALING:
-            known = {one.name for one in records.values()}
-            names = {one.type_info.name for name, one in resources.items() if name not in known}
+            existing = {record.name for record in records.values()}
+            names = {
+                definition.type_info.name
+                for name, definition in resources.items()
+                if name not in existing
+            }
         else:
-            there = {rtype.name for rtype in tools.programs.types_of(records).values()}
-            there |= {one.type for one in records.values()}
-            names = {one.type_info.name for one in resources.values()} - there
+            existing_types = {rtype.name for rtype in tools.programs.types_of(records).values()}
+            existing_types |= {record.type for record in records.values()}
+            names = {
+                definition.type_info.name for definition in resources.values()
+            } - existing_types
         return tools.refused_types(credential, names) if names else None
 
     async def zones(self) -> Failure:
@@ -198,15 +204,15 @@ class _Change(_Beginning):
         The API has already checked the request, but not the resources that depend on values which
         became known only during the operation.
         """
-        stack, most = self.stack, self.owned.tools.programs.limits.resources_max
-        there = {record.name for record in self.memory.records.values() if record.until is None}
+        stack, limit = self.stack, self.owned.tools.programs.limits.resources_max
+        current = {record.name for record in self.memory.records.values() if record.until is None}
         grown = len(self.aim.program.resources)
-        if most < 0 or stack.parent_id is None or grown <= len(there):
+        if limit < 0 or stack.parent_id is None or grown <= len(current):
             return None
-        beside = await self.owned.tools.store.read(lambda tx: resources_beside(tx, stack, most))
-        if beside + grown <= most:
+        outside = await self.owned.tools.store.read(lambda tx: resources_beside(tx, stack, limit))
+        if outside + grown <= limit:
             return None
-        return f"RequestLimitExceeded: {too_many_resources(beside + grown, most)}"
+        return f"RequestLimitExceeded: {too_many_resources(outside + grown, limit)}"
 
     async def planned(self) -> Failure:
         """Make the plan, and store its new records in memory."""
@@ -267,13 +273,13 @@ class _Change(_Beginning):
 
         Resources whose task still runs are left out: their tasks delete their own objects.
         """
-        found: dict[str, Any] = {}
+        objects: dict[str, Any] = {}
         for record in self.memory.records.values():
             if record.action is not Action.SNAPSHOT or record.status is not Status.COMPLETE:
                 continue
             data = self.memory.data.get(record.id, {})
-            found[record.name] = await snapshots.taken(self.owned, record, data)
-        return found
+            objects[record.name] = await snapshots.taken(self.owned, record, data)
+        return objects
 
     # -- the plan --------------------------------------------------------------------------
 
@@ -349,8 +355,8 @@ class _Change(_Beginning):
         elif entry.get("resource_id"):
             record = record.having(physical_id=str(entry["resource_id"]))
             if definition is not None and rtype is not None:
-                held = held_of_document(definition, rtype.recorded_as, self.aim.adopted)
-                record = record.having(held=held)
+                recorded = held_of_document(definition, rtype.recorded_as, self.aim.adopted)
+                record = record.having(held=recorded)
         if definition is not None:
             needs = self.plan.requires[record.name] & self.plan.in_charge.keys()
             required = frozenset(self.plan.in_charge[name] for name in needs)

@@ -23,12 +23,12 @@ class Ending:
         self._hooks = hooks
         self._plugins = plugins
 
-    def complete(self, more: str = "") -> None:
-        """End the operation with success; `more` is appended to the reason."""
+    def complete(self, addition: str = "") -> None:
+        """End the operation with success; `addition` is appended to the reason."""
         memory, stack = self._memory, self._memory.stack
         self._aim.over = True
         self.call_plugins(failed=False)
-        reason = f"Stack {stack.action} completed successfully{more}"
+        reason = f"Stack {stack.action} completed successfully{addition}"
         if stack.action is Action.SNAPSHOT:
             memory.if_current.snapshot = (Status.COMPLETE, reason, None)
         row = stack.having(status=Status.COMPLETE, reason=reason, takeovers=0)

@@ -53,7 +53,7 @@ class PluginOfHeat:
     async def post(self, occasion: Occasion, *, failed: bool) -> None:
         await self._call("do_post_op", occasion, is_stack_failure=failed)
 
-    async def _call(self, method: str, occasion: Occasion, **more: Any) -> None:
+    async def _call(self, method: str, occasion: Occasion, **arguments: Any) -> None:
         call = getattr(self._plugin, method, None)
         if call is None:
             return
@@ -64,6 +64,6 @@ class PluginOfHeat:
         context = Context(project, project)
 
         def run() -> None:
-            call(context, stack, current_stack=None, action=occasion.action, **more)
+            call(context, stack, current_stack=None, action=occasion.action, **arguments)
 
         await asyncio.get_running_loop().run_in_executor(self._threads, run)

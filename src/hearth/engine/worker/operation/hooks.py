@@ -82,12 +82,12 @@ class Hooks:
             return Action.CREATE if stack.action is Action.CREATE else None
         return Action.UPDATE if stack.action is not Action.CREATE else None
 
-    def _waits(self, record: Record, which: dict[Action, Hook]) -> Hook | None:
+    def _waits(self, record: Record, hooks_by_action: dict[Action, Hook]) -> Hook | None:
         data = self._memory.data.get(record.id)
         if not data:
             return None
         traversal = self._memory.stack.traversal
-        return next((h for h in which.values() if marks.is_set(data, h, traversal)), None)
+        return next((h for h in hooks_by_action.values() if marks.is_set(data, h, traversal)), None)
 
     def _pause(
         self, key: Key, record: Record, action: Action, hook: Hook, *, after: bool, if_current: bool
@@ -98,8 +98,8 @@ class Hooks:
             return False
         self._pauses[record.id] = Pause(key, hook, after)
         if not marks.is_set(data, hook, traversal):
-            changed = {hook.value: marks.mark(marks.SET, traversal)}
-            memory.note_data(record.id, changed, if_current=if_current)
+            changes = {hook.value: marks.mark(marks.SET, traversal)}
+            memory.note_data(record.id, changes, if_current=if_current)
             reason = marks.paused(action, hook)
             memory.event(record, record.status, reason, if_current=if_current)
         return True

@@ -39,11 +39,11 @@ class LastSteps:
             settle = partial(self._aim.compute.settle, deferred, stack.project_id)
             owned.host.spawn(self._after(settle))
         elif stack.action is Action.CHECK:
-            failure, first, more = walk.checked(owned)
+            failure, first, addition = walk.checked(owned)
             if failure is not None:
                 self._ending.fail(failure, first=first)
             else:
-                self._ending.complete(more)
+                self._ending.complete(addition)
         elif stack.action is Action.DELETE and owned.memory.orphans:  # the last chance to search
             owned.host.spawn(self._after(partial(orphans.outwait, owned)))
         elif stack.action is Action.DELETE and stack.parent_id is None:

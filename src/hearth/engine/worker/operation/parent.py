@@ -67,13 +67,13 @@ def _outputs(owned: OwnedStack) -> dict[str, Any]:
     aim = owned.aim
     if aim.known_program is None or owned.memory.stack.action is Action.DELETE:
         return {}
-    found: dict[str, Any] = {}
+    outputs: dict[str, Any] = {}
     with spending():
         for name, output in aim.program.outputs.items():
             value, error = output.evaluate(aim.world)
             if error is None:
-                found[name] = nulled(value)
-    return found
+                outputs[name] = nulled(value)
+    return outputs
 
 
 def _members(owned: OwnedStack) -> dict[str, Any]:

@@ -35,23 +35,23 @@ def installed() -> tuple[Plugin, ...]:
 
     Raises BadPlugin with the name of a plug-in that cannot be loaded.
     """
-    found = [(entry.name, _loaded(entry)) for entry in entry_points(GROUP)]
-    found += [
+    loaded = [(entry.name, _loaded(entry)) for entry in entry_points(GROUP)]
+    loaded += [
         (entry.name, of_heat.PluginOfHeat(_loaded(entry))) for entry in entry_points(of_heat.GROUP)
     ]
-    return tuple(plugin for _, plugin in sorted(found, key=_turn))
+    return tuple(plugin for _, plugin in sorted(loaded, key=_turn))
 
 
 def _loaded(entry: "EntryPoint") -> Any:
     try:
         return entry.load()()
     except Exception as problem:
-        where = f"the lifecycle plug-in {entry.name} ({entry.value})"
-        raise BadPlugin(f"{where} cannot be loaded: {problem!r}") from problem
+        subject = f"the lifecycle plug-in {entry.name} ({entry.value})"
+        raise BadPlugin(f"{subject} cannot be loaded: {problem!r}") from problem
 
 
-def _turn(named: tuple[str, Any]) -> tuple[int, str]:
-    return getattr(named[1], "ordinal", ORDINAL), named[0]
+def _turn(plugin: tuple[str, Any]) -> tuple[int, str]:
+    return getattr(plugin[1], "ordinal", ORDINAL), plugin[0]
 
 
 class PluginCalls:

@@ -130,22 +130,22 @@ class Traversal:
             task.holds.clear()
             key: Key = (task.kind, record_id)
             node = self._graph.get(key)
-            same = task.attempt.traversal == traversal  # it was started by this operation
+            is_current = task.attempt.traversal == traversal  # it was started by this operation
             fits = task.kind is NodeKind.CLEANUP and node is not None and not node.waiting
-            joins = task.kind is not NodeKind.UPDATE and not task.stopped and (same or fits)
+            joins = task.kind is not NodeKind.UPDATE and not task.stopped and (is_current or fits)
             if node is not None and joins:
                 node.state = State.RUNNING
                 task.join(key, traversal)
                 continue
             task.key = None
-            if not same:
+            if not is_current:
                 task.cancel_child()
             keys: list[Key] = [(kind, record_id) for kind in NodeKind]
             if (replaced := self._taken_back_after(record_id)) is not None:
                 keys.append((NodeKind.UPDATE, replaced))
-            for held in filter(None, map(self._graph.get, keys)):
-                held.waiting += 1
-                task.holds.append(held.key)
+            for blocked in filter(None, map(self._graph.get, keys)):
+                blocked.waiting += 1
+                task.holds.append(blocked.key)
 
     def _taken_back_after(self, record_id: str) -> str | None:
         """Return the id of the record that this record replaced; None if there is no such record.
@@ -153,10 +153,10 @@ class Traversal:
         The result is None also if the type of the replaced record defines no `taken_back_steps`.
         """
         records = self._owned.memory.records
-        found = records.get(records[record_id].replaces or "")
-        rtype = None if found is None else self._owned.tools.programs.type_of(found)
+        replaced = records.get(records[record_id].replaces or "")
+        rtype = None if replaced is None else self._owned.tools.programs.type_of(replaced)
         takes = rtype is not None and type(rtype).taken_back_steps is not _NOTHING_TAKEN_BACK
-        return found.id if found is not None and takes else None
+        return replaced.id if replaced is not None and takes else None
 
     # -- going on --------------------------------------------------------------------------
 
@@ -166,14 +166,14 @@ class Traversal:
         Nodes that need no cloud call are carried out directly. If the deadline passes during many
         such nodes, or while a node waits at a hook, the operation fails.
         """
-        left = NODES_A_SLICE
-        while left and self.ready:
-            left -= 1
+        budget = NODES_A_SLICE
+        while budget and self.ready:
+            budget -= 1
             key = self._queue.popleft()
             node = self._graph[key]
             if node.state is not State.PLANNED or node.waiting:
                 continue
-            if not left % 100 and self.out_of_time():
+            if not budget % 100 and self.out_of_time():
                 self._ending.fail(self.timed_out)
                 return
             self._start(node)
@@ -254,7 +254,7 @@ class Traversal:
         """Record the outcome of a task, and let the nodes start that waited for the task."""
         key = None if task.attempt.is_over() else task.key
         node = None if key is None else self._graph.get(key)
-        fails = isinstance(outcome, Failed) and not outcome.whole
+        fails = isinstance(outcome, Failed) and not outcome.fatal
         if node is not None and task.taken_over and fails:  # this operation has not tried it yet
             node.state = State.PLANNED
             self._queue.append(node.key)
@@ -262,13 +262,13 @@ class Traversal:
             self._take_in(key, outcome, current=not task.attempt.is_over())
         if self._tasks.get(task.record_id) is task:
             del self._tasks[task.record_id]
-        for held in task.holds:
-            node = self._graph.get(held)
+        for blocked in task.holds:
+            node = self._graph.get(blocked)
             if node is None:
                 continue
             node.waiting -= 1
             if not node.waiting and node.state is State.PLANNED:
-                self._queue.append(held)
+                self._queue.append(blocked)
         task.holds.clear()
         self._owned.host.wake()
 
@@ -277,12 +277,12 @@ class Traversal:
 
         `key` is None if the task has no node in the graph of this operation. `current` is false for
         a task of an older operation; its failure does not fail this operation, unless the outcome
-        has `whole`.
+        has `fatal`.
         """
         memory = self._owned.memory
         match outcome:
-            case Failed(reason, whole):
-                if whole:
+            case Failed(reason, fatal):
+                if fatal:
                     self._ending.fail(reason)
                 elif current:
                     self._failed(key, reason)
@@ -340,7 +340,9 @@ class Traversal:
         self.late = True
         for task in self._tasks.values():
             task.stop(TIMED_OUT)
-        seen = [f"resources.{t.name}: {t.last_seen}" for t in self._tasks.values() if t.last_seen]
-        seen = sorted(seen) or [self._last.last_seen]
-        self.timed_out = "; ".join(filter(None, [TIMED_OUT, seen[0]]))
+        observations = [
+            f"resources.{t.name}: {t.last_seen}" for t in self._tasks.values() if t.last_seen
+        ]
+        observations = sorted(observations) or [self._last.last_seen]
+        self.timed_out = "; ".join(filter(None, [TIMED_OUT, observations[0]]))
         return not self._aim.over
