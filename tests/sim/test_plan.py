@@ -18,7 +18,7 @@ from hearth.model.state import Action
 from hearth.resources.heat.template_resource import TemplateResource
 from hearth.resources.registry import Catalog
 from hearth.service.services import Services
-from hearth.service.stacks.prediction import Aim, StackPrediction, predict_stack
+from hearth.service.stacks.prediction import DesiredStack, StackPrediction, predict_stack
 from hearth.store.accept import OperationRequest
 from hearth.store.rows import Revision, record_of
 from hearth.store.tables import resource
@@ -90,8 +90,8 @@ class Story:
         row = self.world.stack(stack_id)
         program = await PROGRAMS.of(row, wanted)
         mine = [r for r in self._records().values() if r[0] == stack_id]
-        aim = Aim(row, wanted, program, [record for _, record in mine])
-        return await predict_stack(self.services, self.world.twin, aim)
+        desired = DesiredStack(row, wanted, program, [record for _, record in mine])
+        return await predict_stack(self.services, self.world.twin, desired)
 
     def _records(self) -> dict[str, tuple[str, Record]]:
         query = sa.select(resource).order_by(resource.c.created_at, resource.c.id)
@@ -146,7 +146,7 @@ class Story:
         for call in self.world.twin.calls[calls:]:
             if call.thing is not None:
                 done.setdefault(call.thing, set()).add(call.op)
-        stack_id = told.aim.row.id
+        stack_id = told.desired.row.id
         now = {r.name: r for s, r in after.values() if s == stack_id and r.until is None}
         for entry in told.plan.entries:
             self.seen[entry.planned] += 1

@@ -22,7 +22,7 @@ from hearth.model.state import Action, Status
 from hearth.resources.base import Scaling
 from hearth.resources.heat.adjustment import Adjustment, AdjustmentType
 from hearth.service.caller import STACK_USER_ROLE, Caller
-from hearth.service.stacks.prediction import Aim, predict_stack
+from hearth.service.stacks.prediction import DesiredStack, predict_stack
 from hearth.service.stacks.scale import scale
 from hearth.service.stacks.signal import signal
 from hearth.store import accept, health, hooks, reads, snapshots
@@ -653,8 +653,8 @@ class World:
             new_id=self.new_id, endpoints=Endpoints(),
         )  # fmt: skip
         program = await self.programs.of(row, revision)
-        aim = Aim(row, revision, program, self.records(stack_id), observe=observe)
-        return (await predict_stack(services, clouds.of(row, None), aim)).plan
+        desired = DesiredStack(row, revision, program, self.records(stack_id), observe=observe)
+        return (await predict_stack(services, clouds.of(row, None), desired)).plan
 
     async def written(self) -> None:
         """Wait until an engine commits a transaction."""

@@ -20,7 +20,7 @@ from hearth.process.memory import keep_small
 from hearth.process.sockets import Sockets
 from hearth.process.wiring import Running
 from hearth.service.event_poster import EventPoster
-from hearth.service.reading.drift_watch import DriftWatch, Watched
+from hearth.service.reading.drift_watch import DriftWatch, WatchSettings
 from hearth.service.sender import Sender
 from hearth.service.stack_clouds import StackClouds
 
@@ -266,7 +266,7 @@ async def _watch_drift(running: Running) -> None:
     pool = CloudPool(config, running.observer)
     pool.may_write = _never
     watching = structs.replace(services, clouds=StackClouds(pool))
-    watched = Watched(
+    watched = WatchSettings(
         running.settings.drift_every_s,
         engine.id,
         lambda: any(not worker.waits for worker in engine.workers.values()),

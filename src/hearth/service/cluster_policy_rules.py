@@ -71,9 +71,9 @@ def defaults(*, owner_only_certificates: bool = False) -> dict[str, tuple[str, s
     use its certificates, as in Magnum. Otherwise each member of the project may, and each reader
     may read them.
     """
-    found: dict[str, tuple[str, str | None]] = {name: (rule, None) for name, rule in BASE.items()}
-    found |= {name: (check, None) for check, names in RULES.items() for name in names}
+    rules: dict[str, tuple[str, str | None]] = {name: (rule, None) for name, rule in BASE.items()}
+    rules |= {name: (check, None) for check, names in RULES.items() for name in names}
     suffix = "_user" if owner_only_certificates else ""
-    found["certificate:create"] = (f"{MEMBER}{suffix}", None)
-    found["certificate:get"] = (f"{READER}{suffix}", None)
-    return found
+    rules["certificate:create"] = (f"{MEMBER}{suffix}", None)
+    rules["certificate:get"] = (f"{READER}{suffix}", None)
+    return rules

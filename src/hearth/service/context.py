@@ -20,7 +20,7 @@ from hearth.store.database import Tx
 from hearth.store.rows import StackRow
 
 
-class Beside(Struct, frozen=True):
+class RecordData(Struct, frozen=True):
     """What is stored beside a record: private data, metadata, and the stack's domain project."""
 
     data: Mapping[str, str]
@@ -42,16 +42,16 @@ async def context_of(
     Its cloud uses the caller's token; if `as_stack` is true, it uses the stack's credential.
     """
 
-    def look(tx: Tx) -> tuple[StackCredential | None, Beside]:
+    def look(tx: Tx) -> tuple[StackCredential | None, RecordData]:
         _, data, metadata = reads.data_of(tx, record.id)
         credential = reads.credential_of(tx, row) if as_stack else None
         # a caller that sees a user of the stack's project may see the project, too
         project_id = row.user_project_id or reads.user_project(tx, row.id)
-        return credential, Beside(data, metadata, project_id)
+        return credential, RecordData(data, metadata, project_id)
 
-    credential, beside = await services.store.read(look)
+    credential, record_data = await services.store.read(look)
     cloud = services.clouds.of(row, credential) if as_stack else services.cloud(caller)
-    return context_with(services, row, record, rtype, cloud, beside)
+    return context_with(services, row, record, rtype, cloud, record_data)
 
 
 def context_with(
@@ -60,10 +60,10 @@ def context_with(
     record: Record,
     rtype: ResourceType,
     cloud: Cloud,
-    beside: Beside,
+    record_data: RecordData,
 ) -> ResourceContext:
     """Return the context of a record with these stored values and this cloud."""
-    row = row.having(user_project_id=beside.user_project_id)
+    row = row.having(user_project_id=record_data.user_project_id)
 
     async def metadata_of(reference: str) -> Mapping[str, Any]:
         return await services.store.read(lambda tx: _metadata_of(tx, row, reference))
@@ -86,8 +86,8 @@ def context_with(
         properties=record.held.properties,
         cloud=cloud,
         before=record.held.properties,
-        data=beside.data,
-        metadata=beside.metadata,
+        data=record_data.data,
+        metadata=record_data.metadata,
         now=now,
         started_at=now,
         account_secret=lambda: services.store.sealer.fingerprint(["account", row.project_id]),

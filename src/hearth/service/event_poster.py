@@ -103,8 +103,8 @@ class EventPoster:
         except Exception as problem:  # other lanes continue
             return await self._wait(rows, problem)
         if refused:
-            words = "stack %s, queue %s: %d events are refused and dropped: %s"
-            log.warning(words, *_place(rows[0]), len(refused), refused[0])
+            message = "stack %s, queue %s: %d events are refused and dropped: %s"
+            log.warning(message, *_queue_of(rows[0]), len(refused), refused[0])
         ids = [row.id for row in rows]
         await self._store.run(lambda tx: outbox.sent(tx, ids))
         return len(ids)
@@ -117,9 +117,9 @@ class EventPoster:
         root_id, before = row.body["root_id"], row.body["credential"]
 
         def look(tx: Tx) -> tuple[StackRow, StackCredential | None]:
-            found = claim.row(tx, root_id)
-            assert found is not None
-            return found, reads.credential_of(tx, found)
+            stack = claim.row(tx, root_id)
+            assert stack is not None
+            return stack, reads.credential_of(tx, stack)
 
         stack, credential = await self._store.read(look)
         if credential is None and before is not None:
@@ -131,27 +131,27 @@ class EventPoster:
 
         `rows` are the events that could not be posted. Return the number of dropped events.
         """
-        place = _place(rows[0])
+        queue = _queue_of(rows[0])
         pause_s = min(2.0 ** rows[0].attempts, RETRY_MAX_S)
         oldest = self._clock.now() - KEPT_S
         late = [row.id for row in rows if row.body["event"]["time"] < oldest]
-        kept = [row.id for row in rows if row.id not in late]
+        remaining = [row.id for row in rows if row.id not in late]
 
         def write(tx: Tx) -> None:
             outbox.sent(tx, late)
-            if kept:
-                outbox.later(tx, kept[0], pause_s)
+            if remaining:
+                outbox.later(tx, remaining[0], pause_s)
 
         await self._store.run(write)
-        known = isinstance(problem, CloudFault | TimeoutError)
+        expected = isinstance(problem, CloudFault | TimeoutError)
         log.warning(
             "stack %s, queue %s: events cannot be posted, next attempt in %.0f s: %s",
-            *(*place, pause_s, str(problem) or "no answer"),
-            exc_info=None if known else problem,
+            *(*queue, pause_s, str(problem) or "no answer"),
+            exc_info=None if expected else problem,
         )
         if late:
             log.warning(
-                "stack %s, queue %s: %d events are too old and were dropped", *place, len(late)
+                "stack %s, queue %s: %d events are too old and were dropped", *queue, len(late)
             )
         return len(late)
 
@@ -161,7 +161,7 @@ async def _deliver(cloud: Cloud, rows: Sequence[Leaving]) -> list[CloudFault]:
 
     If a request is refused, it is divided until the refused events are found.
     """
-    root_id, target = _place(rows[0])
+    root_id, target = _queue_of(rows[0])
     path = f"/v2/queues/{quote(target, safe='')}/messages"
     body = {"messages": [_message(row) for row in rows]}
     try:
@@ -200,7 +200,7 @@ def event_body(event: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _place(row: Leaving) -> tuple[str, str]:
+def _queue_of(row: Leaving) -> tuple[str, str]:
     """Return the id of the root stack and the name of the queue to which an event is posted."""
     return row.body["root_id"], row.body["sink"]["target"]
 

@@ -47,7 +47,7 @@ class KeyThreads:
         await queue.take(project)
         job = _Job(work)
         done = asyncio.get_running_loop().run_in_executor(self._threads, job.run)
-        done.add_done_callback(lambda one: self._done(queue, project, job, one))
+        done.add_done_callback(lambda future: self._done(queue, project, job, future))
         return await asyncio.shield(done)
 
     def _done(

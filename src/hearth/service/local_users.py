@@ -32,10 +32,10 @@ class LocalUser(Struct, frozen=True):
 
 def local_user(tx: Tx, user_id: str) -> LocalUser | None:
     """Return a user; None if there is none with this id, or if its resource is suspended."""
-    found = reads.record_with_stack(tx, user_id)
-    if found is None:
+    record_and_row = reads.record_with_stack(tx, user_id)
+    if record_and_row is None:
         return None
-    record, row = found
+    record, row = record_and_row
     _, data, _ = reads.data_of(tx, user_id)
     if data.get("user_id") != user_id or record.action is Action.SUSPEND:
         return None
@@ -52,22 +52,22 @@ class LocalUsers(Users):
     """Manages the users of the stack `row`; their project is that of the stack.
 
     If `reachable` is false, no user is created, because nobody can send a request as that user.
-    `noted` is called with the id of the project when the first user is created.
+    `on_project` is called with the id of the project when the first user is created.
     """
 
     def __init__(
-        self, store: Store, row: StackRow, noted: Callable[[str], None], *, reachable: bool
+        self, store: Store, row: StackRow, on_project: Callable[[str], None], *, reachable: bool
     ) -> None:
         self._store = store
         self._row = row
-        self._noted = noted
+        self._on_project = on_project
         self._reachable = reachable
 
     async def make(self, name: str, password: str, *, key: str) -> str:
         if not self._reachable:
             raise CloudFault("identity", 400, "NoAddress", NO_ADDRESS)
         if self._row.user_project_id is None:
-            self._noted(self._row.project_id)
+            self._on_project(self._row.project_id)
         return key
 
     async def find(self, name: str, *, key: str) -> str | None:
@@ -112,5 +112,5 @@ class LocalUsers(Users):
 def _demand_own(user_id: str, key: str) -> None:
     """Raise CloudFault if the user was not created under the intent key `key`."""
     if user_id != key:
-        words = f"User {user_id} was not created for this resource."
-        raise CloudFault("identity", 403, "Forbidden", words)
+        message = f"User {user_id} was not created for this resource."
+        raise CloudFault("identity", 403, "Forbidden", message)

@@ -54,7 +54,7 @@ class Policy:
     ) -> None:
         self._conf = conf
         self._rules = defaults() if rules is None else rules
-        self._made: Any = None
+        self._loaded: Any = None
         self._answers: dict[tuple[str, Hashable], bool] = {}
         self._until = 0.0
         self._personal = True  # a rule depends on the user or the project, not only on roles
@@ -65,10 +65,10 @@ class Policy:
             self._enforcer.load_rules(True)
         except UNREADABLE as problem:
             raise WrongRules(f"[oslo_policy]: {_reason(problem)}") from None
-        wanted = self._enforcer.policy_file
-        if wanted not in ("", USUAL_FILE) and not self._enforcer.policy_path:
+        file = self._enforcer.policy_file
+        if file not in ("", USUAL_FILE) and not self._enforcer.policy_path:
             log.warning(
-                "[oslo_policy] policy_file: %s does not exist; the default rules apply", wanted
+                "[oslo_policy] policy_file: %s does not exist; the default rules apply", file
             )
 
     def allows(self, rule: str, caller: Caller, owner: Owner | None = None) -> bool:
@@ -77,22 +77,22 @@ class Policy:
         Without `owner`, the rule is checked for objects of the caller's own project.
         """
         if owner is None:
-            return self._kept(rule, caller, lambda: self._enforced(rule, caller))
-        return self._kept(rule, caller, lambda: self._enforced(rule, caller, owner), owner)
+            return self._cached(rule, caller, lambda: self._enforced(rule, caller))
+        return self._cached(rule, caller, lambda: self._enforced(rule, caller, owner), owner)
 
-    def _kept(
+    def _cached(
         self, rule: str, caller: Caller, ask: Callable[[], bool], owner: Owner | None = None
     ) -> bool:
         now = time.monotonic()
         if now > self._until or len(self._answers) > KEPT_MAX:
             self._answers, self._until = {}, now + KEPT_S
             self._personal = self._names_people()
-        who: Hashable = caller if self._personal else _impersonal(caller)
-        key = (rule, who if owner is None else (caller, owner))
-        known = self._answers.get(key)
-        if known is None:
-            known = self._answers[key] = ask()
-        return known
+        identity: Hashable = caller if self._personal else _impersonal(caller)
+        key = (rule, identity if owner is None else (caller, owner))
+        answer = self._answers.get(key)
+        if answer is None:
+            answer = self._answers[key] = ask()
+        return answer
 
     def _names_people(self) -> bool:
         """Return whether any rule in effect depends on a user, a domain or a particular project."""
@@ -114,8 +114,8 @@ class Policy:
     def demand(self, rule: str, caller: Caller) -> None:
         """Raise Rejected with Forbidden unless the rule allows the caller."""
         if not self.allows(rule, caller):
-            words = f"You are not authorized to complete this action ({rule})."
-            raise Rejected([Forbidden(None, words)])
+            message = f"You are not authorized to complete this action ({rule})."
+            raise Rejected([Forbidden(None, message)])
 
     def is_admin(self, caller: Caller) -> bool:
         """Return whether the caller is an administrator, who may access other projects."""
@@ -123,7 +123,7 @@ class Policy:
 
     def allows_type(self, name: str, caller: Caller) -> bool:
         """Return whether the caller may use a resource type. Types without a rule are allowed."""
-        return self._kept(TYPE_RULE + name, caller, lambda: self._type_allowed(name, caller))
+        return self._cached(TYPE_RULE + name, caller, lambda: self._type_allowed(name, caller))
 
     def _type_allowed(self, name: str, caller: Caller) -> bool:
         self._enforcer.load_rules()
@@ -140,14 +140,14 @@ class Policy:
         """Raise Rejected with Forbidden, naming every type that the caller may not use."""
         refused = [name for name in sorted(set(names)) if not self.allows_type(name, caller)]
         if refused:
-            words = f"You are not authorized to use {', '.join(refused)}."
-            raise Rejected([Forbidden(None, words)])
+            message = f"You are not authorized to use {', '.join(refused)}."
+            raise Rejected([Forbidden(None, message)])
 
     @property
     def _enforcer(self) -> Any:
-        if self._made is None:
-            self._made = _enforcer(self._conf, self._rules)
-        return self._made
+        if self._loaded is None:
+            self._loaded = _enforcer(self._conf, self._rules)
+        return self._loaded
 
 
 def _enforcer(conf: Any, rules: Mapping[str, tuple[str, str | None]]) -> Any:
@@ -157,18 +157,18 @@ def _enforcer(conf: Any, rules: Mapping[str, tuple[str, str | None]]) -> Any:
     if conf is None:
         conf = cfg.ConfigOpts()
         conf([], default_config_files=[], default_config_dirs=[])
-    made = policy.Enforcer(conf)
-    made.suppress_deprecation_warnings = True
-    made.suppress_default_change_warnings = True
+    enforcer = policy.Enforcer(conf)
+    enforcer.suppress_deprecation_warnings = True
+    enforcer.suppress_default_change_warnings = True
     for name, (check, former) in rules.items():
         old = former and policy.DeprecatedRule(
             name, former, deprecated_reason="roles are distinguished", deprecated_since="Wallaby"
         )
         scope = None if ":" not in name or check == f"rule:{ADMIN_RULE}" else ["project"]
-        made.register_default(
+        enforcer.register_default(
             policy.RuleDefault(name, check, scope_types=scope, deprecated_rule=old or None)
         )
-    return made
+    return enforcer
 
 
 def _keep_on(problem: Exception) -> None:
@@ -176,8 +176,8 @@ def _keep_on(problem: Exception) -> None:
 
     oslo.policy reads the file again only when it has changed, so the error is logged once.
     """
-    words = "a policy file cannot be read; its previous rules remain in effect: %s"
-    log.error(words, _reason(problem))
+    message = "a policy file cannot be read; its previous rules remain in effect: %s"
+    log.error(message, _reason(problem))
 
 
 def _reason(problem: Exception) -> str:
@@ -188,8 +188,8 @@ def _reason(problem: Exception) -> str:
 
 
 def _names_people(rule: str) -> bool:
-    words = re.split(r"[\s()]+", rule.replace(OWN_PROJECT, "@"))
-    return not all(IMPERSONAL.fullmatch(word) for word in words if word)
+    tokens = re.split(r"[\s()]+", rule.replace(OWN_PROJECT, "@"))
+    return not all(IMPERSONAL.fullmatch(token) for token in tokens if token)
 
 
 def _impersonal(caller: Caller) -> Hashable:

@@ -86,13 +86,13 @@ def defaults() -> dict[str, tuple[str, str | None]]:
     """Return the pair (check, former check) of every rule, by name; the former check may be
     None.
     """
-    found: dict[str, tuple[str, str | None]] = {name: (rule, None) for name, rule in BASE.items()}
+    rules: dict[str, tuple[str, str | None]] = {name: (rule, None) for name, rule in BASE.items()}
     for group, check in ((READERS, READER), (MEMBERS, MEMBER), (GUESTS, READER_OR_GUEST)):
         for prefix, names in group.items():
             for name in names:
                 rule = f"{prefix}:{name}"
-                found[rule] = (check, None if rule in NEVER_OTHERWISE else FORMER[check])
-    found |= {name: (check, FORMER.get(check)) for name, check in OTHERS.items()}
-    found |= {name: (check, FORMER[check]) for name, check in OURS.items()}
-    found |= {TYPE_RULE + name: ("rule:project_admin", None) for name in ADMIN_TYPES}
-    return found
+                rules[rule] = (check, None if rule in NEVER_OTHERWISE else FORMER[check])
+    rules |= {name: (check, FORMER.get(check)) for name, check in OTHERS.items()}
+    rules |= {name: (check, FORMER[check]) for name, check in OURS.items()}
+    rules |= {TYPE_RULE + name: ("rule:project_admin", None) for name in ADMIN_TYPES}
+    return rules

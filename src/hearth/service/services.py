@@ -90,7 +90,7 @@ class Services(Struct, eq=False):
     observer: Observer = UNOBSERVED
     reach: Reach = Reach.ALL
     keys: KeyThreads = field(default_factory=KeyThreads)
-    _seen: Cache[tuple[str, int, str], tuple[Revision, Program]] = field(
+    _compiled: Cache[tuple[str, int, str], tuple[Revision, Program]] = field(
         default_factory=lambda: Cache(PROGRAMS_MAX, CHARACTERS_MAX)
     )
     _described: Cache[tuple[str, int], Mapping[str, str]] = field(
@@ -114,17 +114,17 @@ class Services(Struct, eq=False):
         Both are cached, because the content of a revision never changes.
         """
         key = (row.id, row.revision, row.name)
-        if (known := self._seen.get(key)) is not None:
-            return known
+        if (cached := self._compiled.get(key)) is not None:
+            return cached
         revision = await self.store.read(lambda tx: reads.revision_of(tx, row))
-        found = (revision, await self.programs.of(row, revision))
-        self._seen.keep(key, found, revision.characters)
-        return found
+        compiled = (revision, await self.programs.of(row, revision))
+        self._compiled.keep(key, compiled, revision.characters)
+        return compiled
 
     def cached_program(self, row: StackRow) -> Program | None:
         """Return the program of a stack if it is in the cache. Any thread may call this."""
-        found = self._seen.peek((row.id, row.revision, row.name))
-        return None if found is None else found[1]
+        cached = self._compiled.peek((row.id, row.revision, row.name))
+        return None if cached is None else cached[1]
 
     async def description(self, row: StackRow, name: str) -> str:
         """Return the description of a resource in the template of a stack.
@@ -133,12 +133,14 @@ class Services(Struct, eq=False):
         own cache, which holds more stacks than the cache of programs.
         """
         key = (row.id, row.revision)
-        if (known := self._described.get(key)) is None:
+        if (descriptions := self._described.get(key)) is None:
             try:
                 _, program = await self.program(row)
             except Rejected:
                 return ""  # a type or file that it uses no longer exists
             defined = program.resources.items()
-            known = {one: d.description for one, d in defined if d.description}
-            self._described.keep(key, known)
-        return known.get(name, "")
+            descriptions = {
+                resource_name: d.description for resource_name, d in defined if d.description
+            }
+            self._described.keep(key, descriptions)
+        return descriptions.get(name, "")

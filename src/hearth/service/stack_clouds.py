@@ -69,9 +69,9 @@ class StackClouds:
         config, token = self.pool.config, _token(credential, row)
         trust = self._lasting(credential)
         if trust is None:
-            if (why := KEEPS_NOTHING.get(credential.delegated or "")) is None:
+            if (reason := KEEPS_NOTHING.get(credential.delegated or "")) is None:
                 return self.pool.cloud(token)
-            return self._with_fallback(token, why)
+            return self._with_fallback(token, reason)
         if config.trust_from_start or row.status is not Status.IN_PROGRESS:
             return self.pool.cloud(trust)
         return self._with_fallback(token, trust)
@@ -80,8 +80,8 @@ class StackClouds:
         """Return the cloud with the stack's trust or application credential, or None if the stack
         has neither.
         """
-        found = self._lasting(credential)
-        return None if found is None else self.pool.cloud(found)
+        permanent = self._lasting(credential)
+        return None if permanent is None else self.pool.cloud(permanent)
 
     def _lasting(self, of: StackCredential) -> Credential | None:
         """Return the credential of the stack's trust or application credential, or None if it has
@@ -100,13 +100,13 @@ class StackClouds:
         A text as `second` is the reason why there is no second credential. The cloud is cached,
         because it remembers that the token has expired.
         """
-        known = self._fallbacks.get((token, second))
-        if known is not None:
-            return known
+        cached = self._fallbacks.get((token, second))
+        if cached is not None:
+            return cached
         after = UnauthorizedCloud(second) if isinstance(second, str) else self.pool.cloud(second)
-        found = FallbackCloud(self.pool.cloud(token), after)
-        self._fallbacks.keep((token, second), found)
-        return found
+        cloud = FallbackCloud(self.pool.cloud(token), after)
+        self._fallbacks.keep((token, second), cloud)
+        return cloud
 
     async def trusted(self, credential: StackCredential) -> bool:
         """Return whether no trust must be created, because the stack has a valid one of the
@@ -160,8 +160,8 @@ class StackClouds:
         lost = row.takeovers > 0  # an earlier owner may have requested one
         for attempt in range(TRUST_ATTEMPTS_MAX):
             for _ in range(TRUST_LOOKS if lost else 0):
-                if found := await find_trust(cloud, trustee.user_id, key=key):
-                    return found
+                if trust_id := await find_trust(cloud, trustee.user_id, key=key):
+                    return trust_id
                 await asyncio.sleep(LOOK_AGAIN_S)
             try:
                 return await make_trust(cloud, trustee.user_id, roles, key=key)
@@ -217,21 +217,21 @@ class StackClouds:
         have replaced.
         """
         keys = [credential.next_key, row.id, credential.trust_key]  # the key may not be recorded
-        wanted = list(dict.fromkeys(key for key in keys if key))
+        unique_keys = list(dict.fromkeys(key for key in keys if key))
         by_application = credential.app_secret or credential.delegated == UNRESTRICTED
         if by_application or self.pool.config.by_application:
             owner = credential.trustor or credential.user_id
-            for key in wanted:
+            for key in unique_keys:
                 await self._drop_applications(row, credential, owner, key)
         if credential.app_secret:
             return
         if not credential.trust_id and credential.delegated:
-            await self._drop_lost(row, credential.user_id, wanted)
+            await self._drop_lost(row, credential.user_id, unique_keys)
             return
         cloud = self.of(row.having(status=Status.COMPLETE), credential)
-        for key in wanted[:-1]:
+        for key in unique_keys[:-1]:
             await self._drop_trusts(cloud, key, None)
-        await self._drop_trusts(cloud, wanted[-1], credential.trust_id)
+        await self._drop_trusts(cloud, unique_keys[-1], credential.trust_id)
 
     async def _drop_applications(
         self, row: StackRow, of: StackCredential, owner: str, key: str
@@ -284,8 +284,8 @@ class StackClouds:
         service = self.pool.config.trusted
         assert service is not None
         trustee = await self.pool.cloud(service).whoami()
-        found = await find_trusts(cloud, trustee.user_id, key=key, trustor_user_id=trustor)
-        for trust_id in found:
+        trust_ids = await find_trusts(cloud, trustee.user_id, key=key, trustor_user_id=trustor)
+        for trust_id in trust_ids:
             if trust_id != last:
                 await drop_trust(cloud, trust_id)
         if last is not None:

@@ -13,7 +13,7 @@ from hearth.store.rows import StackRow
 class StackUsers(Users):
     """Manages users for software in servers; they belong to the domain project of the root stack.
 
-    `noted` is called with the project's id when the project is created.
+    `on_project` is called with the project's id when the project is created.
     """
 
     def __init__(
@@ -21,14 +21,14 @@ class StackUsers(Users):
         pool: Clouds,
         domain: StackDomain,
         row: StackRow,
-        noted: Callable[[str], None],
+        on_project: Callable[[str], None],
     ) -> None:
         self._pool = pool
         self._domain = domain
         self._root_id = row.root_id
         self._project_id = row.user_project_id
         self._is_own = row.user_project_id == row.project_id  # that of the stack itself
-        self._noted = noted
+        self._on_project = on_project
 
     @property
     def domain_id(self) -> str | None:
@@ -38,7 +38,7 @@ class StackUsers(Users):
         """Return the id of the domain project, which is created if necessary."""
         if self._project_id is None:
             self._project_id = await self._domain.make_project(self._root_id, key=self._root_id)
-            self._noted(self._project_id)
+            self._on_project(self._project_id)
         return self._project_id
 
     async def make(self, name: str, password: str, *, key: str) -> str:
@@ -76,8 +76,8 @@ class StackUsers(Users):
         await self._domain.keep_key_pair(user_id, await self.project(), pair)
 
     async def key_pairs(self, user_id: str) -> list[str]:
-        found = await self._domain.key_pairs(user_id, await self.project())
-        return [pair.access for pair in found]
+        pairs = await self._domain.key_pairs(user_id, await self.project())
+        return [pair.access for pair in pairs]
 
     async def drop_key_pair(self, user_id: str, access: str) -> None:
         if access in await self.key_pairs(user_id):
@@ -98,14 +98,14 @@ class StackUsers(Users):
     async def cloud(self, user_id: str, password: str) -> Cloud:
         service = self._pool.config.domain_admin or self._pool.config.service_user
         assert service is not None
-        mine = PasswordCredential(
+        credential = PasswordCredential(
             service.auth_url,
             "",
             password,
             user_id=user_id,
             project_id=await self.project(),
         )
-        return self._pool.cloud(mine)
+        return self._pool.cloud(credential)
 
     async def _has(self, user_id: str, key: str) -> bool:
         """Return whether the user with this id exists and was created for the record with the id

@@ -12,10 +12,10 @@ from hearth.engine.core.record import Held, Record
 from hearth.model.state import Action, Status
 from hearth.resources.read_back import _same
 from hearth.resources.registry import builtin_types
-from hearth.service.context import Beside
+from hearth.service.context import RecordData
 from hearth.service.reading import drift as use
 from hearth.service.reading import real_objects
-from hearth.service.reading.drift import State
+from hearth.service.reading.drift import DriftState
 
 NET = builtin_types()["OS::Neutron::Net"]
 
@@ -37,7 +37,7 @@ def compared(
 ) -> use.Drift:
     """The drift of one resource whose type reads `observe`."""
     found = real_objects.StackResource(
-        SimpleNamespace(), one, Beside({}, {}, None), None, False, False
+        SimpleNamespace(), one, RecordData({}, {}, None), None, False, False
     )
 
     async def read(_: Any) -> list[real_objects.StackResource]:
@@ -79,7 +79,7 @@ def test_what_is_not_read_in_time_is_not_checkable(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(use, "READ_S", 0.05)
     found = compared(monkeypatch, record(), slow)
     words = "not read within 0.05 seconds"
-    assert (found.state, found.reason) == (State.NOT_CHECKABLE, words)
+    assert (found.state, found.reason) == (DriftState.NOT_CHECKABLE, words)
     assert found.unchecked == {"name": words}
 
 
@@ -88,7 +88,7 @@ def test_an_answer_that_cannot_be_read_is_told(monkeypatch: pytest.MonkeyPatch):
         raise KeyError("volume")
 
     found = compared(monkeypatch, record(), odd)
-    assert found.state is State.NOT_CHECKABLE
+    assert found.state is DriftState.NOT_CHECKABLE
     assert found.reason == "the answer of the service cannot be read (KeyError)"
 
 
@@ -99,8 +99,8 @@ def test_only_an_answer_of_the_service_means_missing(monkeypatch: pytest.MonkeyP
     async def nowhere(self: Any, ctx: Any) -> None:
         raise NoService("network")
 
-    assert compared(monkeypatch, record(), lost).state is State.MISSING
-    assert compared(monkeypatch, record(), nowhere).state is State.NOT_CHECKABLE
+    assert compared(monkeypatch, record(), lost).state is DriftState.MISSING
+    assert compared(monkeypatch, record(), nowhere).state is DriftState.NOT_CHECKABLE
 
 
 @pytest.mark.parametrize(
@@ -118,7 +118,7 @@ def test_the_state_of_a_resource_may_forbid_to_compare_it(
     monkeypatch: pytest.MonkeyPatch, changes: dict[str, Any], reason: str
 ):
     found = compared(monkeypatch, record(**changes), same)
-    assert (found.state, found.reason) == (State.NOT_CHECKABLE, reason)
+    assert (found.state, found.reason) == (DriftState.NOT_CHECKABLE, reason)
 
 
 def test_a_type_that_is_no_longer_available_is_not_checkable(monkeypatch: pytest.MonkeyPatch):
@@ -127,20 +127,20 @@ def test_a_type_that_is_no_longer_available_is_not_checkable(monkeypatch: pytest
 
 def test_a_failed_resource_is_compared_with_its_last_success(monkeypatch: pytest.MonkeyPatch):
     failed = record(action=Action.UPDATE, status=Status.FAILED)
-    assert compared(monkeypatch, failed, same).state is State.IN_SYNC
+    assert compared(monkeypatch, failed, same).state is DriftState.IN_SYNC
 
 
 @pytest.mark.parametrize(
     ("states", "together"),
     [
-        ([], State.NOT_CHECKABLE),
-        ([State.NOT_CHECKABLE], State.NOT_CHECKABLE),
-        ([State.IN_SYNC, State.NOT_CHECKABLE], State.IN_SYNC),
-        ([State.IN_SYNC, State.MISSING], State.DRIFTED),
-        ([State.DRIFTED], State.DRIFTED),
+        ([], DriftState.NOT_CHECKABLE),
+        ([DriftState.NOT_CHECKABLE], DriftState.NOT_CHECKABLE),
+        ([DriftState.IN_SYNC, DriftState.NOT_CHECKABLE], DriftState.IN_SYNC),
+        ([DriftState.IN_SYNC, DriftState.MISSING], DriftState.DRIFTED),
+        ([DriftState.DRIFTED], DriftState.DRIFTED),
     ],
 )
-def test_the_state_of_the_stack_is_the_worst(states: list[State], together: State):
+def test_the_state_of_the_stack_is_the_worst(states: list[DriftState], together: DriftState):
     assert use.together(states) is together
 
 
@@ -159,7 +159,7 @@ def test_a_strict_comparison_ends_at_a_service_that_fails(
             compared(monkeypatch, record(), failed, strict=True)
     else:
         found = compared(monkeypatch, record(), failed, strict=True)
-        assert found.state is State.NOT_CHECKABLE
+        assert found.state is DriftState.NOT_CHECKABLE
 
 
 def test_a_strict_comparison_without_time_has_no_result(monkeypatch: pytest.MonkeyPatch):

@@ -14,8 +14,8 @@ from hearth.cloud.fault import CloudFault
 from hearth.engine.core.record import Record
 from hearth.model.state import Action, Status
 from hearth.service.reading import drift_watch
-from hearth.service.reading.drift import Difference, Drift, State
-from hearth.service.reading.drift_watch import DriftWatch, Watched
+from hearth.service.reading.drift import Difference, Drift, DriftState
+from hearth.service.reading.drift_watch import DriftWatch, WatchSettings
 from hearth.store import drift_checks, reads, tables
 from hearth.store.credentials import Requester
 from hearth.store.database import Store
@@ -63,7 +63,9 @@ class World:
             observer=SimpleNamespace(drift_checked=self.told.append),
         )
         luck = itertools.cycle([0.0, 0.5])
-        return DriftWatch(services, Watched(EVERY_S, self.engine, lambda: self.busy, luck.__next__))
+        return DriftWatch(
+            services, WatchSettings(EVERY_S, self.engine, lambda: self.busy, luck.__next__)
+        )
 
     def stack(self, name: str = "web", **values: Any) -> str:
         ident = made(self.store, name, credential=(new_id(), Requester(token="t")))
@@ -105,17 +107,17 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
     store.close()
 
 
-def drift(name: str, state: State, parent: str | None = None, **more: Any) -> Drift:
+def drift(name: str, state: DriftState, parent: str | None = None, **more: Any) -> Drift:
     stack: Any = SimpleNamespace(name="web", id="s")
     record = Record("r", name, "OS::Neutron::Net", 1, 0.0, physical_id="p")
     return Drift(stack, record, parent, state, **more)
 
 
-SYNC = [drift("net", State.IN_SYNC), drift("value", State.NOT_CHECKABLE)]
-NET = drift("net", State.DRIFTED, differences=[Difference("name", "blue", "red")])
-PORT = drift("port", State.MISSING, "inner", reason="gone")
-DRIFTED = [NET, PORT, drift("subnet", State.IN_SYNC)]
-SILENT = [drift("net", State.NOT_CHECKABLE, reason="503", answered=False), SYNC[0]]
+SYNC = [drift("net", DriftState.IN_SYNC), drift("value", DriftState.NOT_CHECKABLE)]
+NET = drift("net", DriftState.DRIFTED, differences=[Difference("name", "blue", "red")])
+PORT = drift("port", DriftState.MISSING, "inner", reason="gone")
+DRIFTED = [NET, PORT, drift("subnet", DriftState.IN_SYNC)]
+SILENT = [drift("net", DriftState.NOT_CHECKABLE, reason="503", answered=False), SYNC[0]]
 TOLD = "Drift: 2 resources have drifted: net, inner.port (missing)"
 AGAIN = "Drift: the resources are in sync again"
 
@@ -142,7 +144,7 @@ def test_a_change_of_the_state_is_told_once_and_the_differences_are_kept(world: 
 
 def test_a_stack_that_cannot_be_compared_for_a_while_is_not_told_twice(world: World):
     ident = world.stack()
-    for found in (DRIFTED, [drift("net", State.NOT_CHECKABLE)], DRIFTED):
+    for found in (DRIFTED, [drift("net", DriftState.NOT_CHECKABLE)], DRIFTED):
         world.check(ident, found)
     assert len(world.events(ident)) == 1
 
@@ -317,15 +319,15 @@ def test_a_check_that_died_is_made_again(world: World):
 
 def test_what_is_kept_and_told_is_bounded():
     long = Difference("user_data", "x" * 5000, "short")
-    many = [drift(f"net{i}", State.DRIFTED, differences=[long]) for i in range(500)]
+    many = [drift(f"net{i}", DriftState.DRIFTED, differences=[long]) for i in range(500)]
     result = drift_watch.result_of(many)
     assert result.counts["drifted"] == 500
     assert len(result.resources) == drift_watch.RESOURCES_MAX
     assert result.resources[0]["differences"][0]["want"] == "(a value of 5002 characters)"
-    words = drift_watch.words_of(many)
+    words = drift_watch.message_of(many)
     assert words.startswith("Drift: 500 resources have drifted: net0, net1,")
     assert words.endswith("net9 and 490 more")
     assert drift_watch.result_of([]).reason == "the stack has no resources"
-    only = [drift("value", State.NOT_CHECKABLE, reason="it has no object in the cloud")]
+    only = [drift("value", DriftState.NOT_CHECKABLE, reason="it has no object in the cloud")]
     assert drift_watch.result_of(only).reason == "it has no object in the cloud"
-    assert drift_watch.words_of([NET]) == "Drift: 1 resource has drifted: net"
+    assert drift_watch.message_of([NET]) == "Drift: 1 resource has drifted: net"

@@ -17,7 +17,7 @@ from hearth.service.stacks.create import create_stack
 from hearth.service.stacks.find import find_stack
 from hearth.service.stacks.operate import operate_stack
 from hearth.service.stacks.request import StackRequest
-from hearth.service.stacks.update import aim_of, delete_stack, update_stack
+from hearth.service.stacks.update import delete_stack, desired_stack, update_stack
 from hearth.store import reads
 from hearth.store.rows import Revision, StackRow
 from hearth.store.tables import revision
@@ -122,8 +122,8 @@ def test_the_operator_may_have_every_update_observe(tmp_path: Path) -> None:
         services.limits = replace(services.limits, observe_on_update=True)
         await stack.update(FIRST)
         assert stack.row.options.converge
-        aim = await aim_of(services, CALLER, stack.row, FIRST)
-        assert aim.observe
+        desired = await desired_stack(services, CALLER, stack.row, FIRST)
+        assert desired.observe
 
     told(tmp_path, story)
 

@@ -86,7 +86,7 @@ async def _change_members(request: Request, found: Federation, one: patch.Change
             "Each operation adds or removes one member. Use the id of a cluster as value."
         )
     if one.operation == "remove":
-        return await change_federation(services, found, left=one.value)
+        return await change_federation(services, found, leaving=one.value)
     joined = await find_cluster(services, caller, one.value)
     return await change_federation(services, found, joined=joined)
 

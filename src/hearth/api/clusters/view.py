@@ -25,7 +25,7 @@ from hearth.clusters.objects import (
     Quota,
 )
 from hearth.clusters.states import FAILED
-from hearth.service.clusters.preview import Check, Preview
+from hearth.service.clusters.preview import CheckResult, Preview
 from hearth.service.stacks.prediction import StackPrediction
 from hearth.service.stacks.preview import created_items, created_outputs
 from hearth.store.clusters.quotas import Size
@@ -188,7 +188,7 @@ def preview(request: Request, found: Preview) -> Body:
     return body
 
 
-def _check(one: Check) -> Body:
+def _check(one: CheckResult) -> Body:
     problems = [{"status": status, "message": words} for status, words in one.problems]
     return {"name": one.name, "passed": one.passed, "problems": problems}
 
@@ -202,7 +202,7 @@ def _stack_preview(found: StackPrediction) -> Body:
     """Return the preview of a stack in the form of the Orchestration API; hidden values are
     masked.
     """
-    row, program = found.aim.row, found.aim.program
+    row, program = found.desired.row, found.desired.program
     return {
         "stack_name": row.name,
         "description": program.description,

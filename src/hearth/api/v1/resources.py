@@ -73,7 +73,7 @@ def _depth(request: Request) -> int:
     return min(parse.number(request, queries.DEPTH) or 0, limit)
 
 
-def _view(request: Request, one: use.Shown) -> view.Body:
+def _view(request: Request, one: use.ResourceView) -> view.Body:
     body = view.resource(
         request,
         one.stack,
@@ -101,7 +101,7 @@ async def drift(request: Request) -> Response:
     counts = Counter(one.state for one in found)
     body = {
         "state": compare.together(counts),
-        "counts": {one.value: counts[one] for one in compare.State},
+        "counts": {one.value: counts[one] for one in compare.DriftState},
         "resources": [one.as_json() for one in found],
     }
     return JSONResponse({"drift": body})
@@ -111,10 +111,10 @@ async def _last_drift(request: Request, row: StackRow) -> Response:
     """Return the last result of the background check."""
     last = await services_of(request).store.read(lambda tx: drift_checks.last(tx, row.id))
     result = Result(SKIPPED, reason=NOT_YET) if last is None else last.result
-    known = result.state in set(compare.State)
+    known = result.state in set(compare.DriftState)
     body = {
-        "state": result.state if known else compare.State.NOT_CHECKABLE,
-        "counts": {one.value: result.counts.get(one.value, 0) for one in compare.State},
+        "state": result.state if known else compare.DriftState.NOT_CHECKABLE,
+        "counts": {one.value: result.counts.get(one.value, 0) for one in compare.DriftState},
         "resources": result.resources,
         "checked_at": view.time(None if last is None else last.checked_at),
         "reason": result.reason,

@@ -109,8 +109,8 @@ async def preview(request: Request) -> Response:
     found = await plan_create(
         services_of(request), caller, _new_name(data), await parse.stack_request_of(request, data)
     )
-    row, items = found.aim.row, created_items(found)
-    body = view.stack(request, row, found.aim.program, created_outputs(found))
+    row, items = found.desired.row, created_items(found)
+    body = view.stack(request, row, found.desired.program, created_outputs(found))
     for key in ("stack_status", "stack_status_reason"):
         del body[key]
     href = view.stack_url(request, row).removesuffix(row.id) + "None"
@@ -160,7 +160,7 @@ async def show(request: Request) -> Response:
     """Show a stack with its state, parameters and outputs. A deleted stack is found by its id."""
     services = services_of(request)
     resolved = parse.flag(request, queries.RESOLVE_OUTPUTS, default=True)
-    ahead = ReadAhead(services, wanted=resolved)
+    ahead = ReadAhead(services, with_outputs=resolved)
     row = await stack_of(request, deleted=True, also=ahead)
     values = None
     try:

@@ -35,13 +35,13 @@ async def begin(
     now = services.clock.now()
 
     def transaction(tx: Tx) -> Cluster:
-        found = locked(tx, cluster)
-        (after, groups), args = change(found, tx)
+        full = locked(tx, cluster)
+        (after, groups), args = change(full, tx)
         after = clusters.at(restarted(after), updated_at=now, initiator=notify.initiator_of(caller))
-        clusters.save(tx, found, after, groups, now=now)
+        clusters.save(tx, full, after, groups, now=now)
         hand_over(tx, caller, cluster.uuid, kind, args, now)
-        shown = {name: value for name, value in args.items() if name != "before"}
-        body = {"by": caller.user_id, **shown}
+        details = {name: value for name, value in args.items() if name != "before"}
+        body = {"by": caller.user_id, **details}
         clusters.put_event(tx, cluster.uuid, f"cluster.{kind}", body, now)
         notify.accepted(tx, cluster.uuid, kind, now, group_id=args.get("group"))
         return after
@@ -57,20 +57,20 @@ async def begin(
 
 def locked(tx: Tx, cluster: Cluster) -> Whole:
     """Return the cluster with its row locked. Raises Rejected if it was deleted in the meantime."""
-    found = clusters.whole(tx, cluster.uuid, lock=True)
-    if found is None:
+    full = clusters.whole(tx, cluster.uuid, lock=True)
+    if full is None:
         raise not_found("cluster", cluster.name)
-    return found
+    return full
 
 
-def demand_state(cluster: Cluster, allowed: frozenset[str], operation: str) -> None:
-    """Raise WrongState unless the cluster is in one of the states `allowed`.
+def demand_state(cluster: Cluster, states: frozenset[str], operation: str) -> None:
+    """Raise WrongState unless the cluster is in one of these `states`.
 
     `operation` names the operation in the message.
     """
-    if cluster.status not in allowed:
-        words = (
+    if cluster.status not in states:
+        message = (
             f"{operation} is not supported in this state. Cluster {cluster.name} is in "
             f"{cluster.status}."
         )
-        raise WrongState([ClusterProblem(None, 400, words)])
+        raise WrongState([ClusterProblem(None, 400, message)])

@@ -29,16 +29,16 @@ async def demand(
     services: Services,
     caller: Caller,
     rule: str,
-    one: Cluster | ClusterTemplate | Federation | None = None,
+    target: Cluster | ClusterTemplate | Federation | None = None,
 ) -> None:
     """Raise Rejected unless the policy rule allows the caller to act on this object.
 
     Without an object, the rule is checked for the caller's own project.
     """
-    if one is None or isinstance(one, Cluster):
-        await fence.demand(services, rule, caller, one)
+    if target is None or isinstance(target, Cluster):
+        await fence.demand(services, rule, caller, target)
         return
     await fence.demand_person(services, caller)
-    user_id = one.user_id if isinstance(one, ClusterTemplate) else caller.user_id
-    if not services.cluster_policy.allows(rule, caller, Owner(one.project_id, user_id)):
+    user_id = target.user_id if isinstance(target, ClusterTemplate) else caller.user_id
+    if not services.cluster_policy.allows(rule, caller, Owner(target.project_id, user_id)):
         raise refused(403, f"You are not allowed to do this. Policy does not allow {rule}.")

@@ -46,31 +46,31 @@ async def make_all(services: Services, cluster: Cluster) -> Cluster:
 
     Key pairs that an earlier call has stored are used again. Raises CloudFault.
     """
-    known = {field: ref for field in KINDS if (ref := getattr(cluster, field)) is not None}
-    return structs.replace(cluster, **await made(services, cluster, known))
+    refs = {field: ref for field in KINDS if (ref := getattr(cluster, field)) is not None}
+    return structs.replace(cluster, **await made(services, cluster, refs))
 
 
 async def made(
-    services: Services, cluster: Cluster, known: Mapping[str, str], suffix: str = ""
+    services: Services, cluster: Cluster, old_refs: Mapping[str, str], suffix: str = ""
 ) -> dict[str, str]:
     """Create the missing key pairs of a cluster; return the references of all four, by field.
 
-    `known` are references that are kept. New key pairs are stored under their kind followed by
+    `old_refs` are references that are kept. New key pairs are stored under their kind followed by
     `suffix`.
     """
     store = new_key_store(services, services.clusters)
     options, now = services.clusters.x509, services.clock.now()
-    refs = dict(known)
+    refs = dict(old_refs)
 
     for field, kind in AUTHORITIES.items():
-        if field not in refs and (found := await store.find(cluster.uuid, kind + suffix)):
-            refs[field] = found
-    missing = [field for field in AUTHORITIES if field not in refs]
+        if field not in refs and (ref := await store.find(cluster.uuid, kind + suffix)):
+            refs[field] = ref
+    absent = [field for field in AUTHORITIES if field not in refs]
     name = cluster.name or cluster.uuid
     project = cluster.project_id
     run = services.keys.run
-    new = (run(project, lambda: new_ca(name, options, now), slow=True) for _ in missing)
-    for field, pair in zip(missing, await asyncio.gather(*new), strict=True):
+    new = (run(project, lambda: new_ca(name, options, now), slow=True) for _ in absent)
+    for field, pair in zip(absent, await asyncio.gather(*new), strict=True):
         refs[field] = await store.keep(cluster, AUTHORITIES[field] + suffix, pair, now)
     kind = KINDS[SERVICE] + suffix
     client = refs.get(SERVICE) or await store.find(cluster.uuid, kind)
@@ -100,8 +100,8 @@ async def ca_certificate(
 
 async def trusted(services: Services, cluster: Cluster, ca_cert_type: str | None = None) -> str:
     """Return the same certificates as `ca_certificate`, without a policy check."""
-    first, *others = await _authorities(services, cluster, ca_cert_type)
-    pairs = [await key_pair(services, cluster, ref) for ref in (first, *others)]
+    first, *other_refs = await _authorities(services, cluster, ca_cert_type)
+    pairs = [await key_pair(services, cluster, ref) for ref in (first, *other_refs)]
     return "".join(pair.certificate for pair in pairs)
 
 
@@ -174,8 +174,8 @@ async def kubeconfig(
     pair = await services.keys.run(
         caller.project_id, lambda: new_client(ca, name, group, options, now, valid_s=valid_s)
     )
-    words = f"kubeconfig of {name}"
-    await _record(services, caller, cluster, None, words, None, now + valid_s)
+    label = f"kubeconfig of {name}"
+    await _record(services, caller, cluster, None, label, None, now + valid_s)
     return kubeconfig_text(cluster, await trusted(services, cluster), pair)
 
 
@@ -270,14 +270,14 @@ async def _authorities(services: Services, cluster: Cluster, ca_cert_type: str |
     certificates yet.
     """
     field = BY_TYPE.get(ca_cert_type or "", MAIN)
-    own = getattr(cluster, field)
-    if own is None:
+    current = getattr(cluster, field)
+    if current is None:
         raise conflict("The cluster has no certificates yet. Wait until they have been created.")
     rotation = await rotation_of(services, cluster.uuid)
     new = None if rotation is None else rotation.refs.get(field)
-    if rotation is None or new is None or new == own or rotation.phase not in (TRUST, ISSUE):
-        return [own]
-    return [new, own] if rotation.phase == ISSUE else [own, new]
+    if rotation is None or new is None or new == current or rotation.phase not in (TRUST, ISSUE):
+        return [current]
+    return [new, current] if rotation.phase == ISSUE else [current, new]
 
 
 async def _record(

@@ -18,7 +18,7 @@ async def change_cluster(
     services: Services,
     caller: Caller,
     cluster: Cluster,
-    changed: Mapping[str, Any],
+    changes: Mapping[str, Any],
     *,
     rollback: bool = False,
     version: tuple[int, int] = (1, 14),
@@ -29,24 +29,24 @@ async def change_cluster(
     resize with `rollback` and `version`. A change of health fields does not change the stack.
     Raises Rejected.
     """
-    health = {name: value for name, value in changed.items() if name != "node_count"}
+    health = {name: value for name, value in changes.items() if name != "node_count"}
     if "health_status_reason" in health:
         health["health_status_reason"] = bounded(health["health_status_reason"] or {})
     if health:
         now = services.clock.now()
 
         def transaction(tx: Tx) -> Cluster:
-            found = locked(tx, cluster)
-            demand_state(found.cluster, SETTLED, "Update")
-            after = clusters.at(found.cluster, **health, updated_at=now)
-            clusters.save(tx, found, after, now=now)
+            full = locked(tx, cluster)
+            demand_state(full.cluster, SETTLED, "Update")
+            after = clusters.at(full.cluster, **health, updated_at=now)
+            clusters.save(tx, full, after, now=now)
             return after
 
         cluster = await services.store.run_once(transaction)
-    if "node_count" not in changed:
+    if "node_count" not in changes:
         return cluster
-    count = 1 if changed["node_count"] is None else changed["node_count"]
+    count = 1 if changes["node_count"] is None else changes["node_count"]
     return await resize_cluster(
         services, caller, cluster, count, (), None,
-        version=version, rollback=rollback, allowed=SETTLED,
+        version=version, rollback=rollback, states=SETTLED,
     )  # fmt: skip

@@ -63,30 +63,30 @@ async def cluster_findings(
     cloud = services.cloud(caller)
     questions = _questions(services, cloud, template, cluster.labels, flavors, networks)
     keypair = cluster.keypair or template.keypair_id
-    questions["keypair"] = _asked(cloud_lookup.keypair, cloud, keypair)
-    found = await asyncio.gather(*questions.values(), return_exceptions=True)
+    questions["keypair"] = _looked_up(cloud_lookup.keypair, cloud, keypair)
+    answers = await asyncio.gather(*questions.values(), return_exceptions=True)
     results: dict[str, Rejected | CloudFault | None] = {}
-    for name, one in zip(questions, found, strict=True):
-        if isinstance(one, BaseException) and not isinstance(one, Rejected | CloudFault):
-            raise one
-        results[name] = one if isinstance(one, Rejected | CloudFault) else None
+    for name, answer in zip(questions, answers, strict=True):
+        if isinstance(answer, BaseException) and not isinstance(answer, Rejected | CloudFault):
+            raise answer
+        results[name] = answer if isinstance(answer, Rejected | CloudFault) else None
     return results
 
 
-async def check_group(services: Services, caller: Caller, given: Mapping[str, Any]) -> None:
+async def check_group(services: Services, caller: Caller, fields: Mapping[str, Any]) -> None:
     """Raise Rejected or CloudFault if the cloud lacks the image or the flavor for a new node group.
 
-    `given` are the fields of the request. An image without a distribution is rejected, as in a
+    `fields` are the fields of the request. An image without a distribution is rejected, as in a
     template: nothing on its servers would join the cluster.
     """
     cloud = services.cloud(caller)
-    labels = given.get("labels") or {}
+    labels = fields.get("labels") or {}
     image, _ = await _in_order(
-        _image(cloud, given.get("image_id"), labels),
-        _flavor(cloud, given.get("flavor_id"), labels, services),
+        _image(cloud, fields.get("image_id"), labels),
+        _flavor(cloud, fields.get("flavor_id"), labels, services),
     )
     if image is not None:
-        distribution_of(image, str(given["image_id"]))
+        distribution_of(image, str(fields["image_id"]))
 
 
 def distribution_of(image: Body, ident: str) -> str:
@@ -109,8 +109,8 @@ async def kubernetes_version(
     Raises Rejected, CloudFault.
     """
     image = await cloud_lookup.image(services.cloud(caller), template.image_id)
-    found = image.get("kube_version")
-    return str(found) if found else None
+    version = image.get("kube_version")
+    return str(version) if version else None
 
 
 async def _in_order(*checks: Awaitable[Body | None]) -> list[Body | None]:
@@ -118,12 +118,12 @@ async def _in_order(*checks: Awaitable[Body | None]) -> list[Body | None]:
 
     If several fail, raise the error of the first one in that order.
     """
-    found = await asyncio.gather(*checks, return_exceptions=True)
+    answers = await asyncio.gather(*checks, return_exceptions=True)
     results: list[Body | None] = []
-    for one in found:
-        if isinstance(one, BaseException):
-            raise one
-        results.append(one)
+    for answer in answers:
+        if isinstance(answer, BaseException):
+            raise answer
+        results.append(answer)
     return results
 
 
@@ -148,13 +148,13 @@ def _questions(
         "image": _image(cloud, template.image_id, labels),
         "flavor": _flavor(cloud, worker, labels, services),
         "master_flavor": _flavor(cloud, None if master == worker else master, labels, services),
-        "external_network": _asked(external, cloud, template.external_network_id),
-        "fixed_network": _asked(lookup.network, cloud, network),
-        "fixed_subnet": _asked(lookup.subnet, cloud, subnet),
+        "external_network": _looked_up(external, cloud, template.external_network_id),
+        "fixed_network": _looked_up(lookup.network, cloud, network),
+        "fixed_subnet": _looked_up(lookup.subnet, cloud, subnet),
     }
 
 
-async def _asked(
+async def _looked_up(
     look: Callable[[Cloud, str], Awaitable[Body]], cloud: Cloud, ident: str | None
 ) -> Body | None:
     return None if ident is None else await look(cloud, ident)
@@ -163,10 +163,10 @@ async def _asked(
 async def _image(cloud: Cloud, ident: str | None, labels: Labels) -> Body | None:
     if ident is None:
         return None
-    found = await cloud_lookup.image(cloud, ident)
-    if problem := tag_problem(labels.get("kube_tag"), ident, found.get("kube_version")):
+    image = await cloud_lookup.image(cloud, ident)
+    if problem := tag_problem(labels.get("kube_tag"), ident, image.get("kube_version")):
         raise bad_request(problem)
-    return found
+    return image
 
 
 async def _flavor(
@@ -174,12 +174,12 @@ async def _flavor(
 ) -> Body | None:
     if ident is None:
         return None
-    found = await cloud_lookup.flavor(cloud, ident)
-    if not boot_volume_size(labels, services.clusters) and not found.get("disk"):
+    flavor = await cloud_lookup.flavor(cloud, ident)
+    if not boot_volume_size(labels, services.clusters) and not flavor.get("disk"):
         raise bad_request(
             f"Flavor {ident} has no disk. Use another flavor or set label boot_volume_size."
         )
-    return found
+    return flavor
 
 
 def boot_volume_size(labels: Labels, config: ClusterConfig) -> int:

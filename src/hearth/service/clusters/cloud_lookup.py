@@ -16,30 +16,30 @@ from hearth.model.problem import Rejected
 
 async def image(cloud: Cloud, ident: str) -> Body:
     """Return the image with this id or name. Raises Rejected if there is none, and CloudFault."""
-    found = await _member(cloud, "image", f"/v2/images/{quote(ident, safe='')}")
-    if found is not None:
-        return found
-    listed = await cloud.listing("image", f"/v2/images?name={quote(ident, safe='')}")
-    return _only("Image", ident, _named(listed, ident))
+    member = await _member(cloud, "image", f"/v2/images/{quote(ident, safe='')}")
+    if member is not None:
+        return member
+    candidates = await cloud.listing("image", f"/v2/images?name={quote(ident, safe='')}")
+    return _only("Image", ident, _named(candidates, ident))
 
 
 async def flavor(cloud: Cloud, ident: str) -> Body:
     """Return the flavor with this id or name. Raises Rejected if there is none, and CloudFault."""
-    found = await _member(cloud, "compute", f"/flavors/{quote(ident, safe='')}", "flavor")
-    if found is not None:
-        return found
-    listed = await cloud.listing("compute", "/flavors/detail")
-    return _only("Flavor", ident, _named(listed, ident))
+    member = await _member(cloud, "compute", f"/flavors/{quote(ident, safe='')}", "flavor")
+    if member is not None:
+        return member
+    candidates = await cloud.listing("compute", "/flavors/detail")
+    return _only("Flavor", ident, _named(candidates, ident))
 
 
 async def keypair(cloud: Cloud, name: str) -> Body:
     """Return the key pair with this name. Raises Rejected (404) if there is none, and
     CloudFault.
     """
-    found = await _member(cloud, "compute", f"/os-keypairs/{quote(name, safe='')}", "keypair")
-    if found is None:
+    member = await _member(cloud, "compute", f"/os-keypairs/{quote(name, safe='')}", "keypair")
+    if member is None:
         raise refused(404, f"No key pair {name}. Check its name.")
-    return found
+    return member
 
 
 async def network(cloud: Cloud, ident: str, *, external: bool = False) -> Body:
@@ -47,11 +47,11 @@ async def network(cloud: Cloud, ident: str, *, external: bool = False) -> Body:
 
     If `external` is true, a network that is not external is also rejected.
     """
-    what = "External network" if external else "Network"
-    found = await _of_neutron(cloud, "networks", what, ident)
-    if external and not found.get("router:external"):
+    noun = "External network" if external else "Network"
+    member = await _of_neutron(cloud, "networks", noun, ident)
+    if external and not member.get("router:external"):
         raise bad_request(f"Network {ident} is not external. Use an external network.")
-    return found
+    return member
 
 
 async def subnet(cloud: Cloud, ident: str) -> Body:
@@ -65,12 +65,14 @@ async def project_exists(cloud: Cloud, project_id: str) -> bool:
     return await _member(cloud, "identity", path, "project") is not None
 
 
-async def _of_neutron(cloud: Cloud, collection: str, what: str, ident: str) -> Body:
+async def _of_neutron(cloud: Cloud, collection: str, noun: str, ident: str) -> Body:
     for key in ("id", "name"):
         path = f"/v2.0/{collection}?{key}={quote(ident, safe='')}"
-        if listed := [one for one in await cloud.listing("network", path) if one[key] == ident]:
-            return _only(what, ident, listed)
-    raise _unknown(what, ident)
+        if members := [
+            member for member in await cloud.listing("network", path) if member[key] == ident
+        ]:
+            return _only(noun, ident, members)
+    raise _unknown(noun, ident)
 
 
 async def _member(cloud: Cloud, service: str, path: str, root: str | None = None) -> Body | None:
@@ -84,21 +86,21 @@ async def _member(cloud: Cloud, service: str, path: str, root: str | None = None
         if fault.status == 400 or isinstance(fault, NotFound):
             return None
         raise
-    found: Any = answer.body if root is None else answer.part(root)
-    return found if isinstance(found, dict) else None
+    body: Any = answer.body if root is None else answer.part(root)
+    return body if isinstance(body, dict) else None
 
 
-def _named(listed: Iterable[Body], name: str) -> list[Body]:
-    return [one for one in listed if one.get("name") == name]
+def _named(members: Iterable[Body], name: str) -> list[Body]:
+    return [member for member in members if member.get("name") == name]
 
 
-def _only(what: str, ident: str, found: list[Body]) -> Body:
-    if not found:
-        raise _unknown(what, ident)
-    if len(found) > 1:
-        raise conflict(f"Several objects have the name {ident}. Use the id of the {what.lower()}.")
-    return found[0]
+def _only(noun: str, ident: str, members: list[Body]) -> Body:
+    if not members:
+        raise _unknown(noun, ident)
+    if len(members) > 1:
+        raise conflict(f"Several objects have the name {ident}. Use the id of the {noun.lower()}.")
+    return members[0]
 
 
-def _unknown(what: str, ident: str) -> Rejected:
-    return bad_request(f"{what} {ident} does not exist. Check its name or id.")
+def _unknown(noun: str, ident: str) -> Rejected:
+    return bad_request(f"{noun} {ident} does not exist. Check its name or id.")

@@ -58,31 +58,31 @@ class Draft(Struct, frozen=True):
 
 
 async def create_cluster(
-    services: Services, caller: Caller, wanted: Mapping[str, Any], *, version: tuple[int, int]
+    services: Services, caller: Caller, fields: Mapping[str, Any], *, version: tuple[int, int]
 ) -> Cluster:
     """Begin to create a cluster and return it, in CREATE_IN_PROGRESS.
 
-    `wanted` are the fields of the request, and `version` is its API version. Raises Rejected,
+    `fields` are the fields of the request, and `version` is its API version. Raises Rejected,
     CloudFault.
     """
     await room(services, caller)
-    made = await _checked(services, caller, wanted, version)
+    draft = await _checked(services, caller, fields, version)
     now = services.clock.now()
     limit = services.clusters.clusters_per_project
 
     def transaction(tx: Tx) -> Cluster:
-        if not find.hold_template(tx, made.template.uuid):  # deleted meanwhile
-            raise not_found("cluster template", made.template.name)
-        found = clusters.create(tx, made.cluster, made.groups, limit)
-        if found is None:
+        if not find.hold_template(tx, draft.template.uuid):  # deleted meanwhile
+            raise not_found("cluster template", draft.template.name)
+        inserted = clusters.create(tx, draft.cluster, draft.groups, limit)
+        if inserted is None:
             raise _no_room(clusters.quota_of(tx, caller.project_id, limit))
-        hand_over(tx, caller, made.cluster.uuid, CREATE, {}, now)
-        body: dict[str, Any] = {"template": made.template.uuid, "by": caller.user_id}
-        if warnings := label_warnings(made.cluster.labels):
+        hand_over(tx, caller, draft.cluster.uuid, CREATE, {}, now)
+        body: dict[str, Any] = {"template": draft.template.uuid, "by": caller.user_id}
+        if warnings := label_warnings(draft.cluster.labels):
             body["warnings"] = warnings
-        clusters.put_event(tx, made.cluster.uuid, "cluster.create", body, now)
-        notify.accepted(tx, made.cluster.uuid, CREATE, now)
-        return found[0]
+        clusters.put_event(tx, draft.cluster.uuid, "cluster.create", body, now)
+        notify.accepted(tx, draft.cluster.uuid, CREATE, now)
+        return inserted[0]
 
     try:
         created = await services.store.run_once(transaction)
@@ -93,16 +93,16 @@ async def create_cluster(
 
 
 async def _checked(
-    services: Services, caller: Caller, wanted: Mapping[str, Any], version: tuple[int, int]
+    services: Services, caller: Caller, fields: Mapping[str, Any], version: tuple[int, int]
 ) -> Draft:
     """Return the objects to store for a create request, after all checks. Raises Rejected,
     CloudFault.
     """
-    if wanted.get("node_count") == 0 and version < ZERO_NODES_SINCE:
+    if fields.get("node_count") == 0 and version < ZERO_NODES_SINCE:
         raise bad_request("node_count must be at least 1 before API version 1.10.")
-    ident = wanted["cluster_template_id"]
+    ident = fields["cluster_template_id"]
     template = await template_for_clusters(services, caller, ident, version=version)
-    draft = draft_of(services, caller, template, wanted)
+    draft = draft_of(services, caller, template, fields)
     for check in CHECKS.values():
         check(services, caller, draft)
     await check_cluster(services, caller, template, draft.cluster)
@@ -110,14 +110,14 @@ async def _checked(
 
 
 def draft_of(
-    services: Services, caller: Caller, template: ClusterTemplate, wanted: Mapping[str, Any]
+    services: Services, caller: Caller, template: ClusterTemplate, fields: Mapping[str, Any]
 ) -> Draft:
-    """Return the objects to store for a create request with the fields `wanted`, without checking
+    """Return the objects to store for a create request with the given `fields`, without checking
     them.
     """
-    given = {name: value for name, value in wanted.items() if value is not None}
-    cluster = _cluster(services, caller, template, given)
-    masters, nodes = given.get("master_count", 1), given.get("node_count", 1)
+    set_fields = {name: value for name, value in fields.items() if value is not None}
+    cluster = _cluster(services, caller, template, set_fields)
+    masters, nodes = set_fields.get("master_count", 1), set_fields.get("node_count", 1)
     return Draft(template, cluster, _groups(services, template, cluster, masters, nodes))
 
 
@@ -163,26 +163,26 @@ Rejected.
 
 
 def _cluster(
-    services: Services, caller: Caller, template: ClusterTemplate, given: Mapping[str, Any]
+    services: Services, caller: Caller, template: ClusterTemplate, fields: Mapping[str, Any]
 ) -> Cluster:
-    taken = {name: given.get(name) or getattr(template, name) for name in COPIED}
-    switched = {name: given.get(name, getattr(template, name)) for name in SWITCHES}
-    labels = merged(template.labels, given.get("labels"), merge=bool(given.get("merge_labels")))
+    copied = {name: fields.get(name) or getattr(template, name) for name in COPIED}
+    switched = {name: fields.get(name, getattr(template, name)) for name in SWITCHES}
+    labels = merged(template.labels, fields.get("labels"), merge=bool(fields.get("merge_labels")))
     number_of_name = secrets.randbelow(1 << 30)
     return Cluster(
         uuid=services.new_id(),
-        name=given.get("name") or generated_name(number_of_name, "cluster"),
+        name=fields.get("name") or generated_name(number_of_name, "cluster"),
         project_id=caller.project_id,
         user_id=caller.user_id,
         cluster_template_id=template.uuid,
-        keypair=given.get("keypair") or template.keypair_id,
+        keypair=fields.get("keypair") or template.keypair_id,
         labels=labels,
-        create_timeout=given.get("create_timeout", 60),
-        discovery_url=given.get("discovery_url"),
+        create_timeout=fields.get("create_timeout", 60),
+        discovery_url=fields.get("discovery_url"),
         status=CREATE_IN_PROGRESS,
         created_at=services.clock.now(),
         initiator=notify.initiator_of(caller),
-        **taken,
+        **copied,
         **switched,
     )
 
@@ -237,5 +237,5 @@ async def room(services: Services, caller: Caller) -> None:
 
 
 def _no_room(limit: int) -> Rejected:
-    words = f"The quota of {limit} clusters is used up. Delete a cluster or raise the quota."
-    return refused(403, words)
+    message = f"The quota of {limit} clusters is used up. Delete a cluster or raise the quota."
+    return refused(403, message)

@@ -26,8 +26,8 @@ async def delete_cluster(
     detached, stay in the cloud, and are reported.
     """
 
-    def change(found: Whole, tx: Tx) -> tuple[Changed, Mapping[str, Any]]:
+    def change(full: Whole, tx: Tx) -> tuple[Changed, Mapping[str, Any]]:
         tasks.drop_of_cluster(tx, cluster.uuid)
-        return begun(found.cluster, found.groups, DELETE_IN_PROGRESS), {"force": force}
+        return begun(full.cluster, full.groups, DELETE_IN_PROGRESS), {"force": force}
 
     await begin(services, caller, cluster, DELETE, change)

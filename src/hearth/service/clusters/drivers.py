@@ -19,13 +19,13 @@ def driver_of(services: Services, template: ClusterTemplate) -> Driver:
     """Return the driver of a template. Raises Rejected if no installed driver supports the
     template.
     """
-    found = drivers_of(services.clusters).of_template(
+    driver = drivers_of(services.clusters).of_template(
         template.driver, template.server_type, template.cluster_distro, template.coe
     )
-    if found is None:
+    if driver is None:
         raise bad_request(
             "No installed driver supports this cluster template. It has server type "
             f"{template.server_type}, distribution {template.cluster_distro} and "
             f"coe {template.coe}."
         )
-    return found
+    return driver

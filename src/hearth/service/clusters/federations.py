@@ -25,25 +25,25 @@ REASON = "Federations are not implemented. The description is kept, but nothing 
 
 
 async def create_federation(
-    services: Services, caller: Caller, wanted: Mapping[str, Any]
+    services: Services, caller: Caller, fields: Mapping[str, Any]
 ) -> Federation:
     """Store a federation and return it, in CREATE_FAILED.
 
-    `wanted` are the fields of the request. Raises Rejected if the property `dns-zone` is missing,
+    `fields` are the fields of the request. Raises Rejected if the property `dns-zone` is missing,
     or if a cluster does not exist.
     """
-    properties = wanted.get("properties") or {}
+    properties = fields.get("properties") or {}
     if DNS_ZONE not in properties:
         raise bad_request(f"Property {DNS_ZONE} is mandatory. Add it to properties.")
-    host = await find_cluster(services, caller, wanted["hostcluster_id"])
+    host = await find_cluster(services, caller, fields["hostcluster_id"])
     members = [
         (await find_cluster(services, caller, ident)).uuid
-        for ident in dict.fromkeys(wanted.get("member_ids") or ())
+        for ident in dict.fromkeys(fields.get("member_ids") or ())
     ]
     uuid = services.new_id()
     new = Federation(
         uuid=uuid,
-        name=wanted.get("name") or generated_name(UUID(uuid).int, "federation"),
+        name=fields.get("name") or generated_name(UUID(uuid).int, "federation"),
         project_id=caller.project_id,
         hostcluster_id=host.uuid,
         member_ids=members,
@@ -60,34 +60,34 @@ async def change_federation(
     federation: Federation,
     *,
     joined: Cluster | None = None,
-    left: str | None = None,
+    leaving: str | None = None,
     properties: Mapping[str, str] | None = None,
 ) -> Federation:
     """Change a federation and return it.
 
-    The cluster `joined` is added, the member with the UUID `left` is removed, and `properties`
+    The cluster `joined` is added, the member with the UUID `leaving` is removed, and `properties`
     replace the present ones; None means no change. Raises Rejected if `joined` is already a member,
-    if `left` is none, or if the federation no longer exists.
+    if `leaving` is none, or if the federation no longer exists.
     """
     now = services.clock.now()
 
     def transaction(tx: Tx) -> Federation:
-        found = _locked(tx, federation)
-        members = list(found.member_ids)
+        current = _locked(tx, federation)
+        members = list(current.member_ids)
         if joined is not None:
             if joined.uuid in members:
                 raise conflict(
                     f"Cluster {joined.uuid} is already a member. It cannot be added again."
                 )
             members.append(joined.uuid)
-        if left is not None:
-            if left not in members:
-                raise not_found("member", left)
-            members.remove(left)
+        if leaving is not None:
+            if leaving not in members:
+                raise not_found("member", leaving)
+            members.remove(leaving)
         after = replace(
-            found,
+            current,
             member_ids=members,
-            properties=found.properties if properties is None else properties,
+            properties=current.properties if properties is None else properties,
             updated_at=now,
         )
         rows.update(tx, after)
@@ -102,7 +102,7 @@ async def delete_federation(services: Services, federation: Federation) -> None:
 
 
 def _locked(tx: Tx, federation: Federation) -> Federation:
-    found = find.by_ident(tx, Federation, federation.uuid, lock=True)
-    if not found:
+    matches = find.by_ident(tx, Federation, federation.uuid, lock=True)
+    if not matches:
         raise not_found("federation", federation.name)
-    return found[0]
+    return matches[0]

@@ -63,11 +63,11 @@ async def template_for_clusters(
     """
     admin = services.cluster_policy.is_admin(caller)
     project = None if admin else caller.project_id
-    found = await services.store.read(lambda tx: find.readable_templates(tx, ident, project))
-    if not found:
-        words = f"No cluster template {ident}. Check its name or id."
-        raise refused(404 if version >= UNKNOWN_TEMPLATE_SINCE else 400, words)
-    template = _one("cluster template", ident, found)
+    matches = await services.store.read(lambda tx: find.readable_templates(tx, ident, project))
+    if not matches:
+        message = f"No cluster template {ident}. Check its name or id."
+        raise refused(404 if version >= UNKNOWN_TEMPLATE_SINCE else 400, message)
+    template = _one("cluster template", ident, matches)
     if template.hidden and not admin:
         raise refused(
             403,
@@ -81,10 +81,10 @@ async def cluster_to_sign_for(services: Services, caller: Caller, ident: str) ->
     there is no such cluster.
     """
     visible = find.in_project(Cluster, caller.project_id)
-    found = await services.store.read(lambda tx: find.by_ident(tx, Cluster, ident, *visible))
-    if not found:
+    matches = await services.store.read(lambda tx: find.by_ident(tx, Cluster, ident, *visible))
+    if not matches:
         raise bad_request(f"No cluster {ident}. Check its name or id.")
-    return _one("cluster", ident, found)
+    return _one("cluster", ident, matches)
 
 
 async def find_group(services: Services, cluster: Cluster, ident: str) -> NodeGroup:
@@ -115,14 +115,14 @@ async def find_federation(services: Services, caller: Caller, ident: str) -> Fed
     )
 
 
-async def _only(services: Services, what: str, ident: str, look: Callable[[Tx], Sequence[T]]) -> T:
-    found = await services.store.read(look)
-    if not found:
-        raise not_found(what, ident)
-    return _one(what, ident, found)
+async def _only(services: Services, noun: str, ident: str, look: Callable[[Tx], Sequence[T]]) -> T:
+    matches = await services.store.read(look)
+    if not matches:
+        raise not_found(noun, ident)
+    return _one(noun, ident, matches)
 
 
-def _one(what: str, ident: str, found: Sequence[T]) -> T:
-    if len(found) > 1:
-        raise conflict(f"Several objects have the name {ident}. Use the id of the {what}.")
-    return found[0]
+def _one(noun: str, ident: str, matches: Sequence[T]) -> T:
+    if len(matches) > 1:
+        raise conflict(f"Several objects have the name {ident}. Use the id of the {noun}.")
+    return matches[0]

@@ -140,27 +140,27 @@ class NodeIdentity:
         Raises CloudFault (401) if the cluster has no permanent credential.
         """
         identity = await self._present(cluster)
-        found = None if identity is None else self._modes[identity.mode].credential(identity)
-        if found is None:
-            words = "The cluster has no credential for the service."
-            raise CloudFault("identity", 401, "Unauthorized", words)
-        return self._services.clouds.pool.cloud(found)
+        credential = None if identity is None else self._modes[identity.mode].credential(identity)
+        if credential is None:
+            message = "The cluster has no credential for the service."
+            raise CloudFault("identity", 401, "Unauthorized", message)
+        return self._services.clouds.pool.cloud(credential)
 
     async def caller_for_service(self, cluster: Cluster) -> Caller:
         """Return the user who created the identity as a caller, with a new token. Raises
         CloudFault.
         """
         cloud = await self.context_for_service(cluster)
-        who = await cloud.whoami()
+        user = await cloud.whoami()
         identity = await self._present(cluster)
         by_trust = identity is not None and identity.mode == BY_TRUST
         return Caller(
-            user_id=who.user_id,
-            user_name=who.username or "",
-            project_id=who.project_id or "",
-            roles=frozenset(who.roles),
+            user_id=user.user_id,
+            user_name=user.username or "",
+            project_id=user.project_id or "",
+            roles=frozenset(user.roles),
             token=await cloud.token(),
-            auth_url=who.auth_url,
+            auth_url=user.auth_url,
             delegated=TRUST if by_trust else UNRESTRICTED,
         )
 
@@ -180,19 +180,19 @@ class NodeIdentity:
         password = secrets.token_urlsafe(PASSWORD_BYTES)
 
         def transaction(tx: Tx) -> Identity:
-            known = identities.of_cluster(tx, cluster.uuid)
-            ids = [identity.id for identity in known]
+            earlier = identities.of_cluster(tx, cluster.uuid)
+            ids = [identity.id for identity in earlier]
             since = ids.index(cluster.identity_id) + 1 if cluster.identity_id in ids else 0
-            if known[since:]:
-                return known[-1]
+            if earlier[since:]:
+                return earlier[-1]
             name = f"{cluster.uuid}_{cluster.project_id}"
             secret = Secrets(
                 auth_url=caller.auth_url,
                 password=password,
-                trustee_name=f"{name}_{new_id}" if known else name,
+                trustee_name=f"{name}_{new_id}" if earlier else name,
                 roles=roles,
             )
-            at = max([now, *(identity.created_at + AFTER_S for identity in known)])
+            at = max([now, *(identity.created_at + AFTER_S for identity in earlier)])
             new = Identity(
                 new_id, cluster.uuid, mode, cluster.project_id, caller.user_id, at, secrets=secret
             )
@@ -206,8 +206,10 @@ class NodeIdentity:
         await self._services.store.run(lambda tx: identities.drop(tx, identity.id))
 
     async def _present(self, cluster: Cluster) -> Identity | None:
-        found = await self._all(cluster.uuid)
-        return next((one for one in found if one.id == cluster.identity_id), None)
+        candidates = await self._all(cluster.uuid)
+        return next(
+            (identity for identity in candidates if identity.id == cluster.identity_id), None
+        )
 
     async def _all(self, cluster_id: str) -> list[Identity]:
         return await self._services.store.read(lambda tx: identities.of_cluster(tx, cluster_id))

@@ -41,7 +41,7 @@ def access_rules(cluster_id: str) -> list[Body]:
         ("container-infra", "POST", "/v1/certificates"),
         ("container-infra", "PATCH", f"/v1/clusters/{cluster_id}"),
     )
-    return [_rule(*one) for one in rules]
+    return [_rule(*rule) for rule in rules]
 
 
 def _rule(service: str, method: str, path: str) -> Body:
@@ -82,7 +82,7 @@ class ApplicationMode:
         return identity
 
     async def _created(
-        self, cloud: Cloud, key: str, description: str, **more: Any
+        self, cloud: Cloud, key: str, description: str, **options: Any
     ) -> tuple[str, str]:
         """Create an application credential; return its id and its secret.
 
@@ -93,7 +93,7 @@ class ApplicationMode:
         for attempt in range(1, ATTEMPTS_MAX + 1):
             try:
                 return await make_application_credential(
-                    cloud, roles, key=key, description=description, **more
+                    cloud, roles, key=key, description=description, **options
                 )
             except CloudFault as fault:
                 lost = isinstance(fault, NoAnswer) or fault.conflict
@@ -112,10 +112,10 @@ class ApplicationMode:
         }
 
     def credential(self, identity: Identity) -> Credential | None:
-        kept = identity.secrets
-        if not kept.service_id:
+        secrets = identity.secrets
+        if not secrets.service_id:
             return None
-        return AppCredential(kept.auth_url, kept.service_id, kept.service_secret)
+        return AppCredential(secrets.auth_url, secrets.service_id, secrets.service_secret)
 
     async def drop(self, identity: Identity, caller: Caller | None) -> None:
         """Delete the application credentials of the identity.
@@ -140,12 +140,16 @@ class ApplicationMode:
         )  # fmt: skip
 
     def _deleters(self, identity: Identity, caller: Caller | None) -> list[Credential]:
-        own = self.credential(identity)
+        identity_credential = self.credential(identity)
         service = self._services.clouds.pool.config.service_user
-        found = [one for one in (own, service) if one is not None]
+        credentials = [
+            credential for credential in (identity_credential, service) if credential is not None
+        ]
         if caller is not None and caller.token:
-            found.append(TokenCredential(caller.auth_url, caller.token, caller.project_id or None))
-        return found
+            credentials.append(
+                TokenCredential(caller.auth_url, caller.token, caller.project_id or None)
+            )
+        return credentials
 
     async def _dropped(self, cloud: Cloud, identity: Identity) -> None:
         """Delete all credentials of the identity. The credential that `cloud` may use is deleted

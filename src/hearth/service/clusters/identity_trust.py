@@ -32,10 +32,10 @@ class TrustMode:
         self._services = services
 
     async def make(self, identity: Identity, caller: Caller) -> Identity:
-        kept = identity.secrets
+        secrets = identity.secrets
         if identity.trustee_id is None:
             trustee = await self._domain.make_trustee(
-                kept.trustee_name, kept.password, key=identity.key
+                secrets.trustee_name, secrets.password, key=identity.key
             )
             identity = replace(identity, trustee_id=trustee)
             await self._stored(identity)
@@ -77,9 +77,9 @@ class TrustMode:
     def credential(self, identity: Identity) -> Credential | None:
         if identity.delegation_id is None or identity.trustee_id is None:
             return None
-        kept = identity.secrets
+        secrets = identity.secrets
         trustee = PasswordCredential(
-            kept.auth_url, kept.trustee_name, kept.password, user_id=identity.trustee_id
+            secrets.auth_url, secrets.trustee_name, secrets.password, user_id=identity.trustee_id
         )
         return TrustCredential(trustee, identity.delegation_id)
 
@@ -95,9 +95,11 @@ class TrustMode:
         if trustee is None:
             return
         try:
-            own = self.credential(identity)
-            if own is not None and identity.delegation_id is not None:
-                await drop_trust(self._services.clouds.pool.cloud(own), identity.delegation_id)
+            credential = self.credential(identity)
+            if credential is not None and identity.delegation_id is not None:
+                await drop_trust(
+                    self._services.clouds.pool.cloud(credential), identity.delegation_id
+                )
             elif caller is not None and caller.user_id == identity.user_id:
                 maker = self._services.cloud(caller)
                 for trust_id in await find_trusts(maker, trustee, key=identity.key):
@@ -114,10 +116,10 @@ class TrustMode:
     def _domain(self) -> StackDomain:
         config = self._services.clouds.pool.config
         if config.domain_admin is None or config.stack_domain_id is None:
-            words = (
+            message = (
                 "Trusts for clusters need a stack domain and its administrator. Set the options "
                 "stack_user_domain_id, stack_domain_admin and stack_domain_admin_password."
             )
-            raise CloudFault("identity", 401, "Unauthorized", words)
+            raise CloudFault("identity", 401, "Unauthorized", message)
         admin = self._services.clouds.pool.cloud(config.domain_admin)
         return StackDomain(admin, config.stack_domain_id, config.stack_user_role)

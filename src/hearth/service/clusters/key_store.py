@@ -94,9 +94,9 @@ class OwnTable:
         try:
             return await self._store.run_once(lambda tx: key_pairs.put(tx, new))
         except IntegrityError:  # another process stored one at the same time
-            found = await self.find(cluster.uuid, kind)
-            assert found is not None
-            return found
+            ref = await self.find(cluster.uuid, kind)
+            assert ref is not None
+            return ref
 
     async def find(self, cluster_id: str, kind: str) -> str | None:
         return await self._store.read(lambda tx: key_pairs.find(tx, cluster_id, kind))
@@ -111,9 +111,9 @@ class OwnTable:
         await self._store.run(lambda tx: key_pairs.drop(tx, cluster_id, reference))
 
     async def drop_kind(self, cluster_id: str, kind: str) -> None:
-        known = await self.find(cluster_id, kind)
-        if known is not None:
-            await self.drop(cluster_id, known)
+        ref = await self.find(cluster_id, kind)
+        if ref is not None:
+            await self.drop(cluster_id, ref)
 
 
 class Barbican:
@@ -135,15 +135,15 @@ class Barbican:
         return self._pool.cloud(service)
 
     async def keep(self, cluster: Cluster, kind: str, pair: KeyPair, now: float) -> str:
-        known = await self.find(cluster.uuid, kind)
-        if known is None:
+        ref = await self.find(cluster.uuid, kind)
+        if ref is None:
             # secrets without a container may belong to another key pair, so they are not used
             await self._drop_secrets(_name(cluster.uuid, kind))
-            known = await self._created(cluster.uuid, kind, pair)
+            ref = await self._created(cluster.uuid, kind, pair)
         consumer = {"name": CONSUMER, "URL": cluster.uuid}
-        path = f"/v1/containers/{segment(id_of(known))}/consumers"
+        path = f"/v1/containers/{segment(id_of(ref))}/consumers"
         await self._cloud.request(SERVICE, "POST", path, json=consumer, idempotent=True)
-        return known
+        return ref
 
     async def _created(self, cluster_id: str, kind: str, pair: KeyPair) -> str:
         payloads = {
@@ -173,27 +173,27 @@ class Barbican:
         try:
             answer = await self._cloud.request(SERVICE, "POST", f"/v1/{plural}", json=body)
         except NoAnswer:
-            for one in await self._named(plural, body["name"]):
-                return str(one[field])
+            for entry in await self._named(plural, body["name"]):
+                return str(entry[field])
             raise
         return str(answer.body[field])
 
     async def _named(self, plural: str, name: str) -> list[Body]:
-        found = await self._cloud.listing(
+        entries = await self._cloud.listing(
             SERVICE, f"/v1/{plural}?limit={PAGE}&name={segment(name)}"
         )
-        return [one for one in found if one.get("name") == name]
+        return [entry for entry in entries if entry.get("name") == name]
 
     async def find(self, cluster_id: str, kind: str) -> str | None:
-        for one in await self._named("containers", _name(cluster_id, kind)):
-            return str(one["container_ref"])
+        for container in await self._named("containers", _name(cluster_id, kind)):
+            return str(container["container_ref"])
         return None
 
     async def get(self, cluster_id: str, reference: str) -> KeyPair:
-        found = await self._container(reference) or {"secret_refs": []}
+        container = await self._container(reference) or {"secret_refs": []}
         texts = {}
-        for one in found["secret_refs"]:
-            texts[one["name"]] = await payload(self._cloud, one["secret_ref"]) or ""
+        for secret in container["secret_refs"]:
+            texts[secret["name"]] = await payload(self._cloud, secret["secret_ref"]) or ""
         if not texts.get("certificate") or not texts.get("private_key"):
             raise _lost(reference)
         return KeyPair(
@@ -203,25 +203,25 @@ class Barbican:
     async def _container(self, reference: str) -> Body | None:
         try:
             path = f"/v1/containers/{segment(id_of(reference))}"
-            found: Body = (await self._cloud.request(SERVICE, "GET", path)).body
+            body: Body = (await self._cloud.request(SERVICE, "GET", path)).body
         except NotFound:
             return None
-        return found
+        return body
 
     async def drop(self, cluster_id: str, reference: str) -> None:
-        found = await self._container(reference)
-        if found is None:
+        container = await self._container(reference)
+        if container is None:
             return
-        refs = [str(one["secret_ref"]) for one in found["secret_refs"]]
+        refs = [str(secret["secret_ref"]) for secret in container["secret_refs"]]
         # the container is deleted last, because it refers to the secrets
         await self._dropped("secrets", refs)
-        await self._drop_secrets(str(found["name"]))
+        await self._drop_secrets(str(container["name"]))
         await self._dropped("containers", [reference])
 
     async def drop_kind(self, cluster_id: str, kind: str) -> None:
         name = _name(cluster_id, kind)
-        for one in await self._named("containers", name):
-            await self.drop(cluster_id, str(one["container_ref"]))
+        for container in await self._named("containers", name):
+            await self.drop(cluster_id, str(container["container_ref"]))
         await self._drop_secrets(name)
 
     async def _drop_secrets(self, name: str) -> None:
@@ -229,8 +229,8 @@ class Barbican:
         container.
         """
         for part in PARTS:
-            found = await self._named("secrets", f"{name}-{part}")
-            await self._dropped("secrets", [str(one["secret_ref"]) for one in found])
+            secrets = await self._named("secrets", f"{name}-{part}")
+            await self._dropped("secrets", [str(secret["secret_ref"]) for secret in secrets])
 
     async def _dropped(self, plural: str, refs: Iterable[str]) -> None:
         for ref in refs:

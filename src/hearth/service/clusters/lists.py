@@ -26,7 +26,7 @@ _TEMPLATES = Listed(lambda ids: sa.select(cluster_template).where(cluster_templa
 
 
 async def list_sizes(
-    services: Services, project_id: str | None, wanted: Page
+    services: Services, project_id: str | None, paging: Page
 ) -> tuple[Sequence[Cluster], Mapping[str, Size]]:
     """Return a page of clusters with the numbers of their nodes.
 
@@ -35,14 +35,14 @@ async def list_sizes(
     """
 
     def look(tx: Tx) -> tuple[Sequence[Cluster], Mapping[str, Size]]:
-        found = page(tx, Cluster, wanted, *in_project(Cluster, project_id))
-        return found, sizes(tx, [one.uuid for one in found])
+        listing = page(tx, Cluster, paging, *in_project(Cluster, project_id))
+        return listing, sizes(tx, [cluster.uuid for cluster in listing])
 
-    return await _marked(services, wanted, look)
+    return await _marked(services, paging, look)
 
 
 async def list_clusters(
-    services: Services, project_id: str | None, wanted: Page
+    services: Services, project_id: str | None, paging: Page
 ) -> tuple[Sequence[Cluster], Groups, Mapping[str, ClusterTemplate]]:
     """Return a page of clusters with their node groups and templates.
 
@@ -51,11 +51,11 @@ async def list_clusters(
     """
 
     def look(tx: Tx) -> tuple[Sequence[Cluster], Groups, Mapping[str, ClusterTemplate]]:
-        found = page(tx, Cluster, wanted, *in_project(Cluster, project_id))
-        groups = clusters.groups_of(tx, [one.uuid for one in found])
-        return found, groups, _templates(tx, {one.cluster_template_id for one in found})
+        listing = page(tx, Cluster, paging, *in_project(Cluster, project_id))
+        groups = clusters.groups_of(tx, [cluster.uuid for cluster in listing])
+        return listing, groups, _templates(tx, {cluster.cluster_template_id for cluster in listing})
 
-    return await _marked(services, wanted, look)
+    return await _marked(services, paging, look)
 
 
 async def with_groups(
@@ -71,18 +71,18 @@ async def with_groups(
 
 
 async def list_templates(
-    services: Services, project_id: str | None, wanted: Page
+    services: Services, project_id: str | None, paging: Page
 ) -> Sequence[ClusterTemplate]:
     """Return a page of the templates that a project may use; None stands for the templates of all
     projects.
 
     Raises Rejected if the marker does not exist.
     """
-    return await _page(services, ClusterTemplate, wanted, *usable_templates(project_id))
+    return await _page(services, ClusterTemplate, paging, *usable_templates(project_id))
 
 
 async def list_groups(
-    services: Services, cluster: Cluster, wanted: Page, role: str | None
+    services: Services, cluster: Cluster, paging: Page, role: str | None
 ) -> Sequence[NodeGroup]:
     """Return a page of the node groups of a cluster; if `role` is given, only of those with it.
 
@@ -91,39 +91,41 @@ async def list_groups(
     visible = [node_group.c.cluster_id == cluster.uuid]
     if role is not None:
         visible.append(node_group.c.role == role)
-    return await _page(services, NodeGroup, wanted, *visible)
+    return await _page(services, NodeGroup, paging, *visible)
 
 
-async def list_quotas(services: Services, project_id: str | None, wanted: Page) -> Sequence[Quota]:
+async def list_quotas(services: Services, project_id: str | None, paging: Page) -> Sequence[Quota]:
     """Return a page of the quotas of a project, or of all projects if `project_id` is None.
 
     Raises Rejected if the marker does not exist.
     """
-    return await _page(services, Quota, wanted, *in_project(Quota, project_id))
+    return await _page(services, Quota, paging, *in_project(Quota, project_id))
 
 
 async def list_federations(
-    services: Services, project_id: str, wanted: Page
+    services: Services, project_id: str, paging: Page
 ) -> Sequence[Federation]:
     """Return a page of the federations of a project.
 
     Raises Rejected if the marker does not exist.
     """
-    return await _page(services, Federation, wanted, *in_project(Federation, project_id))
+    return await _page(services, Federation, paging, *in_project(Federation, project_id))
 
 
 async def _page(
-    services: Services, kind: type[T], wanted: Page, *visible: sa.ColumnElement[bool]
+    services: Services, kind: type[T], paging: Page, *visible: sa.ColumnElement[bool]
 ) -> Sequence[T]:
-    return await _marked(services, wanted, lambda tx: page(tx, kind, wanted, *visible))
+    return await _marked(services, paging, lambda tx: page(tx, kind, paging, *visible))
 
 
-async def _marked(services: Services, wanted: Page, look: Callable[[Tx], R]) -> R:
+async def _marked(services: Services, paging: Page, look: Callable[[Tx], R]) -> R:
     try:
         return await services.store.read(look)
     except NoMarker:
-        words = f"No object {wanted.marker} in this list. Use the id of a listed object as marker."
-        raise refused(404, words) from None
+        message = (
+            f"No object {paging.marker} in this list. Use the id of a listed object as marker."
+        )
+        raise refused(404, message) from None
 
 
 def _templates(tx: Tx, uuids: set[str]) -> dict[str, ClusterTemplate]:

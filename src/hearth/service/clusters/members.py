@@ -56,12 +56,12 @@ def _members(tx: Tx, cluster: Cluster, ident: str) -> list[Member]:
     row = reads.find_stack(tx, None, group.stack_id) if group.stack_id else None
     if row is None:
         return []
-    wanted = MASTERS if group.role == MASTER else MINIONS
+    group_name = MASTERS if group.role == MASTER else MINIONS
     chosen = reads.in_charge(reads.records(tx, row.id))
-    if wanted not in chosen:
+    if group_name not in chosen:
         return []
-    nested = chosen[wanted].physical_id
-    found = reads.in_charge(reads.records(tx, nested)) if nested else {}
+    nested = chosen[group_name].physical_id
+    member_records = reads.in_charge(reads.records(tx, nested)) if nested else {}
     members = [
         Member(
             record.name,
@@ -69,9 +69,9 @@ def _members(tx: Tx, cluster: Cluster, ident: str) -> list[Member]:
             record.physical_id,
             f"{record.action}_{record.status}",
         )
-        for record in found.values()
+        for record in member_records.values()
     ]
-    return sorted(members, key=lambda one: (len(one.index), one.index))
+    return sorted(members, key=lambda member: (len(member.index), member.index))
 
 
 def _server(reference: str | None, stack_id: str | None) -> str | None:

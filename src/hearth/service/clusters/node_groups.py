@@ -35,55 +35,55 @@ EFFECTS = frozenset({"NoSchedule", "PreferNoSchedule", "NoExecute"})
 
 
 async def create_group(
-    services: Services, caller: Caller, cluster: Cluster, wanted: Mapping[str, Any]
+    services: Services, caller: Caller, cluster: Cluster, fields: Mapping[str, Any]
 ) -> NodeGroup:
     """Begin to create a node group and return it; its cluster is then in UPDATE_IN_PROGRESS.
 
-    `wanted` are the fields of the request. Raises Rejected, CloudFault.
+    `fields` are the fields of the request. Raises Rejected, CloudFault.
     """
-    given = {name: value for name, value in wanted.items() if value is not None}
-    if given.get("role", WORKER) == MASTER:
+    set_fields = {name: value for name, value in fields.items() if value is not None}
+    if set_fields.get("role", WORKER) == MASTER:
         raise bad_request("A node group with the role master cannot be added. Use another role.")
     if cluster.api_address is None:
         raise conflict(f"Cluster {cluster.name} has no api_address yet. Wait until it is created.")
-    await check_group(services, caller, given)
-    made: list[NodeGroup] = []
+    await check_group(services, caller, set_fields)
+    inserted: list[NodeGroup] = []
 
-    def change(found: Whole, tx: Tx) -> tuple[Changed, Mapping[str, Any]]:
-        demand_state(found.cluster, RESIZABLE, "Creating a node group")
-        group = _group(services, found, given)
+    def change(full: Whole, tx: Tx) -> tuple[Changed, Mapping[str, Any]]:
+        demand_state(full.cluster, RESIZABLE, "Creating a node group")
+        group = _group(services, full, set_fields)
         _check(group)
-        if any(one.name == group.name for one in found.groups):
+        if any(existing.name == group.name for existing in full.groups):
             raise conflict(f"Node group {group.name} already exists. Use another name.")
         try:
-            made[:] = [rows.insert(tx, group)]
+            inserted[:] = [rows.insert(tx, group)]
         except IntegrityError:
             raise conflict(f"Node group {group.name} already exists. Use another name.") from None
-        after = clusters.at(found.cluster, status=UPDATE_IN_PROGRESS, status_reason=None)
+        after = clusters.at(full.cluster, status=UPDATE_IN_PROGRESS, status_reason=None)
         return (after, []), {"group": group.uuid}
 
     await begin(services, caller, cluster, GROUP_CREATE, change)
-    return made[0]
+    return inserted[0]
 
 
-def _group(services: Services, found: Whole, given: Mapping[str, Any]) -> NodeGroup:
-    cluster, worker = found.cluster, found.defaults[-1]
-    number = 1 + sum(1 for one in found.groups if not one.is_default)
+def _group(services: Services, full: Whole, fields: Mapping[str, Any]) -> NodeGroup:
+    cluster, worker = full.cluster, full.defaults[-1]
+    number = 1 + sum(1 for group in full.groups if not group.is_default)
     return NodeGroup(
         uuid=services.new_id(),
-        name=given.get("name") or f"group-{number}",
+        name=fields.get("name") or f"group-{number}",
         cluster_id=cluster.uuid,
         project_id=cluster.project_id,
-        docker_volume_size=given.get("docker_volume_size", cluster.docker_volume_size),
-        labels=merged(cluster.labels, given.get("labels"), merge=bool(given.get("merge_labels"))),
-        flavor_id=given.get("flavor_id", cluster.flavor_id),
-        image_id=given.get("image_id", worker.image_id),
-        node_count=given.get("node_count", 1),
-        role=given.get("role", WORKER),
-        min_node_count=given.get("min_node_count", 0),
-        max_node_count=given.get("max_node_count"),
-        node_labels=given.get("node_labels", {}),
-        node_taints=given.get("node_taints", ()),
+        docker_volume_size=fields.get("docker_volume_size", cluster.docker_volume_size),
+        labels=merged(cluster.labels, fields.get("labels"), merge=bool(fields.get("merge_labels"))),
+        flavor_id=fields.get("flavor_id", cluster.flavor_id),
+        image_id=fields.get("image_id", worker.image_id),
+        node_count=fields.get("node_count", 1),
+        role=fields.get("role", WORKER),
+        min_node_count=fields.get("min_node_count", 0),
+        max_node_count=fields.get("max_node_count"),
+        node_labels=fields.get("node_labels", {}),
+        node_taints=fields.get("node_taints", ()),
         status=CREATE_IN_PROGRESS,
         created_at=services.clock.now(),
     )
@@ -94,36 +94,36 @@ async def change_group(
     caller: Caller,
     cluster: Cluster,
     group: NodeGroup,
-    changed: Mapping[str, Any],
+    changes: Mapping[str, Any],
 ) -> NodeGroup:
     """Change the limits, labels or taints of a group and return it.
 
-    `changed` maps fields to their new values; None stands for the default value. The stack of the
+    `changes` maps fields to their new values; None stands for the default value. The stack of the
     cluster stays unchanged. Raises Rejected.
     """
     now = services.clock.now()
 
     def transaction(tx: Tx) -> NodeGroup:
-        found = locked(tx, cluster)
-        current = _current(found, group)
+        full = locked(tx, cluster)
+        current = _current(full, group)
         if current.status not in RESIZABLE:
             raise bad_request(
                 f"Update is not supported in this state. Group {group.name} is in {current.status}."
             )
-        after = replace(current, **_reset(changed), updated_at=now)
+        after = replace(current, **_reset(changes), updated_at=now)
         _check(after)
-        clusters.save(tx, found, found.cluster, [after], now=now)
-        body = {"group": group.name, "by": caller.user_id, **changed}
+        clusters.save(tx, full, full.cluster, [after], now=now)
+        body = {"group": group.name, "by": caller.user_id, **changes}
         clusters.put_event(tx, cluster.uuid, "nodegroup.update", body, now)
         return after
 
     return await services.store.run_once(transaction)
 
 
-def _reset(changed: Mapping[str, Any]) -> dict[str, Any]:
+def _reset(changes: Mapping[str, Any]) -> dict[str, Any]:
     """Return the changes, in which each removed field has its default value."""
     defaults: Mapping[str, Any] = {"min_node_count": 0, "node_labels": {}, "node_taints": ()}
-    return {name: defaults.get(name) if value is None else value for name, value in changed.items()}
+    return {name: defaults.get(name) if value is None else value for name, value in changes.items()}
 
 
 async def delete_group(
@@ -136,33 +136,33 @@ async def delete_group(
     if group.is_default:
         raise bad_request(f"A default group cannot be deleted. {group.name} is a default group.")
 
-    def change(found: Whole, tx: Tx) -> tuple[Changed, Mapping[str, Any]]:
-        current = _current(found, group)
-        gone = replace(current, status=DELETE_IN_PROGRESS, status_reason=None)
-        after = found.cluster
+    def change(full: Whole, tx: Tx) -> tuple[Changed, Mapping[str, Any]]:
+        current = _current(full, group)
+        leaving = replace(current, status=DELETE_IN_PROGRESS, status_reason=None)
+        after = full.cluster
         if after.status != DELETE_IN_PROGRESS:
             after = clusters.at(after, status=UPDATE_IN_PROGRESS, status_reason=None)
-        return (after, [gone]), {"group": group.uuid}
+        return (after, [leaving]), {"group": group.uuid}
 
     await begin(services, caller, cluster, GROUP_DELETE, change)
 
 
-def _current(found: Whole, group: NodeGroup) -> NodeGroup:
-    for one in found.groups:
-        if one.uuid == group.uuid:
-            return one
+def _current(full: Whole, group: NodeGroup) -> NodeGroup:
+    for candidate in full.groups:
+        if candidate.uuid == group.uuid:
+            return candidate
     raise not_found("node group", group.name)
 
 
 def _check(group: NodeGroup) -> None:
     """Raise Rejected if node counts contradict each other, or if a label or a taint is invalid."""
-    least, most, count = group.min_node_count, group.max_node_count, group.node_count
-    if count < least:
-        raise conflict(f"node_count {count} is below min_node_count {least}.")
-    if most is not None and most < least:
-        raise conflict(f"max_node_count {most} is below min_node_count {least}.")
-    if most is not None and count > most:
-        raise conflict(f"node_count {count} is above max_node_count {most}.")
+    minimum, maximum, count = group.min_node_count, group.max_node_count, group.node_count
+    if count < minimum:
+        raise conflict(f"node_count {count} is below min_node_count {minimum}.")
+    if maximum is not None and maximum < minimum:
+        raise conflict(f"max_node_count {maximum} is below min_node_count {minimum}.")
+    if maximum is not None and count > maximum:
+        raise conflict(f"node_count {count} is above max_node_count {maximum}.")
     for key, value in group.node_labels.items():
         _check_key("node_labels", key)
         _check_value("node_labels", key, str(value))
@@ -172,8 +172,8 @@ def _check(group: NodeGroup) -> None:
 def _check_taints(taints: Sequence[Mapping[str, str]]) -> None:
     for taint in taints:
         if unknown := taint.keys() - {"key", "value", "effect"}:
-            words = f"node_taints: unknown field {sorted(unknown)[0]} in a taint."
-            raise conflict(f"{words} Expected key, value and effect.")
+            message = f"node_taints: unknown field {sorted(unknown)[0]} in a taint."
+            raise conflict(f"{message} Expected key, value and effect.")
         _check_key("node_taints", taint.get("key", ""))
         _check_value("node_taints", taint.get("key", ""), taint.get("value") or "")
         if taint.get("effect") not in EFFECTS:
@@ -183,16 +183,17 @@ def _check_taints(taints: Sequence[Mapping[str, str]]) -> None:
             )
 
 
-def _check_key(what: str, key: str) -> None:
+def _check_key(field: str, key: str) -> None:
     prefix, slash, name = key.rpartition("/")
     if not LABEL_PART.fullmatch(name) or (slash and not LABEL_PREFIX.fullmatch(prefix)):
-        raise conflict(f'{what}: "{key}" is not a valid key. Example: example.com/team.')
-    if any(prefix == one or prefix.endswith(f".{one}") for one in RESERVED):
-        raise conflict(f"{what}: the prefix of {key} is reserved. Choose another prefix.")
+        raise conflict(f'{field}: "{key}" is not a valid key. Example: example.com/team.')
+    if any(prefix == reserved or prefix.endswith(f".{reserved}") for reserved in RESERVED):
+        raise conflict(f"{field}: the prefix of {key} is reserved. Choose another prefix.")
 
 
-def _check_value(what: str, key: str, value: str) -> None:
+def _check_value(field: str, key: str, value: str) -> None:
     if value and not LABEL_PART.fullmatch(value):
         raise conflict(
-            f'{what}: {key} has the invalid value "{value}". Use letters, digits, "-", "_" and ".".'
+            f'{field}: {key} has the invalid value "{value}". '
+            'Use letters, digits, "-", "_" and ".".'
         )

@@ -35,8 +35,10 @@ def credential_url(services: Services, cluster: Cluster, role: str = WORKER) -> 
     return f"{base}{PATH}/{cluster.uuid}?{QUERY}={secret}"
 
 
-def role_of(services: Services, cluster_id: str, identity_id: str | None, given: str) -> str | None:
-    """Return the role of the nodes whose secret is `given`: MASTER, WORKER or FORMER.
+def role_of(
+    services: Services, cluster_id: str, identity_id: str | None, presented: str
+) -> str | None:
+    """Return the role of the nodes whose secret is `presented`: MASTER, WORKER or FORMER.
 
     The secret belongs to one identity of the cluster. Return None if it is no such secret.
     """
@@ -44,12 +46,12 @@ def role_of(services: Services, cluster_id: str, identity_id: str | None, given:
         return None
     for role in (MASTER, WORKER, FORMER):
         secret = _secret(services, cluster_id, identity_id, role)
-        if hmac.compare_digest(secret.encode(), given.encode()):
+        if hmac.compare_digest(secret.encode(), presented.encode()):
             return role
     return None
 
 
 def _secret(services: Services, cluster_id: str, identity_id: str, role: str) -> str:
     """Return the keyed hash in the URL, which is the secret of the nodes with this role."""
-    wanted = ["node credential", cluster_id, identity_id, *([role] if role else [])]
-    return services.store.sealer.fingerprint(wanted)
+    parts = ["node credential", cluster_id, identity_id, *([role] if role else [])]
+    return services.store.sealer.fingerprint(parts)

@@ -47,20 +47,20 @@ def accepted(
     """
     if not tx.notifies:
         return
-    whole = clusters.whole(tx, cluster_id)
-    assert whole is not None, "its row was just written"
-    clusters.notify(tx, whole.version, _pending(whole, kind, group_id), now)
+    full = clusters.whole(tx, cluster_id)
+    assert full is not None, "its row was just written"
+    clusters.notify(tx, full.version, _pending(full, kind, group_id), now)
 
 
-def _pending(whole: Whole, kind: str, group_id: str | None) -> list[Notification]:
-    cluster, groups = whole.cluster, whole.groups
-    found = [of_cluster(CLUSTER_ACTIONS.get(kind, UPDATE), PENDING, cluster, groups)]
+def _pending(full: Whole, kind: str, group_id: str | None) -> list[Notification]:
+    cluster, groups = full.cluster, full.groups
+    notifications = [of_cluster(CLUSTER_ACTIONS.get(kind, UPDATE), PENDING, cluster, groups)]
     if kind in GROUP_ACTIONS:
-        group = next(one for one in groups if one.uuid == group_id)
-        found.append(of_group(GROUP_ACTIONS[kind], PENDING, group, cluster))
+        group = next(candidate for candidate in groups if candidate.uuid == group_id)
+        notifications.append(of_group(GROUP_ACTIONS[kind], PENDING, group, cluster))
     if kind == tasks.ROTATE_CA:
-        found.append(of_certificate(UPDATE, PENDING, cluster, cluster.initiator))
-    return found
+        notifications.append(of_certificate(UPDATE, PENDING, cluster, cluster.initiator))
+    return notifications
 
 
 async def refused(services: Services, caller: Caller, cluster: Cluster, kind: str) -> None:
@@ -70,11 +70,11 @@ async def refused(services: Services, caller: Caller, cluster: Cluster, kind: st
     ident, now = services.new_id(), services.clock.now()
 
     def transaction(tx: Tx) -> None:
-        whole = clusters.whole(tx, cluster.uuid)
-        if whole is not None:
-            asked = clusters.at(whole.cluster, initiator=initiator_of(caller))
+        full = clusters.whole(tx, cluster.uuid)
+        if full is not None:
+            attempted = clusters.at(full.cluster, initiator=initiator_of(caller))
             action = CLUSTER_ACTIONS.get(kind, UPDATE)
-            failure = of_cluster(action, FAILURE, asked, whole.groups)
+            failure = of_cluster(action, FAILURE, attempted, full.groups)
             outbox.put_cluster(tx, ident, failure, now)
 
     await services.store.run(transaction)
@@ -89,8 +89,8 @@ async def signed(services: Services, caller: Caller, cluster: Cluster, **facts: 
     await services.store.run(lambda tx: outbox.put_cluster(tx, ident, about, now))
 
 
-def rotated(tx: Tx, whole: Whole, outcome: str, now: float) -> None:
+def rotated(tx: Tx, full: Whole, outcome: str, now: float) -> None:
     """Store a notification that a certificate rotation has ended with this outcome."""
-    cluster = whole.cluster
-    found = of_certificate(UPDATE, outcome, cluster, cluster.initiator)
-    clusters.notify(tx, whole.version, [found], now)
+    cluster = full.cluster
+    notification = of_certificate(UPDATE, outcome, cluster, cluster.initiator)
+    clusters.notify(tx, full.version, [notification], now)

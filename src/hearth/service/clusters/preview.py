@@ -25,7 +25,7 @@ T = TypeVar("T")
 UNAVAILABLE = 503
 
 
-class Check(Struct, frozen=True):
+class CheckResult(Struct, frozen=True):
     """The result of one check: a status and a message for each problem that it found."""
 
     name: str
@@ -43,13 +43,13 @@ class Preview(Struct, frozen=True):
     `draft` and `stack` are None if they are unknown because a check failed.
     """
 
-    checks: tuple[Check, ...]
+    checks: tuple[CheckResult, ...]
     draft: Draft | None = None
     stack: StackPrediction | None = None
 
 
 async def preview_cluster(
-    services: Services, caller: Caller, wanted: Mapping[str, Any], *, version: tuple[int, int]
+    services: Services, caller: Caller, fields: Mapping[str, Any], *, version: tuple[int, int]
 ) -> Preview:
     """Return the results of all checks, the cluster that would be stored, and the preview of its
     stack.
@@ -58,56 +58,56 @@ async def preview_cluster(
     previewed only if the image is known. Nothing is stored or created.
     """
     quota, _ = await _result("quota", room(services, caller))
-    ident = wanted["cluster_template_id"]
-    found, template = await _result(
+    ident = fields["cluster_template_id"]
+    template_check, template = await _result(
         "template", template_for_clusters(services, caller, ident, version=version)
     )
     if template is None:
-        return Preview((quota, found))
-    draft = draft_of(services, caller, template, wanted)
-    own = [_checked(name, draft, services, caller) for name in CHECKS]
+        return Preview((quota, template_check))
+    draft = draft_of(services, caller, template, fields)
+    local_checks = [_checked(name, draft, services, caller) for name in CHECKS]
     of_cloud = [
-        Check(name, () if problem is None else tuple(_told(problem)))
+        CheckResult(name, () if problem is None else tuple(_messages(problem)))
         for name, problem in (
             await cluster_findings(services, caller, template, draft.cluster)
         ).items()
     ]
-    checks = (quota, found, *own, *of_cloud)
-    if any(one.name == "image" and not one.passed for one in checks):
+    checks = (quota, template_check, *local_checks, *of_cloud)
+    if any(check.name == "image" and not check.passed for check in checks):
         return Preview(checks, draft)
     last, stack = await _result("stack", _stack(services, caller, draft))
     return Preview((*checks, last), draft, stack)
 
 
 async def _stack(services: Services, caller: Caller, draft: Draft) -> StackPrediction:
-    asked = stack_request(
+    request = stack_request(
         draft.template, draft.cluster, draft.groups,
         files=template_files(), config=services.clusters,
         facts=await facts_of_cluster(services, caller, draft.template, draft.cluster),
     )  # fmt: skip
     name = stack_name(draft.cluster.name, secrets.randbits(STACK_BITS))
-    return await plan_create(services, caller, name, requested(asked))
+    return await plan_create(services, caller, name, requested(request))
 
 
-def _checked(name: str, draft: Draft, services: Services, caller: Caller) -> Check:
+def _checked(name: str, draft: Draft, services: Services, caller: Caller) -> CheckResult:
     try:
         CHECKS[name](services, caller, draft)
     except Rejected as rejected:
-        return Check(name, tuple(_told(rejected)))
-    return Check(name)
+        return CheckResult(name, tuple(_messages(rejected)))
+    return CheckResult(name)
 
 
-async def _result(name: str, awaited: Awaitable[T]) -> tuple[Check, T | None]:
+async def _result(name: str, awaited: Awaitable[T]) -> tuple[CheckResult, T | None]:
     try:
-        return Check(name), await awaited
+        return CheckResult(name), await awaited
     except (Rejected, CloudFault) as problem:
-        return Check(name, tuple(_told(problem))), None
+        return CheckResult(name, tuple(_messages(problem))), None
 
 
-def _told(problem: Rejected | CloudFault) -> Iterable[tuple[int, str]]:
+def _messages(problem: Rejected | CloudFault) -> Iterable[tuple[int, str]]:
     if isinstance(problem, CloudFault):
         return [(problem.status or UNAVAILABLE, problem.message)]
-    return [(_status(one), one.message) for one in problem.problems]
+    return [(_status(cause), cause.message) for cause in problem.problems]
 
 
 def _status(problem: Problem) -> int:

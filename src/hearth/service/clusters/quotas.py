@@ -22,9 +22,9 @@ async def show_quota(services: Services, caller: Caller, project_id: str, resour
     """
     await demand_project(services, caller, "quota:get", project_id)
     _demand_resource(project_id, resource)
-    found = await services.store.read(lambda tx: quotas.find(tx, project_id, resource))
+    quota = await services.store.read(lambda tx: quotas.find(tx, project_id, resource))
     limit = services.clusters.clusters_per_project
-    return found or Quota(project_id=project_id, resource=resource, hard_limit=limit)
+    return quota or Quota(project_id=project_id, resource=resource, hard_limit=limit)
 
 
 async def demand_project(
@@ -72,8 +72,8 @@ async def change_quota(
     now = services.clock.now()
 
     def transaction(tx: Tx) -> Quota:
-        found = _locked(tx, project_id, resource)
-        after = replace(found, hard_limit=hard_limit, updated_at=now)
+        quota = _locked(tx, project_id, resource)
+        after = replace(quota, hard_limit=hard_limit, updated_at=now)
         rows.update(tx, after)
         return after
 
@@ -90,10 +90,10 @@ async def delete_quota(services: Services, caller: Caller, project_id: str, reso
 
 
 def _locked(tx: Tx, project_id: str, resource: str) -> Quota:
-    found = quotas.find(tx, project_id, resource, lock=True)
-    if found is None:
+    quota = quotas.find(tx, project_id, resource, lock=True)
+    if quota is None:
         raise not_found("quota", f"{project_id}/{resource}")
-    return found
+    return quota
 
 
 def _demand_resource(project_id: str, resource: str) -> None:

@@ -43,14 +43,14 @@ async def resize_cluster(
     *,
     version: tuple[int, int] = (1, 14),
     rollback: bool = False,
-    allowed: frozenset[str] = RESIZABLE,
+    states: frozenset[str] = RESIZABLE,
 ) -> Cluster:
     """Begin to resize a node group; return the cluster in UPDATE_IN_PROGRESS. Raises Rejected.
 
     `nodes_to_remove` are indexes, server ids or nested stack ids of members. If `node_count` is the
     current number of nodes, the nodes to remove are replaced. `nodegroup` is a name or UUID, by
     default the default worker group. `version` is the API version of the request. If `rollback` is
-    true, the stack is rolled back if the resize fails. `allowed` are the states of the cluster in
+    true, the stack is rolled back if the resize fails. `states` are the states of the cluster in
     which a resize may begin.
     """
     if node_count == 0 and version < (1, 10):
@@ -59,38 +59,38 @@ async def resize_cluster(
         raise bad_request(f"nodes_to_remove is too long. Use at most {REMOVED_MAX} entries.")
     remove: list[str] = []
 
-    def change(found: Whole, tx: Tx) -> tuple[Changed, Mapping[str, Any]]:
-        demand_state(found.cluster, allowed, "Resize")
-        group = _group(found, nodegroup)
+    def change(full: Whole, tx: Tx) -> tuple[Changed, Mapping[str, Any]]:
+        demand_state(full.cluster, states, "Resize")
+        group = _group(full, nodegroup)
         _check_exists(group)
-        _check_count(services, found, group, node_count)
+        _check_count(services, full, group, node_count)
         before: Mapping[str, Any] = {"group": group.uuid, "node_count": group.node_count}
-        removed: list[str] = []
+        earlier: list[str] = []
         for task in tasks.of_cluster(tx, cluster.uuid):
             if task.kind == RESIZE and task.epoch == 0 and task.args["group"] == group.uuid:
-                before, removed = task.args["before"], task.args["remove"]
+                before, earlier = task.args["before"], task.args["remove"]
                 tasks.drop(tx, task.id)
         args = {
             "group": group.uuid,
             "node_count": node_count,
-            "remove": list(dict.fromkeys([*removed, *remove])),
+            "remove": list(dict.fromkeys([*earlier, *remove])),
             "before": before,
             "rollback": rollback,
         }
-        after, changed = begun(
-            found.cluster, [replace(group, node_count=node_count)], UPDATE_IN_PROGRESS
+        after, changed_groups = begun(
+            full.cluster, [replace(group, node_count=node_count)], UPDATE_IN_PROGRESS
         )
-        return (after, changed), args
+        return (after, changed_groups), args
 
     if nodes_to_remove:
-        remove += await _known(services, cluster, nodegroup, nodes_to_remove)
+        remove += await _indexes_of(services, cluster, nodegroup, nodes_to_remove)
     return await begin(services, caller, cluster, RESIZE, change)
 
 
-def _group(found: Whole, ident: str | None) -> NodeGroup:
+def _group(full: Whole, ident: str | None) -> NodeGroup:
     if ident is None:
-        return next(g for g in found.groups if g.is_default and g.role != MASTER)
-    for group in found.groups:
+        return next(g for g in full.groups if g.is_default and g.role != MASTER)
+    for group in full.groups:
         if ident in (group.uuid, group.name):
             return group
     raise not_found("node group", ident)
@@ -104,8 +104,8 @@ def _check_exists(group: NodeGroup) -> None:
         raise conflict(never_created(group))
 
 
-def _check_count(services: Services, found: Whole, group: NodeGroup, count: int) -> None:
-    if group.role == MASTER and not driver_of(services, found.template).master_resize:
+def _check_count(services: Services, full: Whole, group: NodeGroup, count: int) -> None:
+    if group.role == MASTER and not driver_of(services, full.template).master_resize:
         raise bad_request(f"Masters cannot be resized. Group {group.name} has role master.")
     if count < group.min_node_count:
         raise bad_request(
@@ -119,16 +119,16 @@ def _check_count(services: Services, found: Whole, group: NodeGroup, count: int)
         )
 
 
-async def _known(
-    services: Services, cluster: Cluster, nodegroup: str | None, wanted: Sequence[str]
+async def _indexes_of(
+    services: Services, cluster: Cluster, nodegroup: str | None, idents: Sequence[str]
 ) -> list[str]:
     """Return the indexes of the named members. Raises Rejected if one of them does not exist."""
     members = await members_of(services, cluster, nodegroup or WORKER)
-    known = {name: one.index for one in members for name in one.names}
-    if unknown := [name for name in wanted if name not in known]:
-        there = ", ".join(one.index for one in members) or "none"
+    index_by_name = {name: member.index for member in members for name in member.names}
+    if unknown := [name for name in idents if name not in index_by_name]:
+        indexes = ", ".join(member.index for member in members) or "none"
         raise bad_request(
             f"nodes_to_remove contains unknown nodes: {', '.join(unknown)}. The members of the "
-            f"group are {there}."
+            f"group are {indexes}."
         )
-    return [known[name] for name in wanted]
+    return [index_by_name[name] for name in idents]

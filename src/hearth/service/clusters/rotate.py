@@ -24,11 +24,11 @@ async def rotate_ca(services: Services, caller: Caller, cluster: Cluster) -> Clu
     disabled, or if the driver or the state of the cluster does not allow it.
     """
 
-    def change(found: Whole, tx: Tx) -> tuple[Changed, Mapping[str, Any]]:
-        if found.template.tls_disabled:
+    def change(full: Whole, tx: Tx) -> tuple[Changed, Mapping[str, Any]]:
+        if full.template.tls_disabled:
             raise bad_request(f"Cluster {cluster.name} has no certificates. TLS is disabled.")
-        driver = driver_of(services, found.template)
-        return _begun(found, SETTLED, driver, driver.ca_rotation, "Rotation of certificates")
+        driver = driver_of(services, full.template)
+        return _begun(full, SETTLED, driver, driver.ca_rotation, "Rotation of certificates")
 
     return await begin(services, caller, cluster, ROTATE_CA, change)
 
@@ -40,18 +40,18 @@ async def rotate_credential(services: Services, caller: Caller, cluster: Cluster
     Raises Rejected if the driver or the state of the cluster does not allow it.
     """
 
-    def change(found: Whole, tx: Tx) -> tuple[Changed, Mapping[str, Any]]:
-        driver = driver_of(services, found.template)
+    def change(full: Whole, tx: Tx) -> tuple[Changed, Mapping[str, Any]]:
+        driver = driver_of(services, full.template)
         able = driver.credential_rotation
-        return _begun(found, RESIZABLE, driver, able, "Rotation of credentials")
+        return _begun(full, RESIZABLE, driver, able, "Rotation of credentials")
 
     return await begin(services, caller, cluster, ROTATE_CREDENTIAL, change)
 
 
 def _begun(
-    found: Whole, allowed: frozenset[str], driver: Driver, able: bool, operation: str
+    full: Whole, states: frozenset[str], driver: Driver, able: bool, operation: str
 ) -> tuple[Changed, Mapping[str, Any]]:
-    demand_state(found.cluster, allowed, operation)
+    demand_state(full.cluster, states, operation)
     if not able:
         raise bad_request(f"{operation} is not supported. The driver is {driver.name}.")
-    return begun(found.cluster, found.groups, UPDATE_IN_PROGRESS), {}
+    return begun(full.cluster, full.groups, UPDATE_IN_PROGRESS), {}

@@ -110,5 +110,5 @@ async def _cleared(services: Services, rotation: Rotation) -> None:
     await services.store.run(lambda tx: key_pairs.drop_rotation(tx, rotation.cluster_id))
 
 
-async def _change(services: Services, changed: Rotation) -> None:
-    await services.store.run(lambda tx: key_pairs.change_rotation(tx, changed))
+async def _change(services: Services, rotation: Rotation) -> None:
+    await services.store.run(lambda tx: key_pairs.change_rotation(tx, rotation))

@@ -59,7 +59,7 @@ UNREADABLE = (
 )  # fmt: skip
 
 
-class Request(Struct, frozen=True):
+class SigningRequest(Struct, frozen=True):
     """A certificate signing request whose signature was verified."""
 
     subject: x509.Name
@@ -72,40 +72,40 @@ class Request(Struct, frozen=True):
         A critical extension that is not allowed makes the request invalid; other extensions that
         are not allowed are left out. Key identifiers are computed, never copied from the request.
         """
-        asked = {extension.oid: extension for extension in self.extensions}
-        allowed = {}
-        for oid, extension in asked.items():
+        by_oid = {extension.oid: extension for extension in self.extensions}
+        permitted = {}
+        for oid, extension in by_oid.items():
             if EXTENSIONS.get(oid, oid.dotted_string) in options.allowed_extensions:
-                allowed[oid] = extension
+                permitted[oid] = extension
             elif extension.critical:
                 raise bad_request(f"The extension {_name(oid)} is not allowed. Leave it out.")
-        yield _constraints(allowed.pop(ExtensionOID.BASIC_CONSTRAINTS, None), options)
-        yield _key_usage(allowed.pop(ExtensionOID.KEY_USAGE, None), options)
-        purposes = allowed.pop(ExtensionOID.EXTENDED_KEY_USAGE, None)
+        yield _constraints(permitted.pop(ExtensionOID.BASIC_CONSTRAINTS, None), options)
+        yield _key_usage(permitted.pop(ExtensionOID.KEY_USAGE, None), options)
+        purposes = permitted.pop(ExtensionOID.EXTENDED_KEY_USAGE, None)
         if purposes is not None:
             yield _purposes(purposes)
         for computed in (
             ExtensionOID.SUBJECT_KEY_IDENTIFIER, ExtensionOID.AUTHORITY_KEY_IDENTIFIER,
         ):  # fmt: skip
-            allowed.pop(computed, None)
-        yield from allowed.values()
+            permitted.pop(computed, None)
+        yield from permitted.values()
 
 
-def read(text: str) -> Request:
+def read(text: str) -> SigningRequest:
     """Parse a signing request in PEM format and verify it. Raises Rejected if it is invalid."""
     if len(text) > REQUEST_CHARACTERS_MAX:
         raise bad_request(
             f"The signing request is too long. The maximum is {REQUEST_CHARACTERS_MAX} characters."
         )
     try:
-        found = x509.load_pem_x509_csr(text.encode())
-        key = _accepted(found.public_key())
-        if not found.is_signature_valid:
+        csr = x509.load_pem_x509_csr(text.encode())
+        key = _accepted(csr.public_key())
+        if not csr.is_signature_valid:
             raise bad_request("The signature of the signing request is invalid.")
-        return Request(_readable(found.subject), key, list(found.extensions))
+        return SigningRequest(_readable(csr.subject), key, list(csr.extensions))
     except UNREADABLE as error:
-        words = "The signing request cannot be read. Expected a PKCS#10 request in PEM format"
-        raise bad_request(f"{words}: {str(error)[:200] or 'it is damaged'}") from None
+        message = "The signing request cannot be read. Expected a PKCS#10 request in PEM format"
+        raise bad_request(f"{message}: {str(error)[:200] or 'it is damaged'}") from None
 
 
 def key_usage(*usages: str) -> x509.KeyUsage:
@@ -115,28 +115,32 @@ def key_usage(*usages: str) -> x509.KeyUsage:
 
 def usages_of(extension: x509.KeyUsage) -> frozenset[str]:
     """Return the names of the usages in a key usage extension."""
-    found = {name for name in USAGES if name not in OF_KEY_AGREEMENT and getattr(extension, name)}
+    usages = {name for name in USAGES if name not in OF_KEY_AGREEMENT and getattr(extension, name)}
     if extension.key_agreement:  # without it the library does not allow to read these usages
-        found |= {name for name in OF_KEY_AGREEMENT if getattr(extension, name)}
-    return frozenset(found)
+        usages |= {name for name in OF_KEY_AGREEMENT if getattr(extension, name)}
+    return frozenset(usages)
 
 
 def allowed_usages(options: config.X509) -> frozenset[str]:
     """Return the names of the key usages that the configuration allows."""
-    words = ("_".join(name.lower().replace("_", " ").split()) for name in options.allowed_key_usage)
-    allowed = frozenset(OTHER_NAMES.get(word, word) for word in words) & frozenset(USAGES)
-    return allowed if options.allow_ca else allowed - CA_USAGES
+    spellings = (
+        "_".join(name.lower().replace("_", " ").split()) for name in options.allowed_key_usage
+    )
+    usages = frozenset(OTHER_NAMES.get(spelling, spelling) for spelling in spellings) & frozenset(
+        USAGES
+    )
+    return usages if options.allow_ca else usages - CA_USAGES
 
 
 def _accepted(key: object) -> PublicKey:
     """Return the public key. Raises Rejected if its type or its size is not allowed."""
     match key:
         case rsa.RSAPublicKey() if not RSA_BITS_MIN <= key.key_size <= RSA_BITS_MAX:
-            words = f"An RSA key of {key.key_size} bits is not accepted."
-            raise bad_request(f"{words} Use {RSA_BITS_MIN} to {RSA_BITS_MAX} bits.")
+            message = f"An RSA key of {key.key_size} bits is not accepted."
+            raise bad_request(f"{message} Use {RSA_BITS_MIN} to {RSA_BITS_MAX} bits.")
         case ec.EllipticCurvePublicKey() if not isinstance(key.curve, CURVES):
-            words = f"The curve {key.curve.name} is not accepted."
-            raise bad_request(f"{words} Use P-256, P-384 or P-521.")
+            message = f"The curve {key.curve.name} is not accepted."
+            raise bad_request(f"{message} Use P-256, P-384 or P-521.")
         case rsa.RSAPublicKey() | ec.EllipticCurvePublicKey() | ed25519.Ed25519PublicKey():
             return key
     raise bad_request("The key type is not accepted. Use RSA, ECDSA or Ed25519.")
@@ -152,7 +156,7 @@ def _readable(subject: x509.Name) -> x509.Name:
 
 
 def _constraints(
-    asked: x509.Extension[Any] | None, options: config.X509
+    requested: x509.Extension[Any] | None, options: config.X509
 ) -> x509.Extension[x509.BasicConstraints]:
     """Return the basic constraints, with CA:TRUE only if it is requested and the configuration
     allows it.
@@ -160,46 +164,48 @@ def _constraints(
     Raises Rejected if CA:TRUE is requested as critical but not allowed.
     """
     value = x509.BasicConstraints(ca=False, path_length=None)
-    if asked is not None and asked.value.ca:
+    if requested is not None and requested.value.ca:
         if options.allow_ca:
-            value = asked.value
-        elif asked.critical:
+            value = requested.value
+        elif requested.critical:
             raise bad_request("Certificates for authorities are not issued. Remove CA:TRUE.")
     return x509.Extension(ExtensionOID.BASIC_CONSTRAINTS, critical=True, value=value)
 
 
 def _key_usage(
-    asked: x509.Extension[Any] | None, options: config.X509
+    requested: x509.Extension[Any] | None, options: config.X509
 ) -> x509.Extension[x509.KeyUsage]:
     """Return the requested key usages that are allowed; if there are none, all allowed ones.
 
     Raises Rejected if a usage is requested as critical but not allowed.
     """
-    allowed = allowed_usages(options)
-    wanted = allowed if asked is None else usages_of(asked.value)
+    permitted = allowed_usages(options)
+    usages = permitted if requested is None else usages_of(requested.value)
     if not options.allow_ca:
-        wanted -= CA_USAGES
-    outside = wanted - allowed
-    if outside and asked is not None and asked.critical:
+        usages -= CA_USAGES
+    outside = usages - permitted
+    if outside and requested is not None and requested.critical:
         names = ", ".join(sorted(outside))
         raise bad_request(f"The key usage {names} is not allowed. Leave it out.")
-    kept = (wanted & allowed) or allowed
-    if "key_agreement" not in kept:
-        kept -= OF_KEY_AGREEMENT  # they have no meaning without key_agreement
-    value = key_usage(*kept)
+    granted = (usages & permitted) or permitted
+    if "key_agreement" not in granted:
+        granted -= OF_KEY_AGREEMENT  # they have no meaning without key_agreement
+    value = key_usage(*granted)
     return x509.Extension(ExtensionOID.KEY_USAGE, critical=True, value=value)
 
 
-def _purposes(asked: x509.Extension[Any]) -> x509.Extension[x509.ExtendedKeyUsage]:
+def _purposes(requested: x509.Extension[Any]) -> x509.Extension[x509.ExtendedKeyUsage]:
     """Return the requested extended key usage, restricted to TLS server and client
     authentication.
 
     Raises Rejected if nothing is left of it, or if it is critical and contains something else.
     """
-    kept = [purpose for purpose in asked.value if purpose in PURPOSES]
-    if not kept or (asked.critical and len(kept) < len(list(asked.value))):
+    purposes = [purpose for purpose in requested.value if purpose in PURPOSES]
+    if not purposes or (requested.critical and len(purposes) < len(list(requested.value))):
         raise bad_request("The extended key usage is not allowed. Use clientAuth or serverAuth.")
-    return x509.Extension(asked.oid, critical=asked.critical, value=x509.ExtendedKeyUsage(kept))
+    return x509.Extension(
+        requested.oid, critical=requested.critical, value=x509.ExtendedKeyUsage(purposes)
+    )
 
 
 def _name(oid: x509.ObjectIdentifier) -> str:

@@ -29,14 +29,14 @@ async def facts_of_cluster(
     )
 
 
-def requested(asked: ClusterStack) -> StackRequest:
+def requested(cluster_stack: ClusterStack) -> StackRequest:
     """Convert the stack of a cluster to a request to the stack service."""
     return StackRequest(
-        template=asked.template,
-        files=asked.files,
-        environment_files=asked.environment_files,
-        parameters=asked.parameters,
-        timeout_mins=asked.timeout_mins,
+        template=cluster_stack.template,
+        files=cluster_stack.files,
+        environment_files=cluster_stack.environment_files,
+        parameters=cluster_stack.parameters,
+        timeout_mins=cluster_stack.timeout_mins,
         disable_rollback=True,
-        tags=asked.tags,
+        tags=cluster_stack.tags,
     )

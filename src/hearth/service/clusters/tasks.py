@@ -41,18 +41,18 @@ def hand_over(
     tasks.put(tx, new, now)
 
 
-def caller_of(stored: Requester) -> Caller:
+def caller_of(requester: Requester) -> Caller:
     """Return the caller who made the stored request, with the token of that request.
 
     If Hearth itself stored the task, the caller has no token and no rights.
     """
-    if stored.rights is None:
+    if requester.rights is None:
         return Caller(user_id="", user_name="", project_id="")
-    found = Caller.with_rights(stored.rights)
+    caller = Caller.with_rights(requester.rights)
     return replace(
-        found,
-        token=stored.token,
-        auth_url=stored.auth_url,
-        delegated=stored.delegated,
-        request_id=stored.request_id or "",
+        caller,
+        token=requester.token,
+        auth_url=requester.auth_url,
+        delegated=requester.delegated,
+        request_id=requester.request_id or "",
     )

@@ -26,9 +26,9 @@ def checked(template: ClusterTemplate, config: ClusterConfig) -> ClusterTemplate
     network_driver = template.network_driver or config.network_driver
     _one_of("network driver", network_driver, NETWORK_DRIVERS)
     if EVERY not in config.network_drivers and network_driver not in config.network_drivers:
-        allowed = ", ".join(config.network_drivers)
+        drivers = ", ".join(config.network_drivers)
         raise bad_request(
-            f"Network driver {network_driver} is not allowed here. Allowed are {allowed}."
+            f"Network driver {network_driver} is not allowed here. Allowed are {drivers}."
         )
     if template.volume_driver is not None:
         _one_of("volume driver", template.volume_driver, VOLUME_DRIVERS)
@@ -45,9 +45,9 @@ def checked(template: ClusterTemplate, config: ClusterConfig) -> ClusterTemplate
     problems = label_problems(template.labels, config, volume_driver=template.volume_driver)
     if problems:
         raise bad_request(" ".join(problems))
-    asked = template.driver
-    if asked is not None and asked not in REPLACED and drivers_of(config).named(asked) is None:
-        raise _unknown_driver(asked, config)
+    driver = template.driver
+    if driver is not None and driver not in REPLACED and drivers_of(config).named(driver) is None:
+        raise _unknown_driver(driver, config)
     return replace(template, network_driver=network_driver)
 
 
@@ -72,12 +72,12 @@ def with_driver(template: ClusterTemplate, image: Body, config: ClusterConfig) -
 
 
 def _unknown_driver(name: str, config: ClusterConfig) -> Exception:
-    known = drivers_of(config).names()
-    near = hint(nearest(name, known))
-    return bad_request(f"Driver {name} does not exist{near}. Known are {', '.join(known)}.")
+    names = drivers_of(config).names()
+    near = hint(nearest(name, names))
+    return bad_request(f"Driver {name} does not exist{near}. Known are {', '.join(names)}.")
 
 
-def _one_of(what: str, name: str, known: tuple[str, ...]) -> None:
-    if name not in known:
-        near = hint(nearest(name, known))
-        raise bad_request(f"Unsupported {what} {name}{near}. Supported are {', '.join(known)}.")
+def _one_of(noun: str, name: str, names: tuple[str, ...]) -> None:
+    if name not in names:
+        near = hint(nearest(name, names))
+        raise bad_request(f"Unsupported {noun} {name}{near}. Supported are {', '.join(names)}.")

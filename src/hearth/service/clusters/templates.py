@@ -23,21 +23,21 @@ NOT_CHECKED = frozenset({"name", "tags", "public", "hidden", "dns_nameserver"})
 
 
 async def create_template(
-    services: Services, caller: Caller, wanted: Mapping[str, Any]
+    services: Services, caller: Caller, fields: Mapping[str, Any]
 ) -> ClusterTemplate:
-    """Create a cluster template with the fields `wanted` and return it.
+    """Create a cluster template with the given `fields` and return it.
 
     Raises Rejected, CloudFault.
     """
     uuid = services.new_id()
-    given = {name: value for name, value in wanted.items() if value is not None}
-    given.setdefault("name", generated_name(UUID(uuid).int, "template"))
+    set_fields = {name: value for name, value in fields.items() if value is not None}
+    set_fields.setdefault("name", generated_name(UUID(uuid).int, "template"))
     new = ClusterTemplate(
         uuid=uuid,
         project_id=caller.project_id,
         user_id=caller.user_id,
         created_at=services.clock.now(),
-        **given,
+        **set_fields,
     )
     new = checked(new, services.clusters)
     await demand(services, caller, "clustertemplate:create")
@@ -49,39 +49,39 @@ async def create_template(
 
 
 async def change_template(
-    services: Services, caller: Caller, template: ClusterTemplate, changed: Mapping[str, Any]
+    services: Services, caller: Caller, template: ClusterTemplate, changes: Mapping[str, Any]
 ) -> ClusterTemplate:
     """Change fields of a cluster template and return it.
 
-    `changed` maps fields to their new values; a removed name becomes a generated one. If a cluster
+    `changes` maps fields to their new values; a removed name becomes a generated one. If a cluster
     uses the template, only a few fields can be changed. Raises Rejected, CloudFault.
     """
-    if not changed:
+    if not changes:
         return template
-    wanted = dict(changed)
-    if wanted.get("name", template.name) is None:
-        wanted["name"] = generated_name(UUID(template.uuid).int, "template")
-    if changed.keys() & {"public", "hidden"}:
+    new_values = dict(changes)
+    if new_values.get("name", template.name) is None:
+        new_values["name"] = generated_name(UUID(template.uuid).int, "template")
+    if changes.keys() & {"public", "hidden"}:
         await demand(services, caller, PUBLISH)
-    if not changed.keys() <= NOT_CHECKED:
-        after = checked(replace(template, **wanted), services.clusters)
+    if not changes.keys() <= NOT_CHECKED:
+        after = checked(replace(template, **new_values), services.clusters)
         image = await check_template(services, caller, after)
-        if changed.keys() & {"image_id", "driver", "server_type"}:
-            fresh = after if "driver" in changed else replace(after, driver=None)
+        if changes.keys() & {"image_id", "driver", "server_type"}:
+            fresh = after if "driver" in changes else replace(after, driver=None)
             after = with_driver(fresh, image, services.clusters)
-        wanted |= {
+        new_values |= {
             name: getattr(after, name) for name in ("network_driver", "cluster_distro", "driver")
         }
     now = services.clock.now()
 
     def transaction(tx: Tx) -> ClusterTemplate:
-        stored = _locked(tx, template)
-        if find.in_use(tx, template.uuid) and not _harmless(changed):
+        current = _locked(tx, template)
+        if find.in_use(tx, template.uuid) and not _harmless(changes):
             raise bad_request(
                 f"Cluster template {template.name} is in use. Only its name, or one of public, "
                 "hidden and tags, can be changed."
             )
-        after = replace(stored, **wanted, updated_at=now)
+        after = replace(current, **new_values, updated_at=now)
         rows.update(tx, after)
         return after
 
@@ -92,27 +92,27 @@ async def delete_template(services: Services, template: ClusterTemplate) -> None
     """Delete a cluster template. Raises Rejected if a cluster uses it."""
 
     def transaction(tx: Tx) -> None:
-        stored = _locked(tx, template)
+        current = _locked(tx, template)
         if find.in_use(tx, template.uuid):
             raise bad_request(
                 f"Cluster template {template.name} is in use. Delete its clusters first."
             )
-        rows.delete(tx, stored)
+        rows.delete(tx, current)
 
     await services.store.run_once(transaction)
 
 
-def _harmless(changed: Mapping[str, Any]) -> bool:
+def _harmless(changes: Mapping[str, Any]) -> bool:
     """Return whether these fields of a template may be changed although clusters use it."""
-    if set(changed) == {"name"}:
+    if set(changes) == {"name"}:
         return True
-    if len(changed) != 1:
+    if len(changes) != 1:
         return False
-    return bool(changed.get("public")) or not changed.keys().isdisjoint({"hidden", "tags"})
+    return bool(changes.get("public")) or not changes.keys().isdisjoint({"hidden", "tags"})
 
 
 def _locked(tx: Tx, template: ClusterTemplate) -> ClusterTemplate:
-    found = find.by_ident(tx, ClusterTemplate, template.uuid, lock=True)
-    if not found:
+    matches = find.by_ident(tx, ClusterTemplate, template.uuid, lock=True)
+    if not matches:
         raise not_found("cluster template", template.name)
-    return found[0]
+    return matches[0]

@@ -48,14 +48,14 @@ async def upgrade_cluster(
         raise bad_request(problem)
     new_version = of_image or tag
 
-    def change(found: Whole, tx: Tx) -> tuple[Changed, Mapping[str, Any]]:
-        demand_state(found.cluster, ALLOWED, "Upgrade")
-        _check_driver(services, found, template)
-        if problem := skew_problem(found.cluster.coe_version, new_version):
+    def change(full: Whole, tx: Tx) -> tuple[Changed, Mapping[str, Any]]:
+        demand_state(full.cluster, ALLOWED, "Upgrade")
+        _check_driver(services, full, template)
+        if problem := skew_problem(full.cluster.coe_version, new_version):
             raise bad_request(problem)
-        groups: Sequence[NodeGroup] = list(filter(changeable, found.groups))
+        groups: Sequence[NodeGroup] = list(filter(changeable, full.groups))
         if nodegroup is not None:
-            groups = _one_group(found, nodegroup, template)
+            groups = _one_group(full, nodegroup, template)
         args = {
             "template": template.uuid,
             "batch": max_batch_size or 1,
@@ -64,14 +64,14 @@ async def upgrade_cluster(
             "version": new_version,
             "kube_tag": tag,
         }
-        after, changed = begun(found.cluster, groups, UPDATE_IN_PROGRESS)
-        return (after, changed), args
+        after, changed_groups = begun(full.cluster, groups, UPDATE_IN_PROGRESS)
+        return (after, changed_groups), args
 
     return await begin(services, caller, cluster, UPGRADE, change)
 
 
-def _check_driver(services: Services, found: Whole, template: ClusterTemplate) -> None:
-    driver = driver_of(services, found.template)
+def _check_driver(services: Services, full: Whole, template: ClusterTemplate) -> None:
+    driver = driver_of(services, full.template)
     if not driver.upgrade:
         raise bad_request(f"Upgrade is not supported. The driver is {driver.name}.")
     if driver_of(services, template) != driver:
@@ -80,15 +80,15 @@ def _check_driver(services: Services, found: Whole, template: ClusterTemplate) -
         )
 
 
-def _one_group(found: Whole, ident: str, template: ClusterTemplate) -> list[NodeGroup]:
-    for group in found.groups:
+def _one_group(full: Whole, ident: str, template: ClusterTemplate) -> list[NodeGroup]:
+    for group in full.groups:
         if ident in (group.uuid, group.name):
             if group.stack_id is None and group.status in FAILED:
                 raise conflict(never_created(group))
-            if not group.is_default and template.uuid != found.cluster.cluster_template_id:
+            if not group.is_default and template.uuid != full.cluster.cluster_template_id:
                 raise conflict(
                     f"Group {group.name} can only be upgraded to the template of its cluster. "
                     "Upgrade the cluster first."
                 )
-            return found.defaults if group.is_default else [group]
+            return full.defaults if group.is_default else [group]
     raise not_found("node group", ident)

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from hearth.clusters.config import X509
 from hearth.clusters.problems import refused
-from hearth.service.clusters.signing_request import Request
+from hearth.service.clusters.signing_request import SigningRequest
 
 NODE, NODES = "system:node:", "system:nodes"
 PROXY, PROXIES = "system:kube-proxy", "system:node-proxier"
@@ -30,15 +30,15 @@ def options_of_worker(options: X509) -> X509:
     return replace(options, allow_ca=False, valid_days=days)
 
 
-def limited(asked: Request) -> Request:
+def limited(request: SigningRequest) -> SigningRequest:
     """Return the request with nothing but what a worker may have. Raises Rejected with status 403
     if its subject is not that of a worker.
     """
-    name = _node_name(asked.subject)
+    name = _node_name(request.subject)
     if name is not None:
-        return replace(asked, extensions=list(_of_kubelet(name, asked.extensions)))
-    if asked.subject in _subjects(PROXY, PROXIES):
-        return replace(asked, extensions=[_purposes(ExtendedKeyUsageOID.CLIENT_AUTH)])
+        return replace(request, extensions=list(_of_kubelet(name, request.extensions)))
+    if request.subject in _subjects(PROXY, PROXIES):
+        return replace(request, extensions=[_purposes(ExtendedKeyUsageOID.CLIENT_AUTH)])
     raise refused(
         403,
         "A worker only gets certificates of its kubelet and of kube-proxy. Use the subject "
@@ -65,18 +65,21 @@ def _subjects(name: str, organisation: str) -> tuple[x509.Name, x509.Name]:
     return x509.Name(parts), x509.Name(reversed(parts))
 
 
-def _of_kubelet(name: str, asked: Sequence[x509.Extension[Any]]) -> Iterator[x509.Extension[Any]]:
+def _of_kubelet(
+    name: str, extensions: Sequence[x509.Extension[Any]]
+) -> Iterator[x509.Extension[Any]]:
     """Yield the extensions of a kubelet's certificate, as a client and as a server.
 
     Of the alternative names only the node's own name is kept. Hearth cannot prove an address: it
     may be the one of the API.
     """
     yield _purposes(ExtendedKeyUsageOID.CLIENT_AUTH, ExtendedKeyUsageOID.SERVER_AUTH)
-    own = x509.DNSName(name)
+    dns_name = x509.DNSName(name)
     if any(
-        isinstance(one.value, x509.SubjectAlternativeName) and own in one.value for one in asked
+        isinstance(extension.value, x509.SubjectAlternativeName) and dns_name in extension.value
+        for extension in extensions
     ):
-        names = x509.SubjectAlternativeName([own])
+        names = x509.SubjectAlternativeName([dns_name])
         yield x509.Extension(ExtensionOID.SUBJECT_ALTERNATIVE_NAME, critical=False, value=names)
 
 

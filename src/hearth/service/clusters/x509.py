@@ -25,7 +25,7 @@ from msgspec import Struct
 from hearth.clusters import config
 from hearth.clusters.problems import bad_request, conflict
 from hearth.service.clusters import signing_request
-from hearth.service.clusters.signing_request import PublicKey, Request, key_usage
+from hearth.service.clusters.signing_request import PublicKey, SigningRequest, key_usage
 
 BEFORE_S = 24 * 3600  # certificates are valid since yesterday, because clocks of nodes may be slow
 DAY_S = 24 * 3600
@@ -47,7 +47,7 @@ class KeyPair:
     passphrase: str = field(default="", repr=False)
 
 
-class Signed(Struct, frozen=True):
+class SignedCertificate(Struct, frozen=True):
     """A certificate that was issued for a signing request."""
 
     pem: str
@@ -111,27 +111,27 @@ def sign(
     now: float,
     *,
     subject: x509.Name | None = None,
-    limited: Callable[[Request], Request] | None = None,
-) -> Signed:
+    limited: Callable[[SigningRequest], SigningRequest] | None = None,
+) -> SignedCertificate:
     """Return a certificate for a signing request. If `subject` is given, it replaces that of the
     request.
 
     `limited` returns the part of the request that is granted, or refuses it. Raises Rejected if the
     request is invalid or contains something that is not allowed, or if the authority has expired.
     """
-    asked = signing_request.read(csr_pem)
+    request = signing_request.read(csr_pem)
     if limited is not None:
-        asked = limited(asked)
+        request = limited(request)
     authority, signer = _opened(ca)
     until = _until(authority, options, now, None)
     try:
-        builder = _issued(asked, authority, options, subject, now, until)
+        builder = _issued(request, authority, options, subject, now, until)
         certificate = builder.sign(signer, hashes.SHA256())
         name = certificate.subject.rfc4514_string()
     except (ValueError, TypeError, OverflowError) as error:  # it cannot be encoded
         raise bad_request(f"The signing request cannot be used. {error}") from None
     pem = certificate.public_bytes(Encoding.PEM).decode()
-    return Signed(pem, certificate.serial_number, name, until)
+    return SignedCertificate(pem, certificate.serial_number, name, until)
 
 
 def common_name(name: str, organisation: str | None = None) -> x509.Name:
@@ -143,8 +143,8 @@ def common_name(name: str, organisation: str | None = None) -> x509.Name:
         if organisation is not None:
             parts.append(x509.NameAttribute(NameOID.ORGANIZATION_NAME, organisation))
     except ValueError:
-        words = f'A certificate cannot name "{name}". Use 1 to {COMMON_NAME_MAX} characters.'
-        raise bad_request(words) from None
+        message = f'A certificate cannot name "{name}". Use 1 to {COMMON_NAME_MAX} characters.'
+        raise bad_request(message) from None
     return x509.Name(parts)
 
 
@@ -154,7 +154,7 @@ def ends_at(pem: str) -> float:
 
 
 def _issued(
-    asked: Request,
+    request: SigningRequest,
     authority: x509.Certificate,
     options: config.X509,
     subject: x509.Name | None,
@@ -162,11 +162,11 @@ def _issued(
     until: float,
 ) -> x509.CertificateBuilder:
     """Return the builder of the certificate for a signing request; it is not signed yet."""
-    name = asked.subject if subject is None else subject
-    builder = _builder(name, authority.subject, asked.key, now - BEFORE_S, until)
-    for extension in asked.granted(options):
+    name = request.subject if subject is None else subject
+    builder = _builder(name, authority.subject, request.key, now - BEFORE_S, until)
+    for extension in request.granted(options):
         builder = builder.add_extension(extension.value, extension.critical)
-    return _identified(builder, asked.key, authority)
+    return _identified(builder, request.key, authority)
 
 
 def _builder(
@@ -191,15 +191,19 @@ def _identified(
     While an authority is being replaced, the old and the new authority have the same name. Only the
     identifiers distinguish them.
     """
-    own = x509.SubjectKeyIdentifier.from_public_key(key)
+    subject_id = x509.SubjectKeyIdentifier.from_public_key(key)
     try:
-        found = authority.extensions.get_extension_for_class(x509.SubjectKeyIdentifier)
-        its = x509.AuthorityKeyIdentifier.from_issuer_subject_key_identifier(found.value)
+        extension = authority.extensions.get_extension_for_class(x509.SubjectKeyIdentifier)
+        authority_id = x509.AuthorityKeyIdentifier.from_issuer_subject_key_identifier(
+            extension.value
+        )
     except x509.ExtensionNotFound:
         public = authority.public_key()
         assert isinstance(public, PublicKey)
-        its = x509.AuthorityKeyIdentifier.from_issuer_public_key(public)
-    return builder.add_extension(own, critical=False).add_extension(its, critical=False)
+        authority_id = x509.AuthorityKeyIdentifier.from_issuer_public_key(public)
+    return builder.add_extension(subject_id, critical=False).add_extension(
+        authority_id, critical=False
+    )
 
 
 def _until(

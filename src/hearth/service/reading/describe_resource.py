@@ -52,8 +52,8 @@ async def describe_resource(
     if record is None:
         record = await find_resource(services, row, name)  # raises
     await guest_may(services, caller, row, record, data)
-    shown = await metadata_for(services, caller, row, metadata)
-    return Described(row, record, shown, await services.description(row, name))
+    visible_metadata = await metadata_for(services, caller, row, metadata)
+    return Described(row, record, visible_metadata, await services.description(row, name))
 
 
 async def secret_of_guest(
@@ -68,9 +68,9 @@ async def secret_of_guest(
     def look(tx: Tx) -> dict[str, str]:
         row = reads.find_stack(tx, caller.project_id, params.get("StackName", ""))
         name = params.get("LogicalResourceId", "")
-        found = row and reads.record_for(tx, row.id, name, caller.guest_id)
-        return reads.data_of(tx, found.id)[1] if found else {}
+        record = row and reads.record_for(tx, row.id, name, caller.guest_id)
+        return reads.data_of(tx, record.id)[1] if record else {}
 
     data = await services.store.read(look)
-    own = data.get("user_id") == caller.user_id and data.get("access_key") == access
-    return data.get("secret_key") if own else None
+    is_own = data.get("user_id") == caller.user_id and data.get("access_key") == access
+    return data.get("secret_key") if is_own else None

@@ -16,7 +16,13 @@ from hearth.engine.core.predict import reached
 from hearth.engine.core.record import Record
 from hearth.resources.base import ResourceType
 from hearth.service.caller import Caller
-from hearth.service.reading.real_objects import READ_S, Found, Reading, StackResource, read_objects
+from hearth.service.reading.real_objects import (
+    READ_S,
+    Presence,
+    Reading,
+    StackResource,
+    read_objects,
+)
 from hearth.service.services import Services
 from hearth.store.rows import StackRow
 from hearth.template.parameters import MASK
@@ -24,7 +30,7 @@ from hearth.template.parameters import MASK
 ONLY_THERE = "the object exists; none of its properties can be compared"
 
 
-class State(StrEnum):
+class DriftState(StrEnum):
     """The result of comparing a resource with its object."""
 
     IN_SYNC = "in sync"
@@ -52,7 +58,7 @@ class Drift(Struct, frozen=True):
     stack: StackRow
     record: Record
     parent_resource: str | None
-    state: State
+    state: DriftState
     reason: str | None = None
     differences: Sequence[Difference] = ()
     compared: Sequence[str] = ()
@@ -71,8 +77,8 @@ class Drift(Struct, frozen=True):
             "state": self.state.value,
             "reason": self.reason,
             "differences": [
-                {"property": one.property, "want": one.want, "have": one.have}
-                for one in self.differences
+                {"property": difference.property, "want": difference.want, "have": difference.have}
+                for difference in self.differences
             ],
             "compared": list(self.compared),
             "not_checkable": [
@@ -81,15 +87,15 @@ class Drift(Struct, frozen=True):
         }
 
 
-def together(states: Collection[State]) -> State:
+def together(states: Collection[DriftState]) -> DriftState:
     """Return the state of a stack whose resources have these states.
 
     It has drifted if any resource has drifted or is missing. It is not checkable if no resource
     could be compared.
     """
-    if State.DRIFTED in states or State.MISSING in states:
-        return State.DRIFTED
-    return State.IN_SYNC if State.IN_SYNC in states else State.NOT_CHECKABLE
+    if DriftState.DRIFTED in states or DriftState.MISSING in states:
+        return DriftState.DRIFTED
+    return DriftState.IN_SYNC if DriftState.IN_SYNC in states else DriftState.NOT_CHECKABLE
 
 
 async def drift(services: Services, caller: Caller, row: StackRow, *, depth: int) -> list[Drift]:
@@ -115,59 +121,61 @@ async def compare(
     See `read_objects`, which may raise CloudFault and TimeoutError if `strict` is true. Otherwise
     the resources that were not read are not checkable.
     """
-    found = await read_objects(services, cloud, row, depth=depth, limit_s=limit_s, strict=strict)
-    return [_compared(services, one, reading) for one, reading in found]
+    readings = await read_objects(services, cloud, row, depth=depth, limit_s=limit_s, strict=strict)
+    return [_compared(services, resource, reading) for resource, reading in readings]
 
 
-def _compared(services: Services, one: StackResource, reading: Reading) -> Drift:
+def _compared(services: Services, resource: StackResource, reading: Reading) -> Drift:
     """Return the result of comparing a resource with what was read of its object."""
-    rtype = services.programs.type_of(one.record)
-    if reading.found is Found.THERE:
+    rtype = services.programs.type_of(resource.record)
+    if reading.presence is Presence.THERE:
         assert rtype is not None
-        return _result(rtype, one, reading.properties)
-    gone = reading.found is Found.GONE
+        return _result(rtype, resource, reading.properties)
+    is_gone = reading.presence is Presence.GONE
     return Drift(
-        one.stack,
-        one.record,
-        one.parent_resource,
-        State.MISSING if gone else State.NOT_CHECKABLE,
+        resource.stack,
+        resource.record,
+        resource.parent_resource,
+        DriftState.MISSING if is_gone else DriftState.NOT_CHECKABLE,
         reading.reason,
-        unchecked={} if gone else dict.fromkeys(sorted(_given(one.record)), reading.reason),
+        unchecked={}
+        if is_gone
+        else dict.fromkeys(sorted(_with_value(resource.record)), reading.reason),
         answered=reading.answered,
     )
 
 
-def _result(rtype: ResourceType, one: StackResource, observed: Mapping[str, Any]) -> Drift:
-    held = one.record.held
-    stored = _given(one.record)
-    observed = {n: v for n, v in observed.items() if held.properties.get(n) is not None}
-    secret = reached(frozenset(held.secret), rtype.translation)
+def _result(rtype: ResourceType, resource: StackResource, observed: Mapping[str, Any]) -> Drift:
+    applied = resource.record.held
+    with_value = _with_value(resource.record)
+    observed = {n: v for n, v in observed.items() if applied.properties.get(n) is not None}
+    secret = reached(frozenset(applied.secret), rtype.translation)
     differences = [
         Difference(name, MASK, MASK)
-        if one.masked or name in secret
-        else Difference(name, held.properties[name], value)
+        if resource.masked or name in secret
+        else Difference(name, applied.properties[name], value)
         for name, value in sorted(observed.items())
-        if value != held.properties[name]
+        if value != applied.properties[name]
     ]
-    unchecked = _reasons(rtype, stored.keys() - observed.keys())
+    unchecked = _reasons(rtype, with_value.keys() - observed.keys())
     result = Drift(
-        one.stack,
-        one.record,
-        one.parent_resource,
-        State.DRIFTED if differences else State.IN_SYNC,
+        resource.stack,
+        resource.record,
+        resource.parent_resource,
+        DriftState.DRIFTED if differences else DriftState.IN_SYNC,
         differences=differences,
         compared=sorted(observed),
         unchecked=unchecked,
     )
     if unchecked and not observed:
-        return replace(result, state=State.NOT_CHECKABLE, reason=ONLY_THERE)
+        return replace(result, state=DriftState.NOT_CHECKABLE, reason=ONLY_THERE)
     return result
 
 
-def _given(record: Record) -> dict[str, Any]:
+def _with_value(record: Record) -> dict[str, Any]:
     """Return the properties with a value. Empty ones ask for nothing."""
-    found = record.held.properties.items()
-    return {n: v for n, v in found if v is not None and v not in ("", [], {})}
+    properties = record.held.properties.items()
+    return {n: v for n, v in properties if v is not None and v not in ("", [], {})}
 
 
 def _reasons(rtype: ResourceType, names: Set[str]) -> dict[str, str]:

@@ -18,7 +18,7 @@ from hearth.cloud.contract import Cloud
 from hearth.cloud.fault import CloudFault
 from hearth.model.problem import Rejected
 from hearth.model.state import Action, Status
-from hearth.service.reading.drift import Drift, State, compare, together
+from hearth.service.reading.drift import Drift, DriftState, compare, together
 from hearth.service.reading.real_objects import failing
 from hearth.service.services import Services
 from hearth.store import drift_checks, events, reads
@@ -41,12 +41,12 @@ VALUE_MAX = 1000  # characters of a stored value
 NAMED_MAX = 10  # resources that an event names
 SKIPPED = "no credential"
 SKIPPED_REASON = "the stack has no trust or application credential, only a token"
-TELLS: Mapping[str, bool] = {State.DRIFTED: True, State.IN_SYNC: False}
+TELLS: Mapping[str, bool] = {DriftState.DRIFTED: True, DriftState.IN_SYNC: False}
 """Whether an event says that the stack has drifted, by its state. Other states have no event."""
 PAUSED = frozenset({Action.INIT, Action.DELETE, Action.SUSPEND})
 
 
-class Watched(Struct, frozen=True):
+class WatchSettings(Struct, frozen=True):
     """The settings of the checks.
 
     `busy` returns whether the engine of this process works on stacks now. Then only checks start
@@ -66,7 +66,7 @@ class DriftWatch:
     operations.
     """
 
-    def __init__(self, services: Services, watched: Watched) -> None:
+    def __init__(self, services: Services, watched: WatchSettings) -> None:
         self._services = services
         self._watched = watched
         self._running: set[asyncio.Task[None]] = set()
@@ -85,8 +85,8 @@ class DriftWatch:
                 try:
                     full = await self.look()
                 except SQLAlchemyError as problem:
-                    words = str(problem).partition("\n")[0]
-                    log.warning("drift checks wait for the database: %s", words)
+                    message = str(problem).partition("\n")[0]
+                    log.warning("drift checks wait for the database: %s", message)
                 await self._wait(None if full else look_s)
         finally:
             for task in self._running:
@@ -113,12 +113,12 @@ class DriftWatch:
         if room <= 0:
             return True
         late_s = every_s / 10 if self._watched.busy() else 0.0
-        found = await store.read(lambda tx: drift_checks.due(tx, room, late_s))
-        for stack_id in found:
+        stack_ids = await store.read(lambda tx: drift_checks.due(tx, room, late_s))
+        for stack_id in stack_ids:
             task = asyncio.create_task(self._guarded(stack_id))
             self._running.add(task)
             task.add_done_callback(self._done)
-        return len(found) == room
+        return len(stack_ids) == room
 
     def _done(self, task: asyncio.Task[None]) -> None:
         self._running.discard(task)
@@ -130,10 +130,10 @@ class DriftWatch:
         Return the number of stacks.
         """
         store, watched = self._services.store, self._watched
-        found = await store.read(
+        stack_ids = await store.read(
             lambda tx: drift_checks.unscheduled(tx, watched.engine_id, SCHEDULED_MAX)
         )
-        delays = {stack_id: watched.luck() * watched.every_s for stack_id in found}
+        delays = {stack_id: watched.luck() * watched.every_s for stack_id in stack_ids}
         if delays:
             await store.run(lambda tx: drift_checks.schedule(tx, delays))
         return len(delays)
@@ -162,8 +162,8 @@ class DriftWatch:
         elif row.status is not Status.COMPLETE or row.action in PAUSED:
             await self._postpone(check, every_s)
         else:
-            known = check.credential
-            cloud = None if known is None else self._services.clouds.lasting(known)
+            credential = check.credential
+            cloud = None if credential is None else self._services.clouds.lasting(credential)
             if cloud is None:
                 await self._finish(check, Result(SKIPPED, reason=SKIPPED_REASON), [])
             else:
@@ -173,9 +173,11 @@ class DriftWatch:
         strict = check.attempts < ATTEMPTS_MAX - 1
         try:
             if (refusal := await _refusal(cloud)) is not None:
-                await self._finish(check, Result(State.NOT_CHECKABLE.value, reason=refusal), [])
+                await self._finish(
+                    check, Result(DriftState.NOT_CHECKABLE.value, reason=refusal), []
+                )
                 return
-            found = await compare(
+            drifts = await compare(
                 self._services,
                 cloud,
                 check.row,
@@ -186,18 +188,18 @@ class DriftWatch:
         except (CloudFault, TimeoutError) as problem:
             await self._failed(check, str(problem))
             return
-        if all(one.answered for one in found):
+        if all(drift.answered for drift in drifts):
             self._failures = 0
         else:
             self._back_off()
-        await self._finish(check, result_of(found), found)
+        await self._finish(check, result_of(drifts), drifts)
 
-    async def _failed(self, check: Check, why: str) -> None:
+    async def _failed(self, check: Check, reason: str) -> None:
         """Repeat a check later, and pause, because the cloud does not answer or fails."""
         pause_s = self._back_off()
         after_s = min(self._watched.every_s, RETRY_S * 2.0**check.attempts)
-        words = "stack %s (%s): drift: the cloud failed, checks pause for %.0f s: %s"
-        log.warning(words, check.row.name, check.row.id, pause_s, why)
+        message = "stack %s (%s): drift: the cloud failed, checks pause for %.0f s: %s"
+        log.warning(message, check.row.name, check.row.id, pause_s, reason)
         self._services.observer.drift_checked("failed")
         await self._postpone(check, after_s, check.attempts + 1)
 
@@ -212,21 +214,21 @@ class DriftWatch:
         store = self._services.store
         await store.run(lambda tx: drift_checks.postpone(tx, check, after_s, attempts))
 
-    async def _finish(self, check: Check, result: Result, found: Sequence[Drift]) -> None:
+    async def _finish(self, check: Check, result: Result, drifts: Sequence[Drift]) -> None:
         """Store a result, with an event if the stack has drifted or is in sync again."""
         services, every_s = self._services, self._watched.every_s
         announced = TELLS.get(result.state, check.announced)
         event = None
         if announced != check.announced:
-            reason = words_of(found) if announced else "Drift: the resources are in sync again"
+            reason = message_of(drifts) if announced else "Drift: the resources are in sync again"
             event = event_of(check, services.new_id(), services.clock.now(), result.state, reason)
         after_s = every_s * (0.9 + 0.2 * self._watched.luck())  # spreads stacks that were delayed
-        stored = await services.store.run(
+        is_stored = await services.store.run(
             lambda tx: drift_checks.finish(
                 tx, check, result, after_s, announced=announced, event=event
             )
         )
-        if not stored:
+        if not is_stored:
             await self._postpone(check, every_s / 10)
             return
         services.observer.drift_checked(result.state)
@@ -257,27 +259,27 @@ def event_of(check: Check, event_id: str, now: float, state: str, reason: str) -
     return events.of_stack(check.row, event_id, now, Action.CHECK.value, status, reason)
 
 
-def result_of(found: Sequence[Drift]) -> Result:
+def result_of(drifts: Sequence[Drift]) -> Result:
     """Return the result of a check; only a part of many or long differences is kept.
 
     If a service did not answer, a stack without differences is not checkable.
     """
-    counts = {state.value: sum(one.state is state for one in found) for state in State}
-    state = together({one.state for one in found})
-    reason = next((one.reason for one in found if not one.answered), None)
-    if reason is not None and state is State.IN_SYNC:
-        state = State.NOT_CHECKABLE
-    if reason is None and state is State.NOT_CHECKABLE:
-        reason = next((one.reason for one in found), "the stack has no resources")
-    differing = [one.as_json() for one in _differing(found)[:RESOURCES_MAX]]
-    for one in differing:
-        for difference in one["differences"]:
+    counts = {state.value: sum(drift.state is state for drift in drifts) for state in DriftState}
+    state = together({drift.state for drift in drifts})
+    reason = next((drift.reason for drift in drifts if not drift.answered), None)
+    if reason is not None and state is DriftState.IN_SYNC:
+        state = DriftState.NOT_CHECKABLE
+    if reason is None and state is DriftState.NOT_CHECKABLE:
+        reason = next((drift.reason for drift in drifts), "the stack has no resources")
+    differing = [drift.as_json() for drift in _differing(drifts)[:RESOURCES_MAX]]
+    for entry in differing:
+        for difference in entry["differences"]:
             difference.update({key: _short(difference[key]) for key in ("want", "have")})
     return Result(state.value, counts, differing, reason)
 
 
-def _differing(found: Sequence[Drift]) -> list[Drift]:
-    return [one for one in found if one.state in (State.DRIFTED, State.MISSING)]
+def _differing(drifts: Sequence[Drift]) -> list[Drift]:
+    return [drift for drift in drifts if drift.state in (DriftState.DRIFTED, DriftState.MISSING)]
 
 
 def _short(value: object) -> object:
@@ -285,16 +287,16 @@ def _short(value: object) -> object:
     return value if size <= VALUE_MAX else f"(a value of {size} characters)"
 
 
-def words_of(found: Sequence[Drift]) -> str:
+def message_of(drifts: Sequence[Drift]) -> str:
     """Return the reason of an event: how many resources have drifted, and which."""
-    names = [_name(one) for one in _differing(found)]
+    names = [_name(drift) for drift in _differing(drifts)]
     verb = "resource has" if len(names) == 1 else "resources have"
-    more = f" and {len(names) - NAMED_MAX} more" if len(names) > NAMED_MAX else ""
-    return f"Drift: {len(names)} {verb} drifted: {', '.join(names[:NAMED_MAX])}{more}"
+    suffix = f" and {len(names) - NAMED_MAX} more" if len(names) > NAMED_MAX else ""
+    return f"Drift: {len(names)} {verb} drifted: {', '.join(names[:NAMED_MAX])}{suffix}"
 
 
-def _name(one: Drift) -> str:
-    name = one.record.name if one.parent_resource is None else (
-        f"{one.parent_resource}.{one.record.name}"
+def _name(drift: Drift) -> str:
+    name = drift.record.name if drift.parent_resource is None else (
+        f"{drift.parent_resource}.{drift.record.name}"
     )  # fmt: skip
-    return f"{name} (missing)" if one.state is State.MISSING else name
+    return f"{name} (missing)" if drift.state is DriftState.MISSING else name

@@ -14,7 +14,7 @@ from hearth.engine.core.record import Record
 from hearth.resources.base import ResourceContext, ResourceType
 from hearth.resources.capabilities import NestedType
 from hearth.service.caller import Caller
-from hearth.service.context import Beside, context_of, context_with
+from hearth.service.context import RecordData, context_of, context_with
 from hearth.service.reading.real_objects import UNREADABLE
 from hearth.service.services import Services
 from hearth.store import reads
@@ -40,14 +40,18 @@ async def attributes_of(
         return {}
     ctx = await context_of(services, caller, row, record, rtype)
     fields = await _fields(rtype, ctx)
-    wanted = [name for name, one in rtype.attributes.items() if not one.cached and name != WHOLE]
-    wanted += sorted(names & rtype.attributes.keys())
-    found = {
+    attribute_names = [
+        name
+        for name, attribute in rtype.attributes.items()
+        if not attribute.cached and name != WHOLE
+    ]
+    attribute_names += sorted(names & rtype.attributes.keys())
+    values = {
         name: await _attribute(rtype, ctx, name)
-        for name in dict.fromkeys(wanted)
+        for name in dict.fromkeys(attribute_names)
         if name not in fields
     }
-    return {**found, **fields}
+    return {**values, **fields}
 
 
 async def fields_of(
@@ -59,15 +63,15 @@ async def fields_of(
     Concurrent reads of a collection share one list call. What is not read in time is left out.
     """
     stack_ids = [row.id for row, _ in resources]
-    stored = await services.store.read(partial(reads.all_data_of, ids=stack_ids))
+    data_by_id = await services.store.read(partial(reads.all_data_of, ids=stack_ids))
     cloud = services.cloud(caller)
     tasks = {}
     for row, records in resources:
         for record in records:
             if (rtype := readable(services, record)) is not None:
-                data, metadata = stored.get(record.id, ({}, {}))
-                beside = Beside(data, metadata, row.user_project_id)
-                ctx = context_with(services, row, record, rtype, cloud, beside)
+                data, metadata = data_by_id.get(record.id, ({}, {}))
+                record_data = RecordData(data, metadata, row.user_project_id)
+                ctx = context_with(services, row, record, rtype, cloud, record_data)
                 tasks[record.id] = asyncio.create_task(_fields(rtype, ctx))
     try:
         if tasks:
@@ -88,8 +92,8 @@ def readable(services: Services, record: Record) -> ResourceType | None:
     The object may be incomplete, because its create continues or has failed.
     """
     rtype = services.programs.type_of(record)
-    made = record.held.reference is not None
-    begun = made or (not record.new and record.physical_id is not None)
+    created = record.held.reference is not None
+    begun = created or (not record.new and record.physical_id is not None)
     if rtype is None or isinstance(rtype, NestedType) or rtype.immediate or not begun:
         return None
     return rtype

@@ -49,7 +49,7 @@ class OutputValue(Struct, frozen=True):
 
 class ReadAhead(Struct):
     """Reads the records of a stack in the transaction that finds it, if they are needed for its
-    outputs, and these are `wanted`.
+    outputs and `with_outputs` is true.
 
     Both are known only if the program of the stack is in the cache. `records` is None if they were
     not read. `fingerprint` is the one of the rows if they alone determine what is shown of the
@@ -57,7 +57,7 @@ class ReadAhead(Struct):
     """
 
     services: Services
-    wanted: bool = True
+    with_outputs: bool = True
     records: list[Record] | None = None
     fingerprint: int | None = None
 
@@ -65,11 +65,11 @@ class ReadAhead(Struct):
         program = self.services.cached_program(row)
         if program is None or row.deleted_at is not None:
             return
-        needed = self.wanted and program.outputs
-        rows = reads.rows_of_records(tx, row.id) if needed else []
+        needs_records = self.with_outputs and program.outputs
+        rows = reads.rows_of_records(tx, row.id) if needs_records else []
         self.fingerprint = reads.fingerprint(row, rows)
-        if needed:
-            self.records = [record_of(tx, one) for one in rows]
+        if needs_records:
+            self.records = [record_of(tx, record_row) for record_row in rows]
 
 
 async def outputs(
@@ -86,30 +86,36 @@ async def outputs(
     template of the stack does not compile.
     """
     revision, program = await services.program(row)
-    wanted = [o for name, o in program.outputs.items() if only in (None, name)]
-    if not wanted:
+    selected = [o for name, o in program.outputs.items() if only in (None, name)]
+    if not selected:
         return []
-    found = None if ahead is None else ahead.records
-    if found is None:
-        found = await services.store.read(lambda tx: reads.records(tx, row.id))
-    records = reads.in_charge(found)
+    all_records = None if ahead is None else ahead.records
+    if all_records is None:
+        all_records = await services.store.read(lambda tx: reads.records(tx, row.id))
+    records = reads.in_charge(all_records)
     live = _live(services, program, records.values())
     fresh = await _fresh(services, caller, row, live)
     kinds = services.programs.types_of(records)
     nested = [name for name, kind in kinds.items() if isinstance(kind, NestedType)]
     broken = await _broken(services, caller, row, program, records, nested)
     in_zones = asked_for(revision.template)
-    there = await _zones(services.cloud(caller)) if in_zones else None
+    zones = await _zones(services.cloud(caller)) if in_zones else None
     sight = sight_of(services, caller)
     world = StoredWorld(
-        records, fresh, revision.facade, kinds, broken, whole=True, zones=there,
+        records, fresh, revision.facade, kinds, broken, complete=True, zones=zones,
         secrets=not sight.secrets,
     )  # fmt: skip
     sees = sight.hidden and sight.secrets
     if not sight.hidden and revision.facade.get("secret"):  # nothing says which outputs are hidden
-        return [OutputValue(one.name, one.description, MASK, None, None) for one in wanted]
-    values = await services.compute.evaluated(lambda: _values(wanted, world, sees), row.project_id)
-    failed = any(one.error is not None for one in values)  # perhaps only because it took too long
+        return [
+            OutputValue(output.name, output.description, MASK, None, None) for output in selected
+        ]
+    values = await services.compute.evaluated(
+        lambda: _values(selected, world, sees), row.project_id
+    )
+    failed = any(
+        value.error is not None for value in values
+    )  # perhaps only because it took too long
     if ahead is not None and (live or nested or in_zones or failed):
         ahead.fingerprint = None
     return values
@@ -126,27 +132,29 @@ async def recorded_outputs(
     """
     program = await services.programs.results_of(row, revision)
     kinds = services.programs.types_of(records)
-    world = StoredWorld(records, {}, revision.facade, kinds, {}, whole=True)
+    world = StoredWorld(records, {}, revision.facade, kinds, {}, complete=True)
     values = await services.compute.evaluated(
         lambda: _values(program.outputs.values(), world, sees=True), row.project_id
     )
-    found = {one.key: one.value for one in values if one.error is None}
-    return found, {name: one.value for name, one in program.parameters.items()}
+    output_values = {value.key: value.value for value in values if value.error is None}
+    return output_values, {name: parameter.value for name, parameter in program.parameters.items()}
 
 
-def _values(wanted: Iterable[Output], world: World, sees: bool) -> list[OutputValue]:
+def _values(declared: Iterable[Output], world: World, sees: bool) -> list[OutputValue]:
     """Return the values of outputs. If `sees` is false, outputs with hidden values are masked; the
     world may count secrets as hidden values.
     """
     values = []
     with spending():
-        for output in wanted:
+        for output in declared:
             value, error = output.evaluate(world)
             reason = output.reason(world) if error is not None else None
             if not sees and output.secret(world):
                 value = MASK
-            shown = OutputValue(output.name, output.description, nulled(value), error, reason)
-            values.append(shown)
+            output_value = OutputValue(
+                output.name, output.description, nulled(value), error, reason
+            )
+            values.append(output_value)
     return values
 
 
@@ -172,26 +180,26 @@ async def _broken(
     Only outputs with a value are recorded, so a nested stack is evaluated if one of its outputs is
     missing.
     """
-    found: dict[tuple[str, str], str] = {}
+    reasons: dict[tuple[str, str], str] = {}
     for name in nested:
         record = records[name]
         definition = program.resources.get(name)
         if definition is None or definition.child is None or record.physical_id is None:
             continue
         declared = definition.child.syntax.outputs
-        read = {attribute for attribute, *_ in program.reads.get(name, ())}
-        known = record.held.attributes
-        lacking = {key for key in read if key in declared and known.get(key) is None}
+        read_names = {attribute for attribute, *_ in program.reads.get(name, ())}
+        attributes = record.held.attributes
+        lacking = {key for key in read_names if key in declared and attributes.get(key) is None}
         if not lacking:
             continue
         child_id = record.physical_id
         child = await services.store.read(partial(reads.stack_by_physical_id, physical_id=child_id))
         if child is None or child.parent_id != row.id:
             continue
-        for one in await outputs(services, caller, child):
-            if one.key in lacking and one.reason is not None:
-                found[name, one.key] = one.reason
-    return found
+        for output in await outputs(services, caller, child):
+            if output.key in lacking and output.reason is not None:
+                reasons[name, output.key] = output.reason
+    return reasons
 
 
 def _live(
@@ -202,32 +210,32 @@ def _live(
     These are the attributes that are never cached, and all attributes of a resource whose failed
     action has recorded none or old ones.
     """
-    asked: dict[tuple[str, str], Record] = {}
+    live: dict[tuple[str, str], Record] = {}
     for record in records:
         rtype = readable(services, record)
         if rtype is None:
             continue
         unmade = record.held.reference is None
         unrecorded = record.failed and (unmade or isinstance(rtype, ReportsResults))
-        for read in program.reads.get(record.name, ()):
-            declared = rtype.attributes.get(read[0])
+        for attribute_path in program.reads.get(record.name, ()):
+            declared = rtype.attributes.get(attribute_path[0])
             if unrecorded or (declared is not None and not declared.cached):
-                asked[record.name, read[0]] = record
-    return asked
+                live[record.name, attribute_path[0]] = record
+    return live
 
 
 async def _fresh(
-    services: Services, caller: Caller, row: StackRow, asked: Mapping[tuple[str, str], Record]
+    services: Services, caller: Caller, row: StackRow, live: Mapping[tuple[str, str], Record]
 ) -> dict[tuple[str, str], Any]:
     """Return the current values of attributes that are never cached, by (resource, attribute)."""
-    if not asked:
+    if not live:
         return {}
-    calls = [_one(services, caller, row, record, name) for (_, name), record in asked.items()]
+    calls = [_value_of(services, caller, row, record, name) for (_, name), record in live.items()]
     answers = await asyncio.gather(*calls)
-    return {key: value for key, known, value in answers if known}
+    return {key: value for key, is_known, value in answers if is_known}
 
 
-async def _one(
+async def _value_of(
     services: Services, caller: Caller, row: StackRow, record: Record, name: str
 ) -> tuple[tuple[str, str], bool, Any]:
     key = (record.name, name)

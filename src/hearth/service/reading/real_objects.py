@@ -21,7 +21,7 @@ from hearth.resources.base import ResourceType
 from hearth.resources.capabilities import NestedType
 from hearth.resources.lookup import Names
 from hearth.resources.read_back import Unfit, can_be_read, exists, makes_object, real_state
-from hearth.service.context import Beside, context_with
+from hearth.service.context import RecordData, context_with
 from hearth.service.services import Services
 from hearth.store import reads
 from hearth.store.database import Tx
@@ -53,13 +53,13 @@ class StackResource(Struct, frozen=True):
 
     stack: StackRow
     record: Record
-    beside: Beside
+    record_data: RecordData
     parent_resource: str | None
     masked: bool
     inner: bool
 
 
-class Found(StrEnum):
+class Presence(StrEnum):
     """What became of reading an object."""
 
     THERE = "there"
@@ -76,19 +76,19 @@ class Reading(Struct, frozen=True):
     succeed.
     """
 
-    found: Found
+    presence: Presence
     reason: str = ""
     properties: Mapping[str, Any] = field(default_factory=dict)
     answered: bool = True
 
     def real_state(self) -> RealState:
         """Return the real state that an update with `converge` will find."""
-        match self.found:
-            case Found.THERE | Found.NOTHING:
+        match self.presence:
+            case Presence.THERE | Presence.NOTHING:
                 return RealState(self.properties)
-            case Found.GONE:
+            case Presence.GONE:
                 return RealState(None)
-            case Found.UNREAD:
+            case Presence.UNREAD:
                 return RealState(unread=self.reason)
 
 
@@ -98,8 +98,8 @@ async def real_states(
     """Return the real state of the resources of a stack, and of `depth` levels of nested stacks, by
     record id.
     """
-    found = await read_objects(services, cloud, row, depth=depth, limit_s=READ_S)
-    return {one.record.id: reading.real_state() for one, reading in found}
+    readings = await read_objects(services, cloud, row, depth=depth, limit_s=READ_S)
+    return {resource.record.id: reading.real_state() for resource, reading in readings}
 
 
 async def read_objects(
@@ -117,9 +117,12 @@ async def read_objects(
     the first service that does not answer or that fails: raises CloudFault, and TimeoutError after
     `limit_s` seconds. Otherwise the resources that were not read in time are UNREAD.
     """
-    found = await services.store.read(lambda tx: _resources(tx, row, depth))
+    resources = await services.store.read(lambda tx: _resources(tx, row, depth))
     names = Names(cloud)
-    tasks = [asyncio.create_task(_read(services, cloud, names, one, strict)) for one in found]
+    tasks = [
+        asyncio.create_task(_read(services, cloud, names, resource, strict))
+        for resource in resources
+    ]
     try:
         if tasks:
             await asyncio.wait(tasks, timeout=limit_s, return_when=asyncio.FIRST_EXCEPTION)
@@ -133,46 +136,50 @@ async def read_objects(
             raise answer
     if strict and any(isinstance(answer, BaseException) for answer in answers):
         raise TimeoutError(no_time)
-    late = Reading(Found.UNREAD, no_time, answered=False)
+    late = Reading(Presence.UNREAD, no_time, answered=False)
     return [
-        (one, late if isinstance(answer, BaseException) else answer)
-        for one, answer in zip(found, answers, strict=True)
+        (resource, late if isinstance(answer, BaseException) else answer)
+        for resource, answer in zip(resources, answers, strict=True)
     ]
 
 
 def _resources(tx: Tx, row: StackRow, depth: int) -> list[StackResource]:
     """Return the resources of a stack and of `depth` levels of nested stacks."""
     below = reads.children(tx, row, depth + 1)
-    there = {one.id for one in below}
-    shown = [row, *(one for one in below if one.depth <= row.depth + depth)]
+    nested_ids = {stack.id for stack in below}
+    stacks = [row, *(stack for stack in below if stack.depth <= row.depth + depth)]
     names: dict[str, str | None] = {}  # of the resources that are nested stacks, by stack id
     if row.parent_record is not None:
         names[row.id] = reads.name_of(tx, row.parent_record)
     masked = {row.id} if _gets_secrets(tx, row) else set()
-    ids = [one.id for one in shown]
-    records, beside = reads.records_of(tx, ids), reads.all_data_of(tx, ids)
-    found = []
-    for one in shown:
-        for record in reads.in_charge(records[one.id]).values():
+    ids = [stack.id for stack in stacks]
+    records, data_by_id = reads.records_of(tx, ids), reads.all_data_of(tx, ids)
+    resources = []
+    for stack in stacks:
+        for record in reads.in_charge(records[stack.id]).values():
             if record.until is not None:
                 continue
-            inner = record.physical_id in there
+            inner = record.physical_id in nested_ids
             if inner and record.physical_id is not None:
                 names[record.physical_id] = record.name
-                if one.id in masked or record.held.secret:
+                if stack.id in masked or record.held.secret:
                     masked.add(record.physical_id)
-            data, metadata = beside.get(record.id, ({}, {}))
-            kept = Beside(data, metadata, one.user_project_id or row.user_project_id)
-            place = names.get(one.id) if one.parent_id else None
-            found.append(StackResource(one, record, kept, place, one.id in masked, inner))
-    return found
+            data, metadata = data_by_id.get(record.id, ({}, {}))
+            record_data = RecordData(data, metadata, stack.user_project_id or row.user_project_id)
+            parent_resource = names.get(stack.id) if stack.parent_id else None
+            resources.append(
+                StackResource(
+                    stack, record, record_data, parent_resource, stack.id in masked, inner
+                )
+            )
+    return resources
 
 
 def _gets_secrets(tx: Tx, row: StackRow) -> bool:
     """Return whether a hidden value is a parameter of the stack, or of a stack above it."""
     parent, record_id = row.parent_id, row.parent_record
     while parent is not None and record_id is not None:
-        records = {one.id: one for one in reads.records(tx, parent)}
+        records = {record.id: record for record in reads.records(tx, parent)}
         if record_id in records and records[record_id].held.secret:
             return True
         above = reads.stacks_of(tx, [parent])
@@ -181,51 +188,61 @@ def _gets_secrets(tx: Tx, row: StackRow) -> bool:
 
 
 async def _read(
-    services: Services, cloud: Cloud, names: Names, one: StackResource, strict: bool
+    services: Services, cloud: Cloud, names: Names, resource: StackResource, strict: bool
 ) -> Reading:
     """Read the object of one resource. If `strict` is true, raises CloudFault if the service does
     not answer or fails.
     """
-    record = one.record
+    record = resource.record
     rtype = services.programs.type_of(record)
     if rtype is None:
-        return Reading(Found.UNREAD, NO_TYPE)
-    if (at_once := _by_state(one, rtype)) is not None:
+        return Reading(Presence.UNREAD, NO_TYPE)
+    if (at_once := _by_state(resource, rtype)) is not None:
         return at_once
-    ctx = context_with(services, one.stack, record, rtype, cloud, one.beside)
+    ctx = context_with(services, resource.stack, record, rtype, cloud, resource.record_data)
     try:
         if EXTERNAL in record.held.parts:
-            there = await exists(rtype, ctx)
-            return Reading(Found.NOTHING, OUTSIDE) if there else Reading(Found.GONE, GONE)
-        found = await real_state(rtype, ctx, names)
+            is_present = await exists(rtype, ctx)
+            return (
+                Reading(Presence.NOTHING, OUTSIDE) if is_present else Reading(Presence.GONE, GONE)
+            )
+        properties = await real_state(rtype, ctx, names)
     except CloudFault as fault:
         if strict and failing(fault):
             raise
-        return Reading(Found.UNREAD, str(fault), answered=not failing(fault))
+        return Reading(Presence.UNREAD, str(fault), answered=not failing(fault))
     except UNREADABLE as problem:
-        why = type(problem).__name__  # its text may contain a hidden value
-        log.warning("object of %s (%s) cannot be read: %s", record.name, record.type, why)
-        return Reading(Found.UNREAD, f"the answer of the service cannot be read ({why})")
-    return Reading(Found.GONE, GONE) if found is None else Reading(Found.THERE, properties=found)
+        error_type = type(problem).__name__  # its text may contain a hidden value
+        log.warning("object of %s (%s) cannot be read: %s", record.name, record.type, error_type)
+        return Reading(Presence.UNREAD, f"the answer of the service cannot be read ({error_type})")
+    return (
+        Reading(Presence.GONE, GONE)
+        if properties is None
+        else Reading(Presence.THERE, properties=properties)
+    )
 
 
-def _by_state(one: StackResource, rtype: ResourceType) -> Reading | None:
+def _by_state(resource: StackResource, rtype: ResourceType) -> Reading | None:
     """Return the reading of a resource that needs no call; None if its object must be read."""
-    record = one.record
+    record = resource.record
     if record.status is Status.IN_PROGRESS:
-        return Reading(Found.UNREAD, IN_PROGRESS)
+        return Reading(Presence.UNREAD, IN_PROGRESS)
     if record.new or record.held.reference is None:
         reason = NOT_CREATED if record.reason == "" else f"{NOT_CREATED}: {record.reason}"
-        return Reading(Found.UNREAD, reason)
+        return Reading(Presence.UNREAD, reason)
     if record.leaving:
         reason = f"its delete failed: {record.reason}" if record.failed else "it is deleted"
-        return Reading(Found.UNREAD, reason)
+        return Reading(Presence.UNREAD, reason)
     if not makes_object(rtype) or record.physical_id is None:
-        return Reading(Found.NOTHING, NOTHING_THERE)
+        return Reading(Presence.NOTHING, NOTHING_THERE)
     if isinstance(rtype, NestedType):
-        return Reading(Found.NOTHING, NESTED) if one.inner else Reading(Found.GONE, NO_STACK)
+        return (
+            Reading(Presence.NOTHING, NESTED)
+            if resource.inner
+            else Reading(Presence.GONE, NO_STACK)
+        )
     if EXTERNAL not in record.held.parts and not can_be_read(rtype):
-        return Reading(Found.NOTHING, NO_READING)
+        return Reading(Presence.NOTHING, NO_READING)
     return None
 
 

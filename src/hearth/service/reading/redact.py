@@ -90,7 +90,7 @@ def seen_metadata(sight: Sight, metadata: Any, hidden: Sequence[str]) -> Any:
         if AGENT in metadata:
             metadata[AGENT] = _covered(metadata[AGENT])
         if isinstance(configs := metadata.get(DEPLOYMENTS), Sequence):
-            metadata[DEPLOYMENTS] = [seen_config(sight, one) for one in configs]
+            metadata[DEPLOYMENTS] = [seen_config(sight, config) for config in configs]
     return metadata if sight.hidden else masked_in(metadata, tuple(hidden))
 
 
@@ -101,12 +101,12 @@ def seen_config(sight: Sight, config: Any) -> Any:
     inputs = config.get("inputs")
     if not isinstance(inputs, Sequence):
         return config
-    return {**config, "inputs": [_without_value(one) for one in inputs]}
+    return {**config, "inputs": [_without_value(entry) for entry in inputs]}
 
 
-def _without_value(one: Any) -> Any:
-    filled = isinstance(one, Mapping) and one.get("value") is not None
-    return {**one, "value": MASK} if filled else one
+def _without_value(entry: Any) -> Any:
+    filled = isinstance(entry, Mapping) and entry.get("value") is not None
+    return {**entry, "value": MASK} if filled else entry
 
 
 def seen_deployment(sight: Sight, deployment: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -135,9 +135,9 @@ def _covered(value: Any) -> Any:
     """Return a JSON value in which everything but the keys of maps and nulls is masked."""
     match value:
         case Mapping():
-            return {key: _covered(one) for key, one in value.items()}
+            return {key: _covered(inner) for key, inner in value.items()}
         case list() | tuple():
-            return [_covered(one) for one in value]
+            return [_covered(inner) for inner in value]
         case None:
             return None
     return MASK
@@ -152,17 +152,22 @@ def redacted(document: Mapping[str, Any]) -> dict[str, Any]:
     documents = list(_documents(document))
     names: set[str] = set()
     values: list[Any] = []
-    for one in documents:
-        for template in (one.get(TEMPLATE), *(one.get("files") or {}).values()):
-            found = _hidden(template)
-            if found is None and template is one.get(TEMPLATE):
+    for stack_document in documents:
+        for template in (
+            stack_document.get(TEMPLATE),
+            *(stack_document.get("files") or {}).values(),
+        ):
+            defaults = _hidden(template)
+            if defaults is None and template is stack_document.get(TEMPLATE):
                 names.add(ALL)
-            names |= (found or {}).keys()
-            values += (found or {}).values()
-    for one in documents:
+            names |= (defaults or {}).keys()
+            values += (defaults or {}).values()
+    for stack_document in documents:
         for section in SECTIONS:
-            given = (one.get("environment") or {}).get(section) or {}
-            values += [value for name, value in given.items() if name in names or ALL in names]
+            section_values = (stack_document.get("environment") or {}).get(section) or {}
+            values += [
+                value for name, value in section_values.items() if name in names or ALL in names
+            ]
     return _without(document, names, texts_in(values))
 
 
@@ -170,14 +175,16 @@ def without_hidden_defaults(template: Mapping[str, Any]) -> dict[str, Any]:
     """Return the template, given as maps and lists, with the defaults of hidden parameters
     masked.
     """
-    shown = dict(template)
+    masked = dict(template)
     for section, word, default in DECLARED:
-        if isinstance(declared := shown.get(section), Mapping):
-            shown[section] = {
-                name: {**one, default: MASK} if _is_hidden(one, word) and default in one else one
-                for name, one in declared.items()
+        if isinstance(declared := masked.get(section), Mapping):
+            masked[section] = {
+                name: {**schema, default: MASK}
+                if _is_hidden(schema, word) and default in schema
+                else schema
+                for name, schema in declared.items()
             }
-    return shown
+    return masked
 
 
 def _documents(document: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
@@ -190,29 +197,29 @@ def _documents(document: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
 def _without(
     document: Mapping[str, Any], names: set[str], hidden: tuple[str, ...]
 ) -> dict[str, Any]:
-    kept = {
+    remaining = {
         name: value
         for name, value in document.items()
         if name not in ("resources", "resource_data")
     }
-    shown: dict[str, Any] = masked_in(kept, hidden)
-    if "metadata" in shown:
-        shown["metadata"] = seen_metadata(NOTHING, shown["metadata"], ())
-    environment = dict(shown.get("environment") or {})
+    masked: dict[str, Any] = masked_in(remaining, hidden)
+    if "metadata" in masked:
+        masked["metadata"] = seen_metadata(NOTHING, masked["metadata"], ())
+    environment = dict(masked.get("environment") or {})
     for section in SECTIONS:
         environment[section] = {
             name: MASK if name in names or ALL in names else value
             for name, value in (environment.get(section) or {}).items()
         }
-    if "environment" in shown:
-        shown["environment"] = environment
-    if isinstance(template := shown.get(TEMPLATE), Mapping):
-        shown[TEMPLATE] = without_hidden_defaults(template)
+    if "environment" in masked:
+        masked["environment"] = environment
+    if isinstance(template := masked.get(TEMPLATE), Mapping):
+        masked[TEMPLATE] = without_hidden_defaults(template)
     if "resources" in document:
-        shown["resources"] = {
+        masked["resources"] = {
             name: _without(entry, names, hidden) for name, entry in document["resources"].items()
         }
-    return shown
+    return masked
 
 
 def _hidden(template: Any) -> dict[str, Any] | None:
@@ -226,13 +233,13 @@ def _hidden(template: Any) -> dict[str, Any] | None:
         return None
     if not isinstance(plain, Mapping):
         return {}
-    found = {}
+    defaults = {}
     for section, word, default in DECLARED:
         declared = plain.get(section)
-        for name, one in declared.items() if isinstance(declared, Mapping) else ():
-            if _is_hidden(one, word):
-                found[str(name)] = one.get(default)
-    return found
+        for name, schema in declared.items() if isinstance(declared, Mapping) else ():
+            if _is_hidden(schema, word):
+                defaults[str(name)] = schema.get(default)
+    return defaults
 
 
 def _is_hidden(declared: Any, word: str) -> bool:

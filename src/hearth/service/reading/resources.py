@@ -33,7 +33,7 @@ log = logging.getLogger(__name__)
 QUEUED_S = 2.0  # calls that wait for a slot for a shorter time are not shown
 
 
-class Shown(Struct, frozen=True):
+class ResourceView(Struct, frozen=True):
     """A resource as an API response shows it, with its stack and its nested stack.
 
     `required_by` are the names of the resources that require it. `parent_resource` is the name of
@@ -51,7 +51,7 @@ class Shown(Struct, frozen=True):
     waiting: Waiting | None = None
 
 
-class Rows(Struct, frozen=True):
+class ResourceRows(Struct, frozen=True):
     """The rows about the resources of a stack, and of nested stacks.
 
     `records` are those of each stack. `below` are the nested stacks, also those one level deeper.
@@ -66,17 +66,20 @@ class Rows(Struct, frozen=True):
     fingerprint: int | None
 
 
-def rows_of(tx: Tx, row: StackRow, depth: int = 0) -> Rows:
+def rows_of(tx: Tx, row: StackRow, depth: int = 0) -> ResourceRows:
     """Read the rows about the resources of a stack and of `depth` levels of nested stacks."""
     below = reads.children(tx, row, max(depth, 1))
-    shown = [row, *(one for one in below if one.depth <= row.depth + depth)]
-    busy = [one.id for one in shown if one.status is Status.IN_PROGRESS]
+    stacks = [row, *(stack for stack in below if stack.depth <= row.depth + depth)]
+    busy = [stack.id for stack in stacks if stack.status is Status.IN_PROGRESS]
     own_rows = reads.rows_of_records(tx, row.id)
-    own = [record_of(tx, one) for one in own_rows]
+    own_records = [record_of(tx, record_row) for record_row in own_rows]
     alone = row.parent_id is None and not below
-    rests = Status.IN_PROGRESS not in {row.status, *(one.status for one in own)}
-    return Rows(
-        records=[(row, own), *((one, reads.records(tx, one.id)) for one in shown[1:])],
+    rests = Status.IN_PROGRESS not in {row.status, *(record.status for record in own_records)}
+    return ResourceRows(
+        records=[
+            (row, own_records),
+            *((stack, reads.records(tx, stack.id)) for stack in stacks[1:]),
+        ],
         below=below,
         flights=reads.flights(tx, busy),
         above=None if row.parent_record is None else reads.name_of(tx, row.parent_record),
@@ -85,44 +88,44 @@ def rows_of(tx: Tx, row: StackRow, depth: int = 0) -> Rows:
 
 
 async def resources(
-    services: Services, caller: Caller, row: StackRow, rows: Rows, *, detail: bool = False
-) -> list[Shown]:
+    services: Services, caller: Caller, row: StackRow, rows: ResourceRows, *, detail: bool = False
+) -> list[ResourceView]:
     """Return the resources of a stack and of nested stacks, whose `rows` were read, in one list.
 
     If `detail` is true, they have their recorded attributes and the fields of their objects, as far
     as the caller may see them.
     """
-    chosen_of = [(one, reads.in_charge(records)) for one, records in rows.records]
+    chosen_of = [(stack, reads.in_charge(records)) for stack, records in rows.records]
     fields: Mapping[str, Mapping[str, Any]] = {}
     if detail:
         fields = await fields_of(
-            services, caller, [(one, chosen.values()) for one, chosen in chosen_of]
+            services, caller, [(stack, chosen.values()) for stack, chosen in chosen_of]
         )
-    by_id = {one.id: one for one in (row, *rows.below)}
+    by_id = {stack.id: stack for stack in (row, *rows.below)}
     names = {} if rows.above is None else {row.id: rows.above}
     names |= {
         r.physical_id: r.name for _, records in rows.records for r in records if r.physical_id
     }
     result = []
     sight = sight_of(services, caller)
-    for (one, chosen), (_, records) in zip(chosen_of, rows.records, strict=True):
+    for (stack, chosen), (_, records) in zip(chosen_of, rows.records, strict=True):
         users = _required_by(records)
-        program = await _program(services, one) if records else None
-        all_hidden = detail and not sight.hidden and await hides_all(services, one)
+        program = await _program(services, stack) if records else None
+        all_hidden = detail and not sight.hidden and await hides_all(services, stack)
         now = services.clock.now()
-        waited_at = await _waited_at(services, one, chosen, program)
-        calls = services.clouds.pool.queue.of_stack(one.id, QUEUED_S)
+        waited_at = await _waited_at(services, stack, chosen, program)
+        calls = services.clouds.pool.queue.of_stack(stack.id, QUEUED_S)
         queued = {name: call.bound.in_flight for name, call in calls.items()}
         waits = waiting(
-            one, list(chosen.values()), program, rows.flights, by_id, waited_at, queued, now
+            stack, list(chosen.values()), program, rows.flights, by_id, waited_at, queued, now
         )
         result += [
-            Shown(
-                one,
+            ResourceView(
+                stack,
                 record,
                 sorted(users.get(record.id, ())),
                 by_id.get(record.physical_id or "") if _nests(services, record) else None,
-                names.get(one.id) if one.parent_id else None,
+                names.get(stack.id) if stack.parent_id else None,
                 attributes=_detailed(services, record, fields, sight, all_hidden=all_hidden)
                 if detail
                 else None,
@@ -190,9 +193,9 @@ def _detailed(
     *,
     all_hidden: bool,
 ) -> Mapping[str, Any]:
-    found = {**_recorded(services, record), **fields.get(record.id, {})}
+    attributes = {**_recorded(services, record), **fields.get(record.id, {})}
     rtype = services.programs.type_of(record)
-    return seen_attributes(sight, record, rtype, found, all_hidden=all_hidden)
+    return seen_attributes(sight, record, rtype, attributes, all_hidden=all_hidden)
 
 
 def recorded_attributes(services: Services, record: Record, sight: Sight) -> Mapping[str, Any]:
@@ -231,22 +234,29 @@ async def find_resource_for(services: Services, caller: Caller, row: StackRow, n
 
 
 async def _found(services: Services, row: StackRow, name: str, guest_id: str | None) -> Record:
-    found = await services.store.read(lambda tx: reads.record_for(tx, row.id, name, guest_id))
-    if found is None:
+    record = await services.store.read(lambda tx: reads.record_for(tx, row.id, name, guest_id))
+    if record is None:
         if row.deleted_at is None and row.action is not Action.DELETE:
             _, program = await services.program(row)
             if name in program.resources:
                 raise Rejected([ResourceNotAvailable(None, name)])
         raise Rejected([ResourceNotFound(None, name, row.name)])
-    return found
+    return record
 
 
-def rows_about(rows: Rows, record: Record) -> Rows:
+def rows_about(rows: ResourceRows, record: Record) -> ResourceRows:
     """Return the rows of a stack without the other records that have the name of `record`."""
     return msgspec.structs.replace(
         rows,
         records=[
-            (row, [one for one in records if one.name != record.name or one.id == record.id])
+            (
+                row,
+                [
+                    candidate
+                    for candidate in records
+                    if candidate.name != record.name or candidate.id == record.id
+                ],
+            )
             for row, records in rows.records
         ],
     )
@@ -258,8 +268,8 @@ async def show_resource(
     row: StackRow,
     name: str,
     with_attributes: Set[str],
-    rows: Rows,
-) -> Shown:
+    rows: ResourceRows,
+) -> ResourceView:
     """Return a resource with its attributes. `rows` are those of the stack. Raises Rejected.
 
     The fields of its object, attributes that are never cached, and those named in
@@ -267,12 +277,12 @@ async def show_resource(
     missing, and these attributes are null. The others have their recorded values. An attribute in
     `with_attributes` that the resource does not have is null, too.
     """
-    shown = await resources(services, caller, row, rows)
-    around = next((one for one in shown if one.record.name == name), None)
-    if around is None:
+    listed_views = await resources(services, caller, row, rows)
+    summary = next((view for view in listed_views if view.record.name == name), None)
+    if summary is None:
         await find_resource(services, row, name)  # says why there is none
         raise Rejected([ResourceNotFound(None, name, row.name)])  # it came meanwhile
-    record = around.record
+    record = summary.record
     attributes = dict(_recorded(services, record))
     attributes.update(dict.fromkeys(with_attributes - attributes.keys()))
     attributes.update(await attributes_of(services, caller, row, record, with_attributes))
@@ -280,12 +290,12 @@ async def show_resource(
     definition = program.resources.get(name)
     sight = sight_of(services, caller)
     description = definition.description if definition is not None else ""
-    return Shown(
+    return ResourceView(
         row,
         record,
-        around.required_by,
-        around.nested,
-        around.parent_resource,
+        summary.required_by,
+        summary.nested,
+        summary.parent_resource,
         description,
         seen_attributes(
             sight,
@@ -294,7 +304,7 @@ async def show_resource(
             attributes,
             all_hidden=not sight.hidden and await hides_all(services, row),
         ),
-        around.waiting,
+        summary.waiting,
     )
 
 
@@ -309,11 +319,11 @@ async def metadata(services: Services, caller: Caller, row: StackRow, name: str)
         record = reads.record_for(tx, row.id, name, caller.guest_id)
         return (record, {}, {}) if record is None else (record, *reads.data_of(tx, record.id)[1:])
 
-    record, data, found = await services.store.read(look)
+    record, data, raw_metadata = await services.store.read(look)
     if record is None:
         record = await find_resource(services, row, name)  # raises
     await guest_may(services, caller, row, record, data)
-    return await metadata_for(services, caller, row, found)
+    return await metadata_for(services, caller, row, raw_metadata)
 
 
 async def metadata_for(services: Services, caller: Caller, row: StackRow, metadata: Any) -> Any:
@@ -345,13 +355,13 @@ async def guest_may(
     """
     if not caller.guest:
         return
-    known = data or (await services.store.read(lambda tx: reads.data_of(tx, record.id)))[1]
-    here = caller.project_id == row.user_project_id
-    own = known.get("user_id") == caller.user_id
-    if here and (own or await _admitted(services, caller, row, record)):
+    private_data = data or (await services.store.read(lambda tx: reads.data_of(tx, record.id)))[1]
+    in_project = caller.project_id == row.user_project_id
+    is_own = private_data.get("user_id") == caller.user_id
+    if in_project and (is_own or await _admitted(services, caller, row, record)):
         return
-    words = f"You are not authorized to use the resource {record.name}."
-    raise Rejected([Forbidden(None, words)])
+    message = f"You are not authorized to use the resource {record.name}."
+    raise Rejected([Forbidden(None, message)])
 
 
 async def _admitted(services: Services, caller: Caller, row: StackRow, record: Record) -> bool:
@@ -359,15 +369,22 @@ async def _admitted(services: Services, caller: Caller, row: StackRow, record: R
 
     def look(tx: Tx) -> tuple[list[Record], list[Record]]:
         records = reads.records(tx, row.id)
-        there = [*records, *reads.in_charge(records).values()]  # these decide about their names
-        users = [one for one in records if isinstance(services.programs.type_of(one), User)]
-        mine = [u for u in users if reads.data_of(tx, u.id)[1].get("user_id") == caller.user_id]
-        return there, mine
+        candidates = [
+            *records,
+            *reads.in_charge(records).values(),
+        ]  # these decide about their names
+        users = [user for user in records if isinstance(services.programs.type_of(user), User)]
+        own_users = [
+            u for u in users if reads.data_of(tx, u.id)[1].get("user_id") == caller.user_id
+        ]
+        return candidates, own_users
 
-    there, mine = await services.store.read(look)
+    candidates, own_users = await services.store.read(look)
     policies: dict[Any, Sequence[Any]] = {}
-    for one in there:
-        if isinstance(services.programs.type_of(one), AccessPolicy):
-            allowed = one.held.properties.get(ALLOWED) or []
-            policies |= dict.fromkeys((one.name, one.physical_id, one.held.reference), allowed)
-    return any(admits(one.held.properties, record.name, policies) for one in mine)
+    for candidate in candidates:
+        if isinstance(services.programs.type_of(candidate), AccessPolicy):
+            resource_names = candidate.held.properties.get(ALLOWED) or []
+            policies |= dict.fromkeys(
+                (candidate.name, candidate.physical_id, candidate.held.reference), resource_names
+            )
+    return any(admits(user.held.properties, record.name, policies) for user in own_users)

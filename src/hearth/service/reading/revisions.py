@@ -23,7 +23,7 @@ from hearth.template.parameters import MASK
 PARTS = ("metadata", "depends_on", "deletion_policy", "update_policy", "condition")
 
 
-class Kept(Struct, frozen=True):
+class CompiledRevision(Struct, frozen=True):
     """A stored revision with its program; the program is None if the revision no longer
     compiles.
     """
@@ -43,7 +43,7 @@ async def stored_revision(services: Services, row: StackRow, number: int) -> Rev
     return (await _read(services, row, number))[1]
 
 
-async def show_revision(services: Services, row: StackRow, number: int) -> Kept:
+async def show_revision(services: Services, row: StackRow, number: int) -> CompiledRevision:
     """Return the stack's revision with this number, and its program.
 
     Raises Rejected with EntityNotFound.
@@ -53,7 +53,7 @@ async def show_revision(services: Services, row: StackRow, number: int) -> Kept:
         program = await services.programs.of(row, revision)
     except Rejected:
         program = None
-    return Kept(about, revision, program)
+    return CompiledRevision(about, revision, program)
 
 
 async def _read(services: Services, row: StackRow, number: int) -> tuple[RevisionRow, Revision]:
@@ -98,37 +98,41 @@ def _all_hidden(revision: Revision, sees_hidden: bool) -> bool:
 
 def _found_by(program: Program | None) -> dict[str, str]:
     """Return the entries of the resource registry that determined the types in the template."""
-    found: dict[str, str] = {}
+    mappings: dict[str, str] = {}
     if program is None:
-        return found
+        return mappings
     module = program.module
     for name, definition in program.resources.items():
-        found |= module.environment.mappings(definition.type, name, module.catalog)
-    return found
+        mappings |= module.environment.mappings(definition.type, name, module.catalog)
+    return mappings
 
 
 def _hidden_names(module: Module) -> set[str]:
     """Return the names of the hidden parameters of a template and of its nested templates."""
-    found = {name for name, schema in module.syntax.parameters.items() if schema.hidden}
+    names = {name for name, schema in module.syntax.parameters.items() if schema.hidden}
     for binding in module.bindings.values():
         if binding.child is not None:
-            found |= _hidden_names(binding.child)
-    return found
+            names |= _hidden_names(binding.child)
+    return names
 
 
-def parameters_of(kept: Kept, *, sees_hidden: bool = True) -> dict[str, str]:
+def parameters_of(compiled: CompiledRevision, *, sees_hidden: bool = True) -> dict[str, str]:
     """Return the parameter values of a revision as text, by name.
 
     Hidden values are masked. If the revision no longer compiles, only the parameters in its
     environment are returned, and all of them are masked.
     """
-    if kept.program is not None:
-        return parameter_texts(kept.program, sees_hidden=sees_hidden)
-    return dict.fromkeys(kept.revision.environment.get("parameters") or {}, MASK)
+    if compiled.program is not None:
+        return parameter_texts(compiled.program, sees_hidden=sees_hidden)
+    return dict.fromkeys(compiled.revision.environment.get("parameters") or {}, MASK)
 
 
 async def compare(
-    services: Services, project: str, before: Kept, after: Kept, sight: Sight
+    services: Services,
+    project: str,
+    before: CompiledRevision,
+    after: CompiledRevision,
+    sight: Sight,
 ) -> dict[str, Any]:
     """Return the differences between two revisions, in the API's format, as somebody with this
     sight sees them.
@@ -136,11 +140,13 @@ async def compare(
     The entry `resources` is None if one of the two revisions no longer compiles, or if it would
     show values that a parent stack hides. `project` is the id of the stack's project.
     """
-    changed = None
-    masks = any(_all_hidden(kept.revision, sight.hidden) for kept in (before, after))
+    resource_changes = None
+    masks = any(_all_hidden(compiled.revision, sight.hidden) for compiled in (before, after))
     if not masks and before.program is not None and after.program is not None:
-        one, other = before.program, after.program
-        changed = await services.compute.evaluated(lambda: _resources(one, other), project)
+        program_before, program_after = before.program, after.program
+        resource_changes = await services.compute.evaluated(
+            lambda: _resources(program_before, program_after), project
+        )
     differences = await services.compute.run(
         _texts,
         *(before.revision, after.revision),
@@ -150,7 +156,7 @@ async def compare(
     return {
         "from": before.row.number,
         "to": after.row.number,
-        "resources": changed,
+        "resources": resource_changes,
         "parameters": _parameters(before, after, all_hidden=masks),
         **(differences if sight.secrets else _without_defaults(differences, before, after)),
     }
@@ -162,9 +168,9 @@ def _resources(before: Program, after: Program) -> dict[str, Any]:
         "added": [name for name in new if name not in old],
         "removed": [name for name in old if name not in new],
         "changed": [
-            found
+            change
             for name in new
-            if name in old and (found := _definition(old[name], new[name])) is not None
+            if name in old and (change := _definition(old[name], new[name])) is not None
         ],
     }
 
@@ -216,40 +222,49 @@ def _part(definition: ResourceDefinition, key: str) -> Any:
 
 
 def _written(definition: ResourceDefinition, key: str) -> Mapping[str, Any]:
-    found = _part(definition, key)
-    return found if isinstance(found, Mapping) else {}
+    part = _part(definition, key)
+    return part if isinstance(part, Mapping) else {}
 
 
-def _without_defaults(differences: dict[str, Any], before: Kept, after: Kept) -> dict[str, Any]:
+def _without_defaults(
+    differences: dict[str, Any], before: CompiledRevision, after: CompiledRevision
+) -> dict[str, Any]:
     """Return the differences of texts with the defaults of hidden parameters masked."""
     texts_of = [
         text
-        for kept in (before, after)
-        for text in (kept.revision.template, *kept.revision.files.values())
+        for compiled in (before, after)
+        for text in (compiled.revision.template, *compiled.revision.files.values())
     ]
     masked: dict[str, Any] = masked_in(differences, hidden_defaults(texts_of))
     return masked
 
 
-def _parameters(before: Kept, after: Kept, *, all_hidden: bool) -> list[dict[str, Any]]:
+def _parameters(
+    before: CompiledRevision, after: CompiledRevision, *, all_hidden: bool
+) -> list[dict[str, Any]]:
     """Return the parameters whose values differ; the values of hidden ones are masked."""
-    values = [_values(kept) for kept in (before, after)]
-    found = []
+    values = [_values(compiled) for compiled in (before, after)]
+    changes = []
     for name in sorted(differing(*values)):
         hidden = all_hidden or any(
-            kept.program is None or name in _hidden_names(kept.program.module)
-            for kept in (before, after)
+            compiled.program is None or name in _hidden_names(compiled.program.module)
+            for compiled in (before, after)
         )
-        pair = [MASK if hidden and name in one else one.get(name) for one in values]
-        found.append({"parameter": name, "before": pair[0], "after": pair[1]})
-    return found
+        pair = [
+            MASK if hidden and name in parameters else parameters.get(name) for parameters in values
+        ]
+        changes.append({"parameter": name, "before": pair[0], "after": pair[1]})
+    return changes
 
 
-def _values(kept: Kept) -> dict[str, Any]:
-    if kept.program is None:
-        return {**(kept.revision.environment.get("parameters") or {}), **kept.revision.parameters}
-    declared = kept.program.parameters.items()
-    return {name: one.value for name, one in declared if one.schema is not None}
+def _values(compiled: CompiledRevision) -> dict[str, Any]:
+    if compiled.program is None:
+        return {
+            **(compiled.revision.environment.get("parameters") or {}),
+            **compiled.revision.parameters,
+        }
+    declared = compiled.program.parameters.items()
+    return {name: parameter.value for name, parameter in declared if parameter.schema is not None}
 
 
 def _texts(before: Revision, after: Revision) -> dict[str, Any]:

@@ -22,17 +22,17 @@ QUEUED = "queued"  # the phase of a call that is not sent yet
 
 
 class Waiting(Struct, frozen=True):
-    """The reason why a resource waits: `hook`, its own attempt in progress, or `others`.
+    """The reason why a resource waits: `hook`, its own attempt in progress, or `awaited`.
 
     An attempt `flight` began `elapsed_s` seconds ago; `nested` is the nested stack for which it
     waits, if any. `calls_ahead` is the number of calls in flight if its call waits until one of
-    them ends. `others` are the records of other resources.
+    them ends. `awaited` are the records of other resources.
     """
 
     hook: Hook | None = None
     flight: FlightRow | None = None
     elapsed_s: float = 0.0
-    others: tuple[Record, ...] = ()
+    awaited: tuple[Record, ...] = ()
     nested: StackRow | None = None
     calls_ahead: int | None = None
 
@@ -43,8 +43,8 @@ class Waiting(Struct, frozen=True):
         if self.flight is None:
             return {
                 "for": [
-                    {"resource": one.name, "status": f"{one.action}_{one.status}"}
-                    for one in self.others
+                    {"resource": record.name, "status": f"{record.action}_{record.status}"}
+                    for record in self.awaited
                 ]
             }
         call: dict[str, Any] = {
@@ -80,35 +80,39 @@ def waiting(
     """
     if row.status is not Status.IN_PROGRESS:
         return {}
-    known = flights.keys() | hooks.keys()
-    open_ = {one.id: one for one in records if one.id in known or _open(row, one, program)}
-    by_name = {one.name: one for one in open_.values()}
+    busy_ids = flights.keys() | hooks.keys()
+    open_ = {
+        record.id: record
+        for record in records
+        if record.id in busy_ids or _open(row, record, program)
+    }
+    by_name = {record.name: record for record in open_.values()}
     users: dict[str, list[Record]] = {}
-    for one in open_.values():
-        for provider in one.requires:
-            users.setdefault(provider, []).append(one)
-    found: dict[str, Waiting] = {}
-    for one in open_.values():
-        if one.id in hooks:
-            found[one.id] = Waiting(hooks[one.id])
+    for record in open_.values():
+        for provider in record.requires:
+            users.setdefault(provider, []).append(record)
+    waits: dict[str, Waiting] = {}
+    for record in open_.values():
+        if record.id in hooks:
+            waits[record.id] = Waiting(hooks[record.id])
             continue
-        flight = flights.get(one.id)
+        flight = flights.get(record.id)
         if flight is not None:
             elapsed_s = max(0.0, now - flight.started_at)
-            below = nested.get(one.physical_id or "")
-            ahead = queued.get(one.name) if flight.phase == "intent" else None
-            found[one.id] = Waiting(
+            below = nested.get(record.physical_id or "")
+            ahead = queued.get(record.name) if flight.phase == "intent" else None
+            waits[record.id] = Waiting(
                 flight=flight, elapsed_s=elapsed_s, nested=below, calls_ahead=ahead
             )
             continue
-        if _goes(row) or row.action is Action.SUSPEND or not _wanted(one, program):
-            others = users.get(one.id, [])
+        if _goes(row) or row.action is Action.SUSPEND or not _wanted(record, program):
+            awaited = users.get(record.id, [])
         else:
-            needs = program.requires.get(one.name, ()) if program is not None else ()
-            others = [by_name[name] for name in sorted(needs) if name in by_name]
-        if others:
-            found[one.id] = Waiting(others=tuple(others))
-    return found
+            needs = program.requires.get(record.name, ()) if program is not None else ()
+            awaited = [by_name[name] for name in sorted(needs) if name in by_name]
+        if awaited:
+            waits[record.id] = Waiting(awaited=tuple(awaited))
+    return waits
 
 
 def _open(row: StackRow, record: Record, program: Program | None) -> bool:

@@ -20,8 +20,8 @@ class StoredWorld:
     `records` and `kinds` are the records in charge and the types of the resources, by resource
     name. `fresh` are values that override recorded ones, by (resource, attribute). `facade` is the
     parent resource if the stack is nested. `broken` are the reasons why outputs of nested stacks
-    have no value, by (resource, output). If `whole` is true, everything that the template reads is
-    recorded: an output of a nested stack that is missing is an error, and any other attribute is
+    have no value, by (resource, output). If `complete` is true, everything that the template reads
+    is recorded: an output of a nested stack that is missing is an error, and any other attribute is
     null. Otherwise such a value is unknown. `zones` are the availability zones, if they were read.
     If `secrets` is true, attributes and references that are secrets count as hidden values.
     """
@@ -34,13 +34,13 @@ class StoredWorld:
         kinds: Mapping[str, ResourceType] | None = None,
         broken: Mapping[tuple[str, str], str] | None = None,
         *,
-        whole: bool = False,
+        complete: bool = False,
         zones: Sequence[str] | None = None,
         secrets: bool = False,
     ) -> None:
         self._records = records
         self._kinds = kinds or {}
-        self._whole = whole
+        self._complete = complete
         self._zones = zones
         self._secrets = secrets
         self._broken = broken or {}
@@ -82,12 +82,12 @@ class StoredWorld:
         record, kind = self._made(name), self._kinds.get(name)
         if record is None and (name, attribute) not in self._fresh:
             return Unknown(frozenset({name}))
-        known = {} if record is None else record.held.attributes
+        attributes = {} if record is None else record.held.attributes
         asked_for, path = asked(attribute, path)
-        if (why := self._broken.get((name, asked_for))) is not None:
-            raise BelowError(f"Error in {name} output {asked_for}: {why}")
-        value = self._fresh.get((name, attribute), known.get(asked_for, MISSING))
-        if value is MISSING and not self._whole:
+        if (reason := self._broken.get((name, asked_for))) is not None:
+            raise BelowError(f"Error in {name} output {asked_for}: {reason}")
+        value = self._fresh.get((name, attribute), attributes.get(asked_for, MISSING))
+        if value is MISSING and not self._complete:
             return Unknown(frozenset({name}))
         if value is MISSING and isinstance(kind, NestedType | ReportsResults):
             raise EvaluationError(f'resource "{name}" has no attribute "{asked_for}"')
@@ -101,5 +101,7 @@ def known_world(services: Services, records: Mapping[str, Record]) -> StoredWorl
     The values of a placeholder are unknown if the update may replace it by a revived type.
     """
     programs = services.programs
-    there = {name: one for name, one in records.items() if not programs.may_be_revived(one)}
-    return StoredWorld(there, kinds=programs.types_of(there))
+    certain = {
+        name: record for name, record in records.items() if not programs.may_be_revived(record)
+    }
+    return StoredWorld(certain, kinds=programs.types_of(certain))

@@ -33,8 +33,10 @@ async def create_config(services: Services, project_id: str, request: ConfigRequ
 
     def transaction(tx: Tx) -> None:
         if 0 <= limit <= configs.count(tx, project_id):
-            words = f"Request limit exceeded: a project may have {limit} software configs at most."
-            raise Rejected([RequestLimitExceeded(None, words)])
+            message = (
+                f"Request limit exceeded: a project may have {limit} software configs at most."
+            )
+            raise Rejected([RequestLimitExceeded(None, message)])
         configs.put(tx, new)
 
     await services.store.run_once(transaction)
@@ -63,10 +65,10 @@ async def show_config(services: Services, project_id: str | None, config_id: str
 
     It must belong to the project, unless `project_id` is None.
     """
-    found = await services.store.read(lambda tx: configs.find(tx, project_id, config_id))
-    if found is None:
+    config = await services.store.read(lambda tx: configs.find(tx, project_id, config_id))
+    if config is None:
         raise _missing(config_id)
-    return found
+    return config
 
 
 async def delete_config(services: Services, project_id: str | None, config_id: str) -> None:

@@ -32,7 +32,7 @@ MESSAGES = "messaging"
 
 
 async def fetched(
-    services: Services, caller: Caller, one: Deployment, config: Config
+    services: Services, caller: Caller, deployment: Deployment, config: Config
 ) -> Deployment:
     """Return the deployment, with the results from its Swift object or Zaqar queue if there are
     any.
@@ -44,32 +44,34 @@ async def fetched(
         async with asyncio.timeout(FETCH_S):
             match config.input("deploy_signal_transport"):
                 case "TEMP_URL_SIGNAL":
-                    return await _of_object(services, services.cloud(caller), one, config)
+                    return await _of_object(services, services.cloud(caller), deployment, config)
                 case "ZAQAR_SIGNAL":
-                    return await _of_queue(services, services.cloud(caller), one, config)
+                    return await _of_queue(services, services.cloud(caller), deployment, config)
     except (CloudFault, TimeoutError) as problem:
-        words = "the results of deployment %s cannot be fetched: %s"
-        log.warning(words, one.id, problem or "no answer in time")
-    return one
+        message = "the results of deployment %s cannot be fetched: %s"
+        log.warning(message, deployment.id, problem or "no answer in time")
+    return deployment
 
 
 async def _of_object(
-    services: Services, cloud: Cloud, one: Deployment, config: Config
+    services: Services, cloud: Cloud, deployment: Deployment, config: Config
 ) -> Deployment:
     """Return the deployment, with the results from its Swift object if the object was written after
     the last change of the deployment.
     """
     path = _path_in(await cloud.endpoint(OBJECTS), str(config.input("deploy_signal_id") or ""))
     if path is None:
-        words = "the results of deployment %s are in another Swift account and cannot be read"
-        log.info(words, one.id)
-        return one
+        message = "the results of deployment %s are in another Swift account and cannot be read"
+        log.info(message, deployment.id)
+        return deployment
     head = (await cloud.request(OBJECTS, "HEAD", path)).headers
     too_large = int(head.get("content-length", "0")) > RESULTS_BYTES_MAX
-    if too_large or (one.updated_at is not None and written_at(head) <= one.updated_at):
-        return one
-    sent = _as_map((await cloud.request(OBJECTS, "GET", path)).body)
-    return one if sent is None else await _take(services, one, config, sent)
+    if too_large or (
+        deployment.updated_at is not None and written_at(head) <= deployment.updated_at
+    ):
+        return deployment
+    results = _as_map((await cloud.request(OBJECTS, "GET", path)).body)
+    return deployment if results is None else await _take(services, deployment, config, results)
 
 
 def _path_in(account: str, url: str) -> str | None:
@@ -78,32 +80,32 @@ def _path_in(account: str, url: str) -> str | None:
     The URL may have another host name, and some clients omit the path before `/v1`.
     """
     name = account.rstrip("/").rpartition("/")[2]
-    _, _, rest = urlsplit(url).path.partition(f"/{name}/")
-    container, _, key = rest.partition("/")
-    return f"/{rest}" if container and key else None
+    _, _, object_path = urlsplit(url).path.partition(f"/{name}/")
+    container, _, key = object_path.partition("/")
+    return f"/{object_path}" if container and key else None
 
 
 async def _of_queue(
-    services: Services, cloud: Cloud, one: Deployment, config: Config
+    services: Services, cloud: Cloud, deployment: Deployment, config: Config
 ) -> Deployment:
     """Return the deployment, with the results from its Zaqar queue, if there are any.
 
     A message is deleted only after its content is stored.
     """
     queue = f"/v2/queues/{quote(str(config.input('deploy_queue_id') or ''), safe='')}/messages"
-    headers = {"Client-ID": str(uuid.uuid5(uuid.NAMESPACE_URL, one.id))}
-    found = await cloud.request(MESSAGES, "GET", f"{queue}?echo=true", headers=headers)
-    messages = found.body.get("messages", ()) if isinstance(found.body, dict) else ()
+    headers = {"Client-ID": str(uuid.uuid5(uuid.NAMESPACE_URL, deployment.id))}
+    response = await cloud.request(MESSAGES, "GET", f"{queue}?echo=true", headers=headers)
+    messages = response.body.get("messages", ()) if isinstance(response.body, dict) else ()
     for message in messages:
-        if one.status != IN_PROGRESS:
+        if deployment.status != IN_PROGRESS:
             break
-        sent = _as_map(message["body"])
-        if sent is not None:
-            one = await _take(services, one, config, sent)
+        results = _as_map(message["body"])
+        if results is not None:
+            deployment = await _take(services, deployment, config, results)
         await cloud.request(
             MESSAGES, "DELETE", f"{queue}/{quote(message['id'])}", headers=headers, idempotent=True
         )
-    return one
+    return deployment
 
 
 def _as_map(body: Any) -> Mapping[str, Any] | None:
@@ -117,18 +119,18 @@ def _as_map(body: Any) -> Mapping[str, Any] | None:
 
 
 async def _take(
-    services: Services, seen: Deployment, config: Config, sent: Mapping[str, Any]
+    services: Services, deployment: Deployment, config: Config, document: Mapping[str, Any]
 ) -> Deployment:
     """Store the results, unless the deployment has changed since it was read; return the stored
     deployment.
     """
-    results, now = results_of(sent, config.outputs), services.clock.now()
+    results, now = results_of(document, config.outputs), services.clock.now()
 
     def transaction(tx: Tx) -> Deployment:
-        found = deployments.find(tx, seen.project_id, seen.id, lock=True)
-        if found is None or found != seen:
-            return found or seen
-        after = taking(found, results, now)
+        current = deployments.find(tx, deployment.project_id, deployment.id, lock=True)
+        if current is None or current != deployment:
+            return current or deployment
+        after = taking(current, results, now)
         deployments.change(tx, after)
         return after
 

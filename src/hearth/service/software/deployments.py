@@ -64,13 +64,13 @@ async def create_deployment(
 
     def transaction(tx: Tx) -> list[Server]:
         if 0 <= limit <= deployments.count(tx, project_id):
-            words = f"a project may have {limit} software deployments at most."
-            raise Rejected([RequestLimitExceeded(None, f"Request limit exceeded: {words}")])
+            message = f"a project may have {limit} software deployments at most."
+            raise Rejected([RequestLimitExceeded(None, f"Request limit exceeded: {message}")])
         _hold_config(tx, project_id, new.config_id)
         users = new.user_project_id
         if users is not None and not deployments.has_users(tx, project_id, users):
-            words = f"project {users} is not the domain project of a stack of this project"
-            raise Rejected([Invalid(Span(path="stack_user_project_id"), words)])
+            message = f"project {users} is not the domain project of a stack of this project"
+            raise Rejected([Invalid(Span(path="stack_user_project_id"), message)])
         deployments.put(tx, new)
         return server_metadata.push(tx, project_id, new.server_id)
 
@@ -86,14 +86,14 @@ async def list_deployments(
     If `server_id` is given, only those of this server are listed. A deployment can have a megabyte
     of values, and a project thousands of deployments, so never all of them are in memory.
     """
-    read = services.store.read
-    ids = await read(lambda tx: deployments.ids_of_project(tx, project_id, server_id))
+    read_store = services.store.read
+    ids = await read_store(lambda tx: deployments.ids_of_project(tx, project_id, server_id))
     begin, count = 0, AT_ONCE_FIRST
     while begin < len(ids):
-        found = await read(partial(deployments.some, ids=ids[begin : begin + count]))
-        yield found
+        batch = await read_store(partial(deployments.some, ids=ids[begin : begin + count]))
+        yield batch
         begin += count
-        size = sum(len(msgspec.json.encode(one, enc_hook=str)) for one in found)
+        size = sum(len(msgspec.json.encode(deployment, enc_hook=str)) for deployment in batch)
         count = max(1, min(AT_ONCE_MAX, count * AT_ONCE_BYTES // max(1, size)))
 
 
@@ -106,13 +106,13 @@ async def show_deployment(
     """
 
     def look(tx: Tx) -> tuple[Deployment, Config | None]:
-        found = _found(tx, project_id, deployment_id)
-        waits = found.status == IN_PROGRESS
-        its = (found.project_id, found.config_id)
-        return found, software_configs.find(tx, *its) if waits else None
+        deployment = _deployment(tx, project_id, deployment_id)
+        waits = deployment.status == IN_PROGRESS
+        config_key = (deployment.project_id, deployment.config_id)
+        return deployment, software_configs.find(tx, *config_key) if waits else None
 
-    found, config = await services.store.read(look)
-    return found if config is None else await fetched(services, caller, found, config)
+    deployment, config = await services.store.read(look)
+    return deployment if config is None else await fetched(services, caller, deployment, config)
 
 
 async def update_deployment(
@@ -126,15 +126,15 @@ async def update_deployment(
     now = services.clock.now()
 
     def transaction(tx: Tx) -> tuple[Deployment, list[Server]]:
-        found = _found(tx, project_id, deployment_id, lock=True)
+        current = _deployment(tx, project_id, deployment_id, lock=True)
         if "config_id" in changes:
-            _hold_config(tx, found.project_id, changes["config_id"])
-        after = replace(found, updated_at=now, **changes)
+            _hold_config(tx, current.project_id, changes["config_id"])
+        after = replace(current, updated_at=now, **changes)
         deployments.change(tx, after)
-        _wake(tx, found.id, now)
+        _wake(tx, current.id, now)
         if "config_id" not in changes:
             return after, []
-        return after, server_metadata.push(tx, found.project_id, found.server_id)
+        return after, server_metadata.push(tx, current.project_id, current.server_id)
 
     after, pushed = await services.store.run_once(transaction)
     services.bus.tell()
@@ -148,10 +148,10 @@ async def delete_deployment(services: Services, project_id: str | None, deployme
     now = services.clock.now()
 
     def transaction(tx: Tx) -> list[Server]:
-        found = _found(tx, project_id, deployment_id, lock=True)
+        deployment = _deployment(tx, project_id, deployment_id, lock=True)
         deployments.forget(tx, deployment_id)
         _wake(tx, deployment_id, now)
-        return server_metadata.push(tx, found.project_id, found.server_id)
+        return server_metadata.push(tx, deployment.project_id, deployment.server_id)
 
     pushed = await services.store.run_once(transaction)
     services.bus.tell()
@@ -168,24 +168,26 @@ async def server_configs(
     """
 
     def look(tx: Tx) -> list[Config] | None:
-        own = not caller.guest or reads.is_user_of(tx, server_id, project_id, caller.user_id)
-        if not own:
+        may_read = not caller.guest or reads.is_user_of(tx, server_id, project_id, caller.user_id)
+        if not may_read:
             return None
         return deployments.configs_of(tx, project_id, server_id, users_only=caller.guest)
 
-    found = await services.store.read(look)
-    if found is None:
-        words = f"You are not authorized to use the deployments of server {server_id}."
-        raise Rejected([Forbidden(None, words)])
-    return found
+    configs = await services.store.read(look)
+    if configs is None:
+        message = f"You are not authorized to use the deployments of server {server_id}."
+        raise Rejected([Forbidden(None, message)])
+    return configs
 
 
-def _found(tx: Tx, project_id: str | None, deployment_id: str, *, lock: bool = False) -> Deployment:
-    found = deployments.find(tx, project_id, deployment_id, lock=lock)
-    if found is None:
-        words = f"The Software Deployment ({deployment_id}) could not be found."
-        raise Rejected([NotFound(None, words)])
-    return found
+def _deployment(
+    tx: Tx, project_id: str | None, deployment_id: str, *, lock: bool = False
+) -> Deployment:
+    deployment = deployments.find(tx, project_id, deployment_id, lock=lock)
+    if deployment is None:
+        message = f"The Software Deployment ({deployment_id}) could not be found."
+        raise Rejected([NotFound(None, message)])
+    return deployment
 
 
 def _wake(tx: Tx, deployment_id: str, now: float) -> None:
@@ -205,5 +207,5 @@ def _hold_config(tx: Tx, project_id: str, config_id: str) -> None:
     Raises Rejected if it does not exist.
     """
     if software_configs.find(tx, project_id, config_id, lock=True) is None:
-        words = f"there is no software config {config_id} in this project"
-        raise Rejected([Invalid(Span(path="config_id"), words)])
+        message = f"there is no software config {config_id} in this project"
+        raise Rejected([Invalid(Span(path="config_id"), message)])

@@ -26,7 +26,7 @@ async def begin_operation(
 
     def transaction(tx: Tx) -> StackRow:
         if operation.action is not Action.DELETE:
-            not_too_many_operations(tx, services, caller, besides=row.id)
+            not_too_many_operations(tx, services, caller, except_id=row.id)
         after = accept.operate(tx, row.id, operation, now, services.new_id)
         if also is not None:
             also(tx, after)

@@ -26,17 +26,17 @@ def lost_references(program: Program, world: World) -> list[Problem]:
         rtype = definition.type_info
         if not isinstance(rtype, ResourceType) or not rtype.refers_to:
             continue
-        given = definition.check(world)
-        known = given.properties.keys() - given.open_properties
-        for name in [name for name in rtype.refers_to if name in known]:
-            value = given.properties[name]
+        evaluated = definition.check(world)
+        fixed_names = evaluated.properties.keys() - evaluated.open_properties
+        for name in [name for name in rtype.refers_to if name in fixed_names]:
+            value = evaluated.properties[name]
             if value is None or value in map(world.reference, program.resources):
                 continue
             at = definition.span.under("properties").under(name)
-            words = (
+            message = (
                 f'"{value}" is not a resource of this stack; refer to one with get_resource or Ref'
             )
-            problems.append(StackValidationFailed(at, words))
+            problems.append(StackValidationFailed(at, message))
     return problems
 
 
@@ -49,13 +49,13 @@ async def too_long(
         rtype = definition.type_info
         if not isinstance(rtype, ResourceType) or type(rtype).longest_s is ResourceType.longest_s:
             continue
-        given = await services.compute.evaluated(partial(definition.check, world))
-        longest_s = rtype.longest_s(given.properties)
+        evaluated = await services.compute.evaluated(partial(definition.check, world))
+        longest_s = rtype.longest_s(evaluated.properties)
         if longest_s > timeout_s:
-            words = (
+            message = (
                 f"it may take {longest_s:g} seconds, and the timeout of the stack is {timeout_s:g}"
             )
-            problems.append(StackValidationFailed(definition.span.under("properties"), words))
+            problems.append(StackValidationFailed(definition.span.under("properties"), message))
     return problems
 
 
@@ -70,14 +70,14 @@ async def wrong_at_addresses(services: Services, program: Program, world: World)
         rtype = definition.type_info
         if not isinstance(rtype, NestedType) or definition.external_id is not None:
             continue
-        given = await services.compute.evaluated(partial(definition.check, world))
-        for url in rtype.addresses(given.properties):
+        evaluated = await services.compute.evaluated(partial(definition.check, world))
+        for url in rtype.addresses(evaluated.properties):
             try:
                 text = module.files.get(url) or await fetch(url, services.fetching)
                 await services.programs.module(text, module.files, module.environment)
             except NotFetched as why:
-                words = f"Failed to fetch the template at {url}: {why}."
-                problems.append(StackValidationFailed(definition.span, words))
+                message = f"Failed to fetch the template at {url}: {why}."
+                problems.append(StackValidationFailed(definition.span, message))
             except Rejected as rejected:
                 path = f"{definition.span.path}<{url}>"
                 problems += [inside(problem, path) for problem in rejected.problems]
@@ -103,7 +103,7 @@ async def refused_in_cloud(
         assert isinstance(rtype, ResourceType)
         at = replace(definition.span, path="")
         evaluated = await services.compute.evaluated(partial(definition.check, world))
-        known = {**evaluated.properties, **dict.fromkeys(evaluated.open_properties)}
-        refusals = await rtype.refused(known, cloud)
-        problems += [StackValidationFailed(at, words) for words in refusals]
+        properties = {**evaluated.properties, **dict.fromkeys(evaluated.open_properties)}
+        refusals = await rtype.refused(properties, cloud)
+        problems += [StackValidationFailed(at, message) for message in refusals]
     return problems

@@ -22,16 +22,18 @@ async def plans_of_removed(services: Services, ids: Iterable[str]) -> dict[str, 
     """Return the plan of the delete of each nested stack with one of these ids, by id."""
 
     def look(tx: Tx) -> dict[str, StackRow]:
-        found = ((one, reads.stack_by_physical_id(tx, one)) for one in ids)
-        return {one: row for one, row in found if row is not None and row.deleted_at is None}
+        pairs = ((stack_id, reads.stack_by_physical_id(tx, stack_id)) for stack_id in ids)
+        return {
+            stack_id: row for stack_id, row in pairs if row is not None and row.deleted_at is None
+        }
 
     rows = await services.store.read(look)
-    return {one: await plan_delete(services, row) for one, row in rows.items()}
+    return {stack_id: await plan_delete(services, row) for stack_id, row in rows.items()}
 
 
 def _stored(tx: Tx, row: StackRow) -> tuple[dict[str, StackRow], dict[str, list[Record]]]:
     """Return the nested stacks by id, and the records of all stacks by the id of the stack."""
-    below = {one.id: one for one in reads.children(tx, row)}
+    below = {stack.id: stack for stack in reads.children(tx, row)}
     return below, reads.records_of(tx, [row.id, *below])
 
 
@@ -41,18 +43,20 @@ def _planned(
     stacks: Mapping[str, StackRow],
     records: Mapping[str, Sequence[Record]],
 ) -> Plan:
-    own = sorted(records[row.id], key=lambda one: one.name)
+    own_records = sorted(records[row.id], key=lambda record: record.name)
     target = Target(row.revision, row.revision)
-    found = plan(
-        own, None, target,
+    own_plan = plan(
+        own_records, None, target,
         new_id=services.new_id, now=services.clock.now(), holds_data=services.programs.holds_data,
     )  # fmt: skip
     below = {
-        one.id: _planned(services, nested, stacks, records)
-        for one in own
-        if (nested := stacks.get(one.physical_id or "")) and one.held.deletion_policy != "Retain"
+        record.id: _planned(services, nested, stacks, records)
+        for record in own_records
+        if (nested := stacks.get(record.physical_id or ""))
+        and record.held.deletion_policy != "Retain"
     }
     entries = [
-        structs.replace(one, inner=below.get(one.record_id), reasons=()) for one in found.entries
+        structs.replace(entry, inner=below.get(entry.record_id), reasons=())
+        for entry in own_plan.entries
     ]
-    return structs.replace(found, entries=tuple(entries))
+    return structs.replace(own_plan, entries=tuple(entries))

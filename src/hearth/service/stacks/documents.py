@@ -43,9 +43,9 @@ async def abandon_stack(services: Services, caller: Caller, row: StackRow) -> di
     )
 
     def transaction(tx: Tx) -> dict[str, Any]:
-        found = document(tx, accept.lock(tx, row.id))
+        export = document(tx, accept.lock(tx, row.id))
         accept.operate(tx, row.id, operation, now, services.new_id)
-        return found
+        return export
 
     abandoned = await services.store.run_once(transaction)
     services.bus.tell()
@@ -63,14 +63,14 @@ async def adoption(
     is invalid.
     """
     _allowed(services.limits.adopt, "Stack Adopt")
-    found = await services.compute.run(
+    body = await services.compute.run(
         plain, text, "adopt_stack_data", project=caller.project_id, characters=len(text)
     )
-    if not isinstance(found, dict) or not isinstance(found.get("resources"), dict):
-        words = 'Invalid adopt data: expected the document of a stack with "resources"'
-        raise Rejected([HTTPBadRequest(None, words)])
-    _demand_forms(found, "")
-    revision = revision_of_document(found, Action.ADOPT)
+    if not isinstance(body, dict) or not isinstance(body.get("resources"), dict):
+        message = 'Invalid adopt data: expected the document of a stack with "resources"'
+        raise Rejected([HTTPBadRequest(None, message)])
+    _demand_forms(body, "")
+    revision = revision_of_document(body, Action.ADOPT)
     inside = Environment.parse(revision.environment)
     outside = Environment.parse(request.environment)
     merged = {
@@ -112,8 +112,8 @@ def _demand_forms(body: Mapping[str, Any], at: str) -> None:
         _demand_forms(entry, f"{at}resources.{name}.")
 
 
-def _malformed(place: str, expected: str) -> Rejected:
-    return Rejected([HTTPBadRequest(None, f"Invalid adopt data: {place}: expected {expected}")])
+def _malformed(path: str, expected: str) -> Rejected:
+    return Rejected([HTTPBadRequest(None, f"Invalid adopt data: {path}: expected {expected}")])
 
 
 def revision_of_document(body: Mapping[str, Any], purpose: Action) -> Revision:
@@ -124,8 +124,8 @@ def revision_of_document(body: Mapping[str, Any], purpose: Action) -> Revision:
     """
     template = body.get("template")
     if not template:
-        words = 'the document has no template: expected a map with "template" and "resources"'
-        raise Rejected([HTTPBadRequest(None, words)])
+        message = 'the document has no template: expected a map with "template" and "resources"'
+        raise Rejected([HTTPBadRequest(None, message)])
     environment = dict(body.get("environment") or {})
     registry = environment.get("resource_registry")
     if isinstance(registry, dict) and registry.get("resources") == {}:
@@ -138,6 +138,6 @@ def revision_of_document(body: Mapping[str, Any], purpose: Action) -> Revision:
     )
 
 
-def _allowed(allowed: bool, what: str) -> None:
-    if not allowed:
-        raise Rejected([NotSupported(None, f"{what} is not supported.")])
+def _allowed(enabled: bool, operation: str) -> None:
+    if not enabled:
+        raise Rejected([NotSupported(None, f"{operation} is not supported.")])

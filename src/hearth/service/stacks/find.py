@@ -37,22 +37,26 @@ async def find_stack(
 
     row = await services.store.read(find)
     if row is None and anywhere and services.policy.is_admin(caller):
-        found = await services.store.read(
+        any_row = await services.store.read(
             lambda tx: reads.find_stack(tx, None, identity, deleted=deleted)
         )
-        row = found if found is not None and found.id == identity else None
+        row = any_row if any_row is not None and any_row.id == identity else None
     if row is None:
         raise Rejected([EntityNotFound(None, "Stack", identity)])
     return row
 
 
 async def list_stacks(
-    services: Services, wanted: StackFilter, *, count: bool
+    services: Services, stack_filter: StackFilter, *, count: bool
 ) -> tuple[Sequence[StackRow], int | None]:
     """Return a page of the stacks that match the filter, and the number of all matching stacks.
 
     The number is None unless `count` is true.
     """
-    rows = await services.store.read(lambda tx: reads.list_stacks(tx, wanted))
-    total = await services.store.read(lambda tx: reads.count_stacks(tx, wanted)) if count else None
+    rows = await services.store.read(lambda tx: reads.list_stacks(tx, stack_filter))
+    total = (
+        await services.store.read(lambda tx: reads.count_stacks(tx, stack_filter))
+        if count
+        else None
+    )
     return rows, total

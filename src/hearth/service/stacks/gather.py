@@ -28,54 +28,60 @@ async def gathered(services: Services, caller: Caller, request: StackRequest) ->
         request = replace(request, template=await template_at(services, request.template_url))
     if request.files_container is not None:
         limit = services.limits.body_bytes - sum(map(len, request.files.values()))
-        more = await _files(services.cloud(caller), request.files_container, request.files, limit)
-        request = replace(request, files={**more, **request.files})
+        fetched = await _files(
+            services.cloud(caller), request.files_container, request.files, limit
+        )
+        request = replace(request, files={**fetched, **request.files})
     return request
 
 
 async def _files(
-    cloud: Cloud, container: str, known: Mapping[str, str], limit: int
+    cloud: Cloud, container: str, own_files: Mapping[str, str], limit: int
 ) -> dict[str, str]:
-    """Return the texts of the objects in a Swift container, by name, except those in `known`.
+    """Return the texts of the objects in a Swift container, by name, except those in `own_files`.
 
     `limit` is the maximum of their total size in bytes. Raises Rejected if the container cannot be
     read or has too many files.
     """
-    place = f"/{quote(container, safe='')}"
+    container_path = f"/{quote(container, safe='')}"
     try:
-        listed = await _listed(cloud, place, known, limit)
-        return {name: await _text(cloud, place, name) for name in listed}
+        names = await _listed(cloud, container_path, own_files, limit)
+        return {name: await _text(cloud, container_path, name) for name in names}
     except CloudFault as fault:
         if fault.status in (401, 403, 404):
-            words = f"Swift container {container} could not be read: {fault.message}"
-            raise Rejected([NotFound(None, words)]) from None
-        words = f"Swift container {container} could not be read: {fault}"
-        raise Rejected([HTTPServiceUnavailable(None, words)]) from None
+            message = f"Swift container {container} could not be read: {fault.message}"
+            raise Rejected([NotFound(None, message)]) from None
+        message = f"Swift container {container} could not be read: {fault}"
+        raise Rejected([HTTPServiceUnavailable(None, message)]) from None
 
 
-async def _listed(cloud: Cloud, place: str, known: Mapping[str, str], limit: int) -> list[str]:
+async def _listed(
+    cloud: Cloud, container_path: str, own_files: Mapping[str, str], limit: int
+) -> list[str]:
     names: list[str] = []
     total, marker = 0, ""
     while True:
         query = {"format": "json", **({"marker": marker} if marker else {})}
-        page = await cloud.listing("object-store", f"{place}?{urlencode(query)}")
+        page = await cloud.listing("object-store", f"{container_path}?{urlencode(query)}")
         if not page:
             return names
         marker = str(page[-1].get("name") or page[-1].get("subdir"))
-        missing = [one for one in page if "name" in one and one["name"] not in known]
-        names += [one["name"] for one in missing]
-        total += sum(int(one["bytes"]) for one in missing)
+        new_objects = [
+            entry for entry in page if "name" in entry and entry["name"] not in own_files
+        ]
+        names += [entry["name"] for entry in new_objects]
+        total += sum(int(entry["bytes"]) for entry in new_objects)
         if total > limit or len(names) > FILES_MAX:
-            words = (
-                f"Swift container {place} has too many files: at least {len(names)} with {total} "
-                f"bytes; expected at most {FILES_MAX} with {limit} bytes."
+            message = (
+                f"Swift container {container_path} has too many files: at least {len(names)} with "
+                f"{total} bytes; expected at most {FILES_MAX} with {limit} bytes."
             )
-            raise Rejected([DownloadLimitExceeded(None, words)])
+            raise Rejected([DownloadLimitExceeded(None, message)])
 
 
-async def _text(cloud: Cloud, place: str, name: str) -> str:
+async def _text(cloud: Cloud, container_path: str, name: str) -> str:
     """Return a Swift object as text; binary data is encoded as base64, as clients do in `files`."""
-    answer = await cloud.request("object-store", "GET", f"{place}/{quote(name, safe='')}")
+    answer = await cloud.request("object-store", "GET", f"{container_path}/{quote(name, safe='')}")
     try:
         return answer.raw.decode()
     except UnicodeDecodeError:

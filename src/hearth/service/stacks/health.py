@@ -21,10 +21,10 @@ async def mark(services: Services, row: StackRow, name: str, *, healthy: bool, r
     time until the engine has stored the mark, so that the next request shows the new state.
     """
     record = await _find(services, row, name)
-    now, event_id, why = services.clock.now(), services.new_id(), reason or REASON
+    now, event_id, text = services.clock.now(), services.new_id(), reason or REASON
     done = await services.store.run_once(
         lambda tx: health.mark(
-            tx, row.id, record.id, healthy=healthy, reason=why, now=now, event_id=event_id
+            tx, row.id, record.id, healthy=healthy, reason=text, now=now, event_id=event_id
         )
     )
     services.bus.tell()
@@ -37,8 +37,8 @@ async def mark(services: Services, row: StackRow, name: str, *, healthy: bool, r
 async def _find(services: Services, row: StackRow, name: str) -> Record:
     records = await services.store.read(lambda tx: reads.records(tx, row.id))
     chosen = reads.in_charge(records)
-    found = [r for r in chosen.values() if name in (r.name, r.physical_id)]
-    if len(found) > 1:
-        words = f"{name} is the name or physical id of several resources of stack {row.name}"
-        raise Rejected([HTTPBadRequest(None, words)])
-    return found[0] if found else await find_resource(services, row, name)
+    matches = [r for r in chosen.values() if name in (r.name, r.physical_id)]
+    if len(matches) > 1:
+        message = f"{name} is the name or physical id of several resources of stack {row.name}"
+        raise Rejected([HTTPBadRequest(None, message)])
+    return matches[0] if matches else await find_resource(services, row, name)

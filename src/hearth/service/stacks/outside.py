@@ -30,12 +30,12 @@ async def missing_outside(
     problems: list[Problem] = []
     for definition in program.resources.values():
         external_id = definition.external_id
-        known = not isinstance(world.reference(definition.name), Unknown)
-        if external_id is None or known:
+        is_known = not isinstance(world.reference(definition.name), Unknown)
+        if external_id is None or is_known:
             continue
         if isinstance(services.programs.rtype_of(definition), NestedType):
-            words = "a nested stack cannot have an external_id"
-            problems.append(StackValidationFailed(definition.span.under("external_id"), words))
+            message = "a nested stack cannot have an external_id"
+            problems.append(StackValidationFailed(definition.span.under("external_id"), message))
             continue
         checked = await services.compute.evaluated(partial(definition.check, world), row.project_id)
         try:
@@ -43,14 +43,14 @@ async def missing_outside(
         except CloudFault as fault:
             if not isinstance(fault, NotFound):
                 raise
-            words = f'there is no {definition.type} "{external_id}": {fault.message}'
+            message = f'there is no {definition.type} "{external_id}": {fault.message}'
             at = definition.span.under("external_id")
-            problems.append(StackValidationFailed(at, words, "Invalid external resource"))
+            problems.append(StackValidationFailed(at, message, "Invalid external resource"))
         except UNREADABLE as error:
-            words = f'{definition.type} "{external_id}" cannot be read with these properties'
-            missing = f": {error} is missing" if isinstance(error, KeyError) else ""
+            message = f'{definition.type} "{external_id}" cannot be read with these properties'
+            suffix = f": {error} is missing" if isinstance(error, KeyError) else ""
             at = definition.span.under("properties")
-            wrong = StackValidationFailed(at, words + missing, "Invalid external resource")
+            wrong = StackValidationFailed(at, message + suffix, "Invalid external resource")
             problems.append(wrong)
     return problems
 

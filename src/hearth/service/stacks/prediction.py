@@ -49,7 +49,7 @@ UNBORN = "None"
 """The id that responses show for a stack that does not exist yet."""
 
 
-class Aim(Struct, frozen=True):
+class DesiredStack(Struct, frozen=True):
     """A stack with its desired state, for which a plan is made.
 
     `row` may be a row that is not stored. `records` are all records of the stack. If `masked` is
@@ -66,39 +66,41 @@ class Aim(Struct, frozen=True):
 
 
 class StackPrediction(Struct, frozen=True):
-    """The aim of a stack and the plan that leads to it; `below` has the predictions of nested
-    stacks, by resource name.
+    """The desired state of a stack and the plan that leads to it. `below` has the predictions of
+    nested stacks, by resource name.
     """
 
-    aim: Aim
+    desired: DesiredStack
     plan: Plan
     below: Mapping[str, "StackPrediction"]
 
 
-async def predict_stack(services: Services, cloud: Cloud, aim: Aim) -> StackPrediction:
-    """Return the plan of the create or update that leads to the aim. Raises Rejected,
+async def predict_stack(services: Services, cloud: Cloud, desired: DesiredStack) -> StackPrediction:
+    """Return the plan of the create or update that leads to this state. Raises Rejected,
     CloudFault.
     """
     real = None
-    if aim.observe:
-        real = await real_states(services, cloud, aim.row, depth=reads.ALL_LEVELS)
-    return await _predict(services, cloud, aim, real)
+    if desired.observe:
+        real = await real_states(services, cloud, desired.row, depth=reads.ALL_LEVELS)
+    return await _predict(services, cloud, desired, real)
 
 
 async def _predict(
-    services: Services, cloud: Cloud, aim: Aim, real: Mapping[str, RealState] | None
+    services: Services, cloud: Cloud, desired: DesiredStack, real: Mapping[str, RealState] | None
 ) -> StackPrediction:
-    """Return the plan that leads to the aim; `real` are the real states if the engine reads them.
+    """Return the plan that leads to a state; `real` are the real states if the engine reads them.
 
     Raises Rejected, CloudFault.
     """
-    asked = _Asked(services, cloud, aim, real)
+    inputs = _PlanInputs(services, cloud, desired, real)
     while True:
-        found = await services.compute.evaluated(asked.plan, aim.row.project_id)
-        if not await asked.answer():
-            planned = {entry.name for entry in found.entries if entry.inner is not None}
-            below = {name: one for name, one in asked.below.items() if name in planned}
-            return StackPrediction(aim, await asked.completed(found), below)
+        plan = await services.compute.evaluated(inputs.plan, desired.row.project_id)
+        if not await inputs.answer():
+            planned = {entry.name for entry in plan.entries if entry.inner is not None}
+            below = {
+                name: prediction for name, prediction in inputs.below.items() if name in planned
+            }
+            return StackPrediction(desired, await inputs.completed(plan), below)
 
 
 class _Unexpanded(Exception):
@@ -126,7 +128,7 @@ class _Nest(Struct, frozen=True):
     evaluated: Evaluated
 
 
-class _Asked(Struct):
+class _PlanInputs(Struct):
     """The values that one plan needs and that require I/O, by resource name.
 
     `names` and `nests` are those still missing; `resolved` and `nested` are those already fetched.
@@ -135,7 +137,7 @@ class _Asked(Struct):
 
     services: Services
     cloud: Cloud
-    aim: Aim
+    desired: DesiredStack
     real: Mapping[str, RealState] | None
     rounds: int = 0
     resolved: dict[str, tuple[Mapping[str, Any], Mapping[str, Any]]] = field(default_factory=dict)
@@ -149,11 +151,11 @@ class _Asked(Struct):
         """Return the plan made with the values fetched so far, and collect the missing ones."""
         self.names.clear()
         self.nests.clear()
-        services, aim = self.services, self.aim
+        services, desired = self.services, self.desired
         return plan(
-            aim.records,
-            aim.program,
-            Target(aim.row.revision + 1, aim.row.revision),
+            desired.records,
+            desired.program,
+            Target(desired.row.revision + 1, desired.row.revision),
             new_id=services.new_id,
             now=services.clock.now(),
             preview=self.preview(),
@@ -161,22 +163,22 @@ class _Asked(Struct):
         )
 
     def preview(self) -> PreviewContext:
-        programs, aim = self.services.programs, self.aim
-        facade = Facade(**aim.revision.facade) if aim.revision.facade else None
+        programs, desired = self.services.programs, self.desired
+        facade = Facade(**desired.revision.facade) if desired.revision.facade else None
 
         def read(definition: ResourceDefinition) -> set[str]:
             rtype = programs.rtype_of(definition)
-            return read_of(aim.program, aim.revision, definition.name, rtype)
+            return read_of(desired.program, desired.revision, definition.name, rtype)
 
         return PreviewContext(
             traits=programs.traits_of,
             reads=read,
             resolve=self._resolve,
             inner=self._inner,
-            restricted=aim.program.module.environment.restricted_actions,
+            restricted=desired.program.module.environment.restricted_actions,
             facade=facade,
             real=self.real,
-            masked=aim.masked,
+            masked=desired.masked,
         )
 
     def _resolve(
@@ -184,21 +186,21 @@ class _Asked(Struct):
     ) -> Mapping[str, Any]:
         if not self.services.programs.rtype_of(definition).translation:
             return values
-        known = self.resolved.get(definition.name)
-        if known is None or known[0] != values:
+        cached = self.resolved.get(definition.name)
+        if cached is None or cached[0] != values:
             self.names[definition.name] = (definition, values)
             return values
-        return known[1]
+        return cached[1]
 
     def _inner(
         self, definition: ResourceDefinition, record: Record | None, evaluated: Evaluated
     ) -> Inner | None:
         nest = _Nest(definition, record, evaluated)
-        known = self.nested.get(definition.name)
-        if known is None or known[0] != nest:
+        cached = self.nested.get(definition.name)
+        if cached is None or cached[0] != nest:
             self.nests[definition.name] = nest
             return None
-        return known[1]
+        return cached[1]
 
     async def answer(self) -> bool:
         """Fetch the missing values; return False if there are none, or after too many rounds."""
@@ -207,11 +209,11 @@ class _Asked(Struct):
         self.rounds += 1
         if not (names or nests) or self.rounds > ROUNDS_MAX:
             return False
-        listed = Names(self.cloud)
+        lookup = Names(self.cloud)
         for name, (definition, values) in names.items():
             rtype = self.services.programs.rtype_of(definition)
-            found = await translated(values, rtype.translation, listed)
-            self.resolved[name] = (values, found)
+            translated_values = await translated(values, rtype.translation, lookup)
+            self.resolved[name] = (values, translated_values)
         for name, nest in nests.items():
             try:
                 self.nested[name] = (nest, await self._below(nest))
@@ -219,20 +221,23 @@ class _Asked(Struct):
                 self.nested[name], self.unexpanded[name] = (nest, None), str(why)
         return True
 
-    async def completed(self, found: Plan) -> Plan:
+    async def completed(self, plan: Plan) -> Plan:
         """Return the plan with the deletes of old nested stacks, and with the reasons why nested
         stacks have no plan.
         """
         stacks = self._nested_stacks()
-        removed = await plans_of_removed(
-            self.services, [stacks[one.record_id] for one in found.entries if _removes(one, stacks)]
+        delete_plans = await plans_of_removed(
+            self.services,
+            [stacks[entry.record_id] for entry in plan.entries if _removes(entry, stacks)],
         )
-        resources = self.aim.program.resources
+        resources = self.desired.program.resources
         return structs.replace(
-            found,
+            plan,
             entries=tuple(
-                self._with_removed(self._with_reason(one, resources.get(one.name)), stacks, removed)
-                for one in found.entries
+                self._with_removed(
+                    self._with_reason(entry, resources.get(entry.name)), stacks, delete_plans
+                )
+                for entry in plan.entries
             ),
         )
 
@@ -242,17 +247,17 @@ class _Asked(Struct):
         """
         programs = self.services.programs
         return {
-            one.id: one.physical_id
-            for one in self.aim.records
-            if one.physical_id is not None
-            and one.held.deletion_policy != "Retain"
-            and isinstance(programs.type_of(one), NestedType)
+            record.id: record.physical_id
+            for record in self.desired.records
+            if record.physical_id is not None
+            and record.held.deletion_policy != "Retain"
+            and isinstance(programs.type_of(record), NestedType)
         }
 
     def _with_removed(
-        self, entry: Entry, stacks: Mapping[str, str], removed: Mapping[str, Plan]
+        self, entry: Entry, stacks: Mapping[str, str], delete_plans: Mapping[str, Plan]
     ) -> Entry:
-        plan_of_old = removed.get(stacks[entry.record_id]) if _removes(entry, stacks) else None
+        plan_of_old = delete_plans.get(stacks[entry.record_id]) if _removes(entry, stacks) else None
         if entry.planned is PlannedAction.DELETE:
             return structs.replace(entry, inner=plan_of_old)
         return structs.replace(entry, removal=plan_of_old)
@@ -267,21 +272,21 @@ class _Asked(Struct):
 
     async def _below(self, nest: _Nest) -> Inner:
         """Return the predicted result of a nested stack. Raises _Unexpanded."""
-        row, definition, record = self.aim.row, nest.definition, nest.record
+        row, definition, record = self.desired.row, nest.definition, nest.record
         deepest = self.services.programs.limits.stack_depth_max
         if row.depth >= deepest:
             raise _Unexpanded(f"nested stacks may have {deepest} levels, and all are in use")
         rtype = self.services.programs.rtype_of(definition)
         assert isinstance(rtype, NestedType)
-        known = await self._stored(record, regroups=rtype.regroups)
+        current = await self._stored(record, regroups=rtype.regroups)
         properties, stand_ins = nest.evaluated.properties, StandIns()
         if definition.child is None:
             properties = stand_ins.put(properties, definition.type_info.properties)
             if (unknown := unknown_in(properties)) is not None:
                 raise _Unexpanded(known_after(unknown.until))
         ctx = _context(
-            self.services, self.cloud, row, self.aim.records, nest, properties, known,
-            self.aim.revision.files,
+            self.services, self.cloud, row, self.desired.records, nest, properties, current,
+            self.desired.revision.files,
         )  # fmt: skip
         try:
             await rtype.prepare(ctx)
@@ -292,20 +297,20 @@ class _Asked(Struct):
         except ValueError as problem:  # the same
             raise _Unexpanded(str(problem)) from problem
         revision = self.services.programs.child_revision(
-            self.aim.program, definition, ctx, child, self.aim.revision.exports
+            self.desired.program, definition, ctx, child, self.desired.revision.exports
         )
-        inside = known.row or _sketch(row, ctx, UNBORN)
+        inside = current.row or _sketch(row, ctx, UNBORN)
         try:
             program = await self.services.programs.of(inside, revision)
         except Rejected as problem:  # the template depends on values that are not known yet
             raise _Unexpanded(problem.problems[0].message) from problem
         secret = nest.evaluated.secret or (record is not None and record.held.secret)
-        aim = Aim(
-            inside, revision, program, known.records,
-            masked=self.aim.masked or bool(secret), observe=self.aim.observe,
+        desired = DesiredStack(
+            inside, revision, program, current.records,
+            masked=self.desired.masked or bool(secret), observe=self.desired.observe,
         )  # fmt: skip
         prediction = self.below[definition.name] = await _predict(
-            self.services, self.cloud, aim, self.real
+            self.services, self.cloud, desired, self.real
         )
         inner = prediction.plan
         attributes: dict[str, Any] = {}
@@ -356,7 +361,7 @@ def _context(
     records: Iterable[Record],
     nest: _Nest,
     properties: Mapping[str, Any],
-    known: _Stored,
+    current: _Stored,
     files: Mapping[str, str],
 ) -> ResourceContext:
     """Return the context of a resource, with everything that its type needs to define the nested
@@ -381,12 +386,12 @@ def _context(
         cloud=cloud,
         before=record.held.properties if record is not None else {},
         changed=to_write(record.held, properties) if record is not None else frozenset(),
-        data=known.data,
-        metadata=known.metadata or nulled(nest.evaluated.metadata),
+        data=current.data,
+        metadata=current.metadata or nulled(nest.evaluated.metadata),
         now=now,
         kind=rtype,
-        members=known.members,
-        definitions=known.definitions,
+        members=current.members,
+        definitions=current.definitions,
         at_once=True,
         new_id=new_id,
         fetch=partial(_fetched, services, files),
@@ -413,10 +418,12 @@ async def _metadata(
     services: Services, records: Iterable[Record], reference: str
 ) -> Mapping[str, Any]:
     """Return the metadata of the resource with this reference id; empty if there is none."""
-    for one in records:
-        if one.until is None and one.held.reference == reference:
-            _, _, found = await services.store.read(partial(reads.data_of, resource_id=one.id))
-            return dict(found)
+    for record in records:
+        if record.until is None and record.held.reference == reference:
+            _, _, metadata = await services.store.read(
+                partial(reads.data_of, resource_id=record.id)
+            )
+            return dict(metadata)
     return {}
 
 
@@ -424,8 +431,10 @@ def _properties(records: Iterable[Record], reference: str) -> Mapping[str, Any] 
     """Return the stored properties of the resource with this reference id; None if there is
     none.
     """
-    found = (one for one in records if one.until is None and one.held.reference == reference)
-    return next((one.held.properties for one in found), None)
+    matches = (
+        record for record in records if record.until is None and record.held.reference == reference
+    )
+    return next((record.held.properties for record in matches), None)
 
 
 def _sketch(parent: StackRow, ctx: ResourceContext, stack_id: str) -> StackRow:
@@ -442,11 +451,11 @@ def _outputs(program: Program, inner: Plan, name: str) -> dict[str, Any]:
     An unknown output is an Unknown that depends on `name`, the resource of the nested stack.
     """
     assert inner.world is not None
-    found: dict[str, Any] = {}
+    outputs: dict[str, Any] = {}
     with spending():
         for key, output in program.outputs.items():
             value, error = output.evaluate(inner.world)
             if error is None:
                 unknown = unknown_in(value) is not None
-                found[key] = Unknown(frozenset({name})) if unknown else value
-    return found
+                outputs[key] = Unknown(frozenset({name})) if unknown else value
+    return outputs

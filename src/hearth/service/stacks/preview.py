@@ -19,10 +19,10 @@ from hearth.service.reading.redact import Sight
 from hearth.service.reading.resources import recorded_attributes
 from hearth.service.services import Services
 from hearth.service.stacks.create import sketch
-from hearth.service.stacks.prediction import UNBORN, Aim, StackPrediction, predict_stack
+from hearth.service.stacks.prediction import UNBORN, DesiredStack, StackPrediction, predict_stack
 from hearth.service.stacks.request import StackRequest, check_name, checked, requested
 from hearth.service.stacks.unreachable import demand_reachable
-from hearth.service.stacks.update import aim_of
+from hearth.service.stacks.update import desired_stack
 from hearth.store import accept, reads
 from hearth.store.database import Tx
 from hearth.store.rows import StackRow
@@ -94,7 +94,7 @@ async def plan_create(
     )
     row = sketch(new, services.clock.now())
     program = await checked(services, caller, row, revision)
-    return await _predicted(services, caller, Aim(row, revision, program))
+    return await _predicted(services, caller, DesiredStack(row, revision, program))
 
 
 async def plan_update(
@@ -113,38 +113,38 @@ async def plan_update(
     """
     if problem := refusal(Request.UPDATE, row.name, row.action, row.status):
         raise Rejected([problem])
-    aim = await aim_of(services, caller, row, request)
+    desired = await desired_stack(services, caller, row, request)
     if recorded:
-        aim = replace(aim, observe=False)
-    return await _predicted(services, caller, aim)
+        desired = replace(desired, observe=False)
+    return await _predicted(services, caller, desired)
 
 
-async def _predicted(services: Services, caller: Caller, aim: Aim) -> StackPrediction:
-    found = await predict_stack(services, services.cloud(caller), aim)
-    demand_reachable(found, services.reach)
-    return found
+async def _predicted(services: Services, caller: Caller, desired: DesiredStack) -> StackPrediction:
+    prediction = await predict_stack(services, services.cloud(caller), desired)
+    demand_reachable(prediction, services.reach)
+    return prediction
 
 
-def demand_plan(found: StackPrediction, agreed: str) -> None:
+def demand_plan(prediction: StackPrediction, agreed: str) -> None:
     """Raise Rejected unless the plan has the hash to which the caller agreed."""
-    now = found.plan.as_json()["hash"]
+    now = prediction.plan.as_json()["hash"]
     if now != agreed:
-        words = f"The plan has changed: its hash is {now}, but the request agrees to {agreed}."
-        raise Rejected([PlanChanged(None, f"{words} Request the plan again.")])
+        message = f"The plan has changed: its hash is {now}, but the request agrees to {agreed}."
+        raise Rejected([PlanChanged(None, f"{message} Request the plan again.")])
 
 
-def created_outputs(found: StackPrediction) -> list[OutputValue]:
+def created_outputs(prediction: StackPrediction) -> list[OutputValue]:
     """Return the outputs of a stack that does not exist yet.
 
     In them, references are resource names. An attribute is null, unless it repeats a property that
     needs no other resource.
     """
-    world = found.plan.world
+    world = prediction.plan.world
     assert world is not None
     values = []
     with spending():
-        born = _BornWorld(found.aim, world)
-        for output in found.aim.program.outputs.values():
+        born = _BornWorld(prediction.desired, world)
+        for output in prediction.desired.program.outputs.values():
             value, error = output.evaluate(born)
             values.append(OutputValue(output.name, output.description, nulled(value), error))
     return values
@@ -157,15 +157,15 @@ class _BornWorld(NullWorld):
     link, and needs no more than the plan needed.
     """
 
-    def __init__(self, aim: Aim, world: World) -> None:
+    def __init__(self, desired: DesiredStack, world: World) -> None:
         super().__init__(world)
-        self._aim = aim
+        self._desired = desired
         self._evaluated: dict[str, Evaluated] = {}
 
     def attribute(self, name: str, attribute: str, path: tuple[Any, ...]) -> Any:
         value = self.world.attribute(name, attribute, path)
-        definition = self._aim.program.resources.get(name)
-        if definition is not None and isinstance(value, Unknown) and not self._aim.masked:
+        definition = self._desired.program.resources.get(name)
+        if definition is not None and isinstance(value, Unknown) and not self._desired.masked:
             value = self._repeated(definition, attribute, path, value)
         return nulled(value)
 
@@ -178,39 +178,41 @@ class _BornWorld(NullWorld):
         name = definition.name
         if name not in self._evaluated:
             self._evaluated[name] = definition.check(self.world)
-        found = self._evaluated[name]
-        hidden = repeated in found.secret or found.problems
-        return unknown if hidden else walk(found.properties.get(repeated), path)
+        evaluated = self._evaluated[name]
+        hidden = repeated in evaluated.secret or evaluated.problems
+        return unknown if hidden else walk(evaluated.properties.get(repeated), path)
 
 
-def created_items(found: StackPrediction, above: Above | None = None) -> list[Item | list[Any]]:
+def created_items(
+    prediction: StackPrediction, above: Above | None = None
+) -> list[Item | list[Any]]:
     """Return the resources of a stack that does not exist yet.
 
     The resources of a nested stack are a list inside the list. If the stack is nested, `above` has
     the names of its parent stack and of its resource there; the name of the stack is composed of
     both.
     """
-    aim, world = found.aim, found.plan.world
+    desired, world = prediction.desired, prediction.plan.world
     assert world is not None
-    stack_name = f"{above.stack_name}-{above.resource}" if above else aim.row.name
+    stack_name = f"{above.stack_name}-{above.resource}" if above else desired.row.name
     items: list[Item | list[Any]] = []
-    users = _Users()
-    for entry in found.plan.entries:
-        if entry.name in found.below:
-            items.append(created_items(found.below[entry.name], Above(stack_name, entry.name)))
+    users = _Dependents()
+    for entry in prediction.plan.entries:
+        if entry.name in prediction.below:
+            items.append(created_items(prediction.below[entry.name], Above(stack_name, entry.name)))
             continue
-        definition = aim.program.resources[entry.name]
-        row = aim.row.having(name=stack_name)
+        definition = desired.program.resources[entry.name]
+        row = desired.row.having(name=stack_name)
         item = _item(row, entry.name, entry.type, None, above.resource if above else None)
         item["description"] = definition.description
-        item["required_by"] = users.of(aim.program, entry.name)
-        item.update(_values(aim, definition, world))
+        item["required_by"] = users.of(desired.program, entry.name)
+        item.update(_values(desired, definition, world))
         item["attributes"] = _mirrored(definition, item["properties"])
         items.append(item)
     return items
 
 
-def _values(aim: Aim, definition: ResourceDefinition, world: World) -> Item:
+def _values(desired: DesiredStack, definition: ResourceDefinition, world: World) -> Item:
     """Return the properties and the metadata of a resource, as {"properties": ..., "metadata":
     ...}.
 
@@ -219,11 +221,11 @@ def _values(aim: Aim, definition: ResourceDefinition, world: World) -> Item:
     evaluated = definition.check(world)
     values = {**dict.fromkeys(definition.type_info.properties), **evaluated.properties}
     properties = {
-        name: MASK if aim.masked or name in evaluated.secret else nulled(value)
+        name: MASK if desired.masked or name in evaluated.secret else nulled(value)
         for name, value in values.items()
     }
     metadata = nulled(evaluated.metadata)
-    if aim.masked or definition.scope.masked(repr(metadata)) != repr(metadata):
+    if desired.masked or definition.scope.masked(repr(metadata)) != repr(metadata):
         metadata = dict.fromkeys(metadata, MASK)
     return {"properties": properties, "metadata": metadata}
 
@@ -243,28 +245,32 @@ def _mirrored(definition: ResourceDefinition, properties: Mapping[str, Any]) -> 
 
 
 async def changes(
-    services: Services, found: StackPrediction, *, show_nested: bool
+    services: Services, prediction: StackPrediction, *, show_nested: bool
 ) -> dict[str, list[Item]]:
     """Return the resources of an update preview, grouped by action.
 
     If `show_nested` is true, the resources of nested stacks are in the same lists.
     """
-    stacks = await services.store.read(lambda tx: _stored(tx, found.aim.row, records=show_nested))
+    stacks = await services.store.read(
+        lambda tx: _stored(tx, prediction.desired.row, records=show_nested)
+    )
     groups: dict[str, list[Item]] = {group: [] for group in GROUPS.values()}
-    users = _Users()
-    for entry, one, above in _shown(found, None, show_nested=show_nested):
-        record = next((r for r in one.aim.records if r.id == entry.record_id), None)
+    users = _Dependents()
+    for entry, predicted, above in _shown(prediction, None, show_nested=show_nested):
+        record = next((r for r in predicted.desired.records if r.id == entry.record_id), None)
         group = groups[GROUPS[entry.planned]]
         if record is None:
-            group.append(_born(one, entry, above, users))
+            group.append(_born(predicted, entry, above, users))
             continue
-        item = _there(services, one.aim.row, record, stacks, above, masked=one.aim.masked)
-        if (definition := one.aim.program.resources.get(entry.name)) is not None:
+        item = _there(
+            services, predicted.desired.row, record, stacks, above, masked=predicted.desired.masked
+        )
+        if (definition := predicted.desired.program.resources.get(entry.name)) is not None:
             item["description"] = definition.description
-            item["required_by"] = users.of(one.aim.program, entry.name)
+            item["required_by"] = users.of(predicted.desired.program, entry.name)
         group.append(item)
         if entry.planned is PlannedAction.DELETE and show_nested:
-            group += _gone(services, record, stacks, masked=one.aim.masked)
+            group += _gone(services, record, stacks, masked=predicted.desired.masked)
     return groups
 
 
@@ -274,19 +280,21 @@ Stored = Mapping[str, tuple[StackRow, list[Record]]]
 
 def _stored(tx: Tx, row: StackRow, *, records: bool) -> Stored:
     below = reads.children(tx, row)
-    return {one.id: (one, reads.records(tx, one.id) if records else []) for one in below}
+    return {stack.id: (stack, reads.records(tx, stack.id) if records else []) for stack in below}
 
 
-def _born(found: StackPrediction, entry: Entry, above: str | None, users: "_Users") -> Item:
+def _born(
+    prediction: StackPrediction, entry: Entry, above: str | None, users: "_Dependents"
+) -> Item:
     """Return the preview of a resource that the update creates."""
-    aim = found.aim
-    item = _item(aim.row, entry.name, entry.type, None, above)
-    if (definition := aim.program.resources.get(entry.name)) is not None:
-        assert found.plan.world is not None
-        properties = _values(aim, definition, found.plan.world)["properties"]
+    desired = prediction.desired
+    item = _item(desired.row, entry.name, entry.type, None, above)
+    if (definition := desired.program.resources.get(entry.name)) is not None:
+        assert prediction.plan.world is not None
+        properties = _values(desired, definition, prediction.plan.world)["properties"]
         item["attributes"] = _mirrored(definition, properties)
         item["description"] = definition.description
-        item["required_by"] = users.of(aim.program, entry.name)
+        item["required_by"] = users.of(desired.program, entry.name)
     return item
 
 
@@ -317,43 +325,43 @@ def _gone(services: Services, record: Record, stacks: Stored, *, masked: bool) -
     row, records = stacks.get(record.physical_id or "", (None, []))
     if row is None:
         return
-    for one in reads.in_charge(records).values():
-        yield _there(services, row, one, stacks, record.name, masked=masked)
-        yield from _gone(services, one, stacks, masked=masked)
+    for member in reads.in_charge(records).values():
+        yield _there(services, row, member, stacks, record.name, masked=masked)
+        yield from _gone(services, member, stacks, masked=masked)
 
 
-class _Users:
+class _Dependents:
     """The resources that require a resource, by the program of its stack."""
 
     def __init__(self) -> None:
-        self._known: dict[Program, dict[str, list[str]]] = {}
+        self._by_program: dict[Program, dict[str, list[str]]] = {}
 
     def of(self, program: Program, name: str) -> list[str]:
         """Return the names of the resources that require the resource `name`."""
-        if program not in self._known:
-            found: dict[str, list[str]] = {}
+        if program not in self._by_program:
+            users: dict[str, list[str]] = {}
             for user, needs in program.requires.items():
-                for one in needs:
-                    found.setdefault(one, []).append(user)
-            self._known[program] = found
-        return self._known[program].get(name, [])
+                for provider in needs:
+                    users.setdefault(provider, []).append(user)
+            self._by_program[program] = users
+        return self._by_program[program].get(name, [])
 
 
 def _shown(
-    found: StackPrediction, above: str | None, *, show_nested: bool
+    prediction: StackPrediction, above: str | None, *, show_nested: bool
 ) -> Iterator[tuple[Entry, StackPrediction, str | None]]:
     """Yield (entry, prediction, parent resource) for each planned action.
 
     Older records of a name, which only wait for their deletion, are left out. If `show_nested` is
     true, the actions in nested stacks follow that of their resource.
     """
-    standing = {record.id for record in reads.in_charge(found.aim.records).values()}
-    for entry in found.plan.entries:
+    standing = {record.id for record in reads.in_charge(prediction.desired.records).values()}
+    for entry in prediction.plan.entries:
         going = entry.planned in (PlannedAction.DELETE, PlannedAction.RETAIN)
         if not going or entry.record_id in standing:
-            yield entry, found, above
-        if show_nested and entry.name in found.below:
-            yield from _shown(found.below[entry.name], entry.name, show_nested=True)
+            yield entry, prediction, above
+        if show_nested and entry.name in prediction.below:
+            yield from _shown(prediction.below[entry.name], entry.name, show_nested=True)
 
 
 def _item(row: StackRow, name: str, rtype: str, record: Record | None, above: str | None) -> Item:

@@ -19,26 +19,26 @@ def within_quota(tx: Tx, services: Services, caller: Caller) -> None:
     if limit < 0 or services.policy.is_admin(caller):
         return
     if _count(tx, caller.project_id) >= limit:
-        words = f"Request limit exceeded: a project may have {limit} stacks at most."
-        raise Rejected([RequestLimitExceeded(None, words)])
+        message = f"Request limit exceeded: a project may have {limit} stacks at most."
+        raise Rejected([RequestLimitExceeded(None, message)])
 
 
 def not_too_many_operations(
-    tx: Tx, services: Services, caller: Caller, *, besides: str = ""
+    tx: Tx, services: Services, caller: Caller, *, except_id: str = ""
 ) -> None:
     """Raise Rejected if too many root stacks of the caller's project are in progress.
 
-    The stack with the id `besides` is not counted: an operation that replaces its current one is no
-    further load. Requests that arrive at the same moment do not see each other, so a few more
+    The stack with the id `except_id` is not counted: an operation that replaces its current one is
+    no further load. Requests that arrive at the same moment do not see each other, so a few more
     operations than the limit can be in progress. Administrators have no limit.
     """
     limit = services.limits.operations_per_project
     if limit <= 0 or services.policy.is_admin(caller):
         return
     busy = stack.c.status == Status.IN_PROGRESS
-    if _count(tx, caller.project_id, busy, stack.c.id != besides) >= limit:
-        words = f"The project has reached the maximum of {limit} stacks in progress"
-        raise Rejected([TooManyOperations(None, f"{words}; try again later.")])
+    if _count(tx, caller.project_id, busy, stack.c.id != except_id) >= limit:
+        message = f"The project has reached the maximum of {limit} stacks in progress"
+        raise Rejected([TooManyOperations(None, f"{message}; try again later.")])
 
 
 def _count(tx: Tx, project_id: str, *conditions: sa.ColumnElement[bool]) -> int:

@@ -25,8 +25,8 @@ async def template_at(services: Services, url: str, instead: str = INSTEAD) -> s
     try:
         return await fetch(url, services.fetching)
     except NotFetched as why:
-        words = f"Failed to fetch the template at {url}: {why}. {instead}"
-        raise Rejected([HTTPBadRequest(None, words)]) from None
+        message = f"Failed to fetch the template at {url}: {why}. {instead}"
+        raise Rejected([HTTPBadRequest(None, message)]) from None
 
 
 async def with_nested(services: Services, caller: Caller, revision: Revision) -> Revision:
@@ -37,18 +37,18 @@ async def with_nested(services: Services, caller: Caller, revision: Revision) ->
     """
     if not services.fetching.enabled:
         return revision
-    while missing := await services.compute.run(
+    while urls := await services.compute.run(
         _missing,
         *services.programs.sources(revision),
         project=caller.project_id,
         characters=revision.characters,
     ):
         files = dict(revision.files)
-        for url in missing:
+        for url in urls:
             files[url] = await template_at(services, url, "Send it in `files` instead.")
             if sum(map(len, files.values())) > services.limits.body_bytes:
-                words = f"the files are larger than {services.limits.body_bytes} bytes"
-                raise Rejected([DownloadLimitExceeded(None, words)])
+                message = f"the files are larger than {services.limits.body_bytes} bytes"
+                raise Rejected([DownloadLimitExceeded(None, message)])
         revision = replace(revision, files=files)
     return revision
 
@@ -61,5 +61,7 @@ def _missing(*sources: Any) -> Sequence[str]:
         module = drafted(*sources)
     except Rejected:
         return ()
-    found = (one.template for one in examine(module) if isinstance(one, TemplateMissing))
-    return sorted({name for name in found if is_url(name)})
+    templates = (
+        problem.template for problem in examine(module) if isinstance(problem, TemplateMissing)
+    )
+    return sorted({name for name in templates if is_url(name)})

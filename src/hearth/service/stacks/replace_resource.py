@@ -27,21 +27,25 @@ def _begin(tx: Tx, services: Services, row: StackRow, reference: str, event: Eve
     now = services.clock.now()
     stack = accept.lock(tx, row.id)
     if stack.status is Status.IN_PROGRESS:
-        words = f"Stack {stack.name} already has an action ({stack.action}) in progress."
-        raise Rejected([ActionInProgress(None, words)])
+        message = f"Stack {stack.name} already has an action ({stack.action}) in progress."
+        raise Rejected([ActionInProgress(None, message)])
     records = reads.in_charge(reads.records(tx, row.id)).values()
-    found = [one for one in records if reference in (one.held.reference, one.physical_id)]
-    if not found:
+    matches = [
+        candidate
+        for candidate in records
+        if reference in (candidate.held.reference, candidate.physical_id)
+    ]
+    if not matches:
         raise Rejected([EntityNotFound(None, "Resource", reference)])
-    (record, *_) = found
+    (record, *_) = matches
     health.mark(
         tx, row.id, record.id, healthy=False, reason=event.reason, now=now,
         event_id=services.new_id(),
     )  # fmt: skip
     events.append(tx, [event])
-    asked = accept.OperationRequest(
+    operation = accept.OperationRequest(
         Action.UPDATE,
         reads.revision_of(tx, stack),
         parent_traversal=ASKED_BY if stack.parent_id is not None else None,
     )
-    accept.operate(tx, row.id, asked, now, services.new_id)
+    accept.operate(tx, row.id, operation, now, services.new_id)

@@ -147,8 +147,8 @@ def revision_from(request: StackRequest, source: Revision, current: Revision) ->
 
     Raises Rejected.
     """
-    given = Environment.parse({}).with_parameters(request.parameters)
-    environment = _laid_over(source, given, (), source.template, source.files)
+    overrides = Environment.parse({}).with_parameters(request.parameters)
+    environment = _laid_over(source, overrides, (), source.template, source.files)
     return Revision(
         template=source.template,
         files=source.files,
@@ -165,26 +165,26 @@ def _laid_over(
     template: str,
     files: Mapping[str, str],
 ) -> Environment:
-    stored = Environment.parse(current.environment)
+    base = Environment.parse(current.environment)
     declared = set(parameter_types(template, files))
     parameters = {
         name: value
         for name, value in {
-            **{n: v for n, v in stored.parameters.items() if n not in cleared},
+            **{n: v for n, v in base.parameters.items() if n not in cleared},
             **current.parameters,
             **environment.parameters,
         }.items()
         if name in declared
     }
-    registry = dict(stored.resource_registry)
+    registry = dict(base.resource_registry)
     deep_update(registry, environment.resource_registry)
     return Environment.parse(
         {
-            **stored.as_map(),
+            **base.as_map(),
             "parameters": parameters,
-            "parameter_defaults": {**stored.parameter_defaults, **environment.parameter_defaults},
+            "parameter_defaults": {**base.parameter_defaults, **environment.parameter_defaults},
             "resource_registry": registry,
-            "event_sinks": list(environment.event_sinks or stored.event_sinks),
+            "event_sinks": list(environment.event_sinks or base.event_sinks),
         }
     )
 
@@ -208,14 +208,14 @@ async def checked(
     try:
         program = await services.programs.of(row, revision)
     except Rejected as rejected:
-        more = await _besides(services, row, revision, rejected.problems)
-        raise Rejected([*rejected.problems, *more]) from None
+        further = await _further_problems(services, row, revision, rejected.problems)
+        raise Rejected([*rejected.problems, *further]) from None
     findings = await services.compute.evaluated(lambda: program.check_values(world), row.project_id)
     demand_types(services, caller, findings.types)
     limit = services.limits.resources_per_stack
     if 0 <= limit < findings.resources:
-        words = too_many_resources(findings.resources, limit)
-        raise Rejected([RequestLimitExceeded(None, words)])
+        message = too_many_resources(findings.resources, limit)
+        raise Rejected([RequestLimitExceeded(None, message)])
     problems: list[Problem] = list(findings.problems)
     if not problems:
         timeout_s = 60.0 * (row.timeout_mins or 0) or services.store.action_timeout_s
@@ -229,16 +229,16 @@ async def checked(
     return program
 
 
-async def _besides(
-    services: Services, row: StackRow, revision: Revision, known: Sequence[Problem]
+async def _further_problems(
+    services: Services, row: StackRow, revision: Revision, problems: Sequence[Problem]
 ) -> Sequence[Problem]:
     """Return further problems of a refused template.
 
-    The compiler stops early, so the template may have more problems than those in `known`. The
+    The compiler stops early, so the template may have more problems than `problems`. The
     result contains the errors that lint finds at other places; warnings are left out.
     """
     try:
-        found = await services.compute.run(
+        findings = await services.compute.run(
             _examined,
             *services.programs.sources(revision),
             project=row.project_id,
@@ -246,10 +246,14 @@ async def _besides(
         )
     except Rejected:  # it is no template at all, or too large
         return ()
-    places = {_place(one) for one in known}
-    left = PROBLEMS_MAX - len(known)
-    others = [one for one in found if not isinstance(one, Notice) and _place(one) not in places]
-    return others[: max(left, 0)]
+    places = {_place(problem) for problem in problems}
+    room = PROBLEMS_MAX - len(problems)
+    further = [
+        problem
+        for problem in findings
+        if not isinstance(problem, Notice) and _place(problem) not in places
+    ]
+    return further[: max(room, 0)]
 
 
 def _examined(*sources: Any) -> list[Problem]:
@@ -277,10 +281,16 @@ async def _against_the_cloud(
         )
         lookups = (*program.lookups, *findings.lookups)
         # an own object that somebody has deleted is created again by the update
-        own = {one for one in map(world.reference, program.resources) if isinstance(one, str)}
-        asked = [(look.name, look.value, look.at) for look in lookups if look.value not in own]
-        if asked and not problems:
-            problems += await _not_found(services, cloud, asked, before, world)
+        own_ids = {
+            reference
+            for reference in map(world.reference, program.resources)
+            if isinstance(reference, str)
+        }
+        constraints = [
+            (look.name, look.value, look.at) for look in lookups if look.value not in own_ids
+        ]
+        if constraints and not problems:
+            problems += await _not_found(services, cloud, constraints, before, world)
         if not problems:
             problems += await missing_outside(services, cloud, row, program, world)
             problems += await refused_in_cloud(services, cloud, program, world)
@@ -289,38 +299,42 @@ async def _against_the_cloud(
             )
             problems += await wrong_at_addresses(services, program, world)
     except CloudFault as fault:
-        words = f"the template could not be checked against the cloud: {fault}"
-        raise Rejected([HTTPServiceUnavailable(None, words)]) from None
+        message = f"the template could not be checked against the cloud: {fault}"
+        raise Rejected([HTTPServiceUnavailable(None, message)]) from None
     return problems
 
 
 async def _not_found(
     services: Services,
     cloud: Cloud,
-    asked: Sequence[tuple[str, Any, Span | None]],
+    constraints: Sequence[tuple[str, Any, Span | None]],
     before: Program | None,
     world: World,
 ) -> list[Problem]:
     """Return a problem for each object that the caller does not find in the cloud.
 
-    `asked` are (constraint, value, place). Values that the stack has already are accepted: an
+    `constraints` are (constraint, value, place). Values that the stack has already are accepted: an
     object can have been deleted since, or belong to the user who created the stack, as a key pair
     does.
     """
     names = Names(cloud)
-    problems = await check_constraints(asked, cloud, names)
+    problems = await check_constraints(constraints, cloud, names)
     if not problems or before is None:
         return problems
     findings = await services.compute.evaluated(lambda: before.check_values(world))
-    known = [(one.name, one.value) for one in (*before.lookups, *findings.lookups)]
-    return await check_constraints([one for one in asked if one[:2] not in known], cloud, names)
+    known_values = [(lookup.name, lookup.value) for lookup in (*before.lookups, *findings.lookups)]
+    return await check_constraints(
+        [constraint for constraint in constraints if constraint[:2] not in known_values],
+        cloud,
+        names,
+    )
 
 
 def check_name(name: str) -> None:
     """Raise Rejected if the stack name is invalid."""
     if not STACK_NAME.fullmatch(name):
-        words = (
+        message = (
             f"Invalid stack name {name}: it must begin with a letter, contain only letters, "
             'digits, "_", "." and "-", and have at most 255 characters'
         )
-        raise Rejected([StackValidationFailed(None, words)])
+        raise Rejected([StackValidationFailed(None, message)])

@@ -25,7 +25,7 @@ from hearth.store.rows import Event, StackRow
 
 
 async def scale(
-    services: Services, caller: Caller, row: StackRow, wanted: Scaling, event: Event
+    services: Services, caller: Caller, row: StackRow, scaling: Scaling, event: Event
 ) -> bool:
     """Resize a group of the stack `row`, unless it has the requested size or may not be scaled now.
 
@@ -33,17 +33,21 @@ async def scale(
     data at the same time; then call this again. Otherwise return True. Raises Rejected if the stack
     has no such group.
     """
-    group, kind = await _group(services, row, wanted.group)
+    group, kind = await _group(services, row, scaling.group)
     ctx = await context_of(services, caller, row, group, kind, as_stack=True)
     return await services.store.run_once(
-        lambda tx: _resize(tx, services, row, ctx, kind, wanted, event)
+        lambda tx: _resize(tx, services, row, ctx, kind, scaling, event)
     )
 
 
 async def _group(services: Services, row: StackRow, name: str) -> tuple[Record, Scalable]:
     records = reads.in_charge(await services.store.read(lambda tx: reads.records(tx, row.id)))
-    found = [one for one in records.values() if name in (one.held.reference, one.name)]
-    for record in found:
+    matches = [
+        candidate
+        for candidate in records.values()
+        if name in (candidate.held.reference, candidate.name)
+    ]
+    for record in matches:
         rtype = services.programs.type_of(record)
         if isinstance(rtype, Scalable) and record.physical_id is not None:
             return record, rtype
@@ -56,7 +60,7 @@ def _resize(
     row: StackRow,
     ctx: ResourceContext,
     kind: Scalable,
-    wanted: Scaling,
+    scaling: Scaling,
     event: Event,
 ) -> bool:
     now = services.clock.now()
@@ -73,24 +77,24 @@ def _resize(
     ctx.members = claim.members(tx, child.id)
     ctx.definitions = claim.definitions(tx, child.id)
     before = len(kind.ordered(ctx.members))
-    size = wanted.adjustment.size(before, kind.bounds(ctx.properties))
+    size = scaling.adjustment.size(before, kind.bounds(ctx.properties))
     if size == before or cooldown_end(metadata) > now:
         return True
     definition = kind.scaled(ctx, size)
     if not reads.set_data(tx, row.id, group.id, version, data, metadata):
         return False  # after this first write, the transaction has locked the row
     revision = replace(reads.revision_of(tx, child), template=json.dumps(definition.template))
-    asked = accept.OperationRequest(Action.UPDATE, revision, parent_traversal=accept.SCALING)
-    traversal = accept.operate(tx, child.id, asked, now, services.new_id).traversal
-    change = wanted.adjustment
+    operation = accept.OperationRequest(Action.UPDATE, revision, parent_traversal=accept.SCALING)
+    traversal = accept.operate(tx, child.id, operation, now, services.new_id).traversal
+    change = scaling.adjustment
     details = {
-        "adjustment": change.amount, "adjustment_type": wanted.type,
+        "adjustment": change.amount, "adjustment_type": scaling.type,
         "groupname": ctx.physical_name,
     }  # fmt: skip
-    note = Scaled(before, wanted.cooldown_s, wanted.reason, details, traversal)
-    kept = {**data, **definition.data, PENDING: note.text()}
-    known = {name: value for name, value in kept.items() if value is not None}
-    reads.set_data(tx, row.id, group.id, version + 1, known, metadata)
+    note = Scaled(before, scaling.cooldown_s, scaling.reason, details, traversal)
+    new_data = {**data, **definition.data, PENDING: note.text()}
+    changed_data = {name: value for name, value in new_data.items() if value is not None}
+    reads.set_data(tx, row.id, group.id, version + 1, changed_data, metadata)
     events.append(tx, [event])
     message = f"Start resizing the group {ctx.physical_name}"
     facts = {**details, "capacity": before, "message": message}

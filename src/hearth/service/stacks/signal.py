@@ -36,19 +36,19 @@ async def signal(
     if isinstance(rtype, ReportsResults):
         return await _take_results(services, row, record, details)
     if record.action in (Action.INIT, Action.SUSPEND, Action.DELETE):
-        words = f"Signal resource during {record.action} is not supported."
-        raise Rejected([NotSupported(None, words)])
+        message = f"Signal resource during {record.action} is not supported."
+        raise Rejected([NotSupported(None, message)])
     if not isinstance(rtype, Signalled):
         raise Rejected([ResourceActionNotSupported(None, "signal is not supported for resource.")])
     if isinstance(rtype, DeliversSignals):
         details = await _delivered(services, caller, row, record, rtype, details)
     for _ in range(TRIES):
-        taken, metadata = await _once(services, caller, row, record, rtype, details)
-        if taken:
+        accepted, metadata = await _once(services, caller, row, record, rtype, details)
+        if accepted:
             services.bus.tell()
             return metadata
-    words = "the resource receives too many signals at the same time; try again"
-    raise Rejected([NotSupported(None, words)])
+    message = "the resource receives too many signals at the same time; try again"
+    raise Rejected([NotSupported(None, message)])
 
 
 async def _clear_hook(services: Services, row: StackRow, record: Record, hook: str) -> Any:

@@ -30,12 +30,12 @@ async def take_snapshot(
     limit, asks = services.limits.snapshots_per_stack, requester(caller)
 
     def transaction(tx: Tx) -> Snapshot:
-        not_too_many_operations(tx, services, caller, besides=row.id)
+        not_too_many_operations(tx, services, caller, except_id=row.id)
         return snapshots.take(tx, row.id, ident, name, limit, now, services.new_id, asks)
 
-    made = await services.store.run_once(transaction)
+    snapshot = await services.store.run_once(transaction)
     services.bus.tell()
-    return made
+    return snapshot
 
 
 async def list_snapshots(services: Services, row: StackRow) -> list[Snapshot]:
@@ -68,11 +68,11 @@ async def restore_snapshot(
     """
     if problem := refusal(Request.RESTORE, row.name, row.action, row.status):
         raise Rejected([problem])
-    found = await show_snapshot(services, row, snapshot_id)
-    if found.body is None or found.status is not Status.COMPLETE:
-        words = "Restoring incomplete snapshot is not supported."
-        raise Rejected([NotSupported(None, words)])
-    revision = revision_of_document(found.body, Action.RESTORE)
+    snapshot = await show_snapshot(services, row, snapshot_id)
+    if snapshot.body is None or snapshot.status is not Status.COMPLETE:
+        message = "Restoring incomplete snapshot is not supported."
+        raise Rejected([NotSupported(None, message)])
+    revision = revision_of_document(snapshot.body, Action.RESTORE)
     records = await services.store.read(lambda tx: reads.records(tx, row.id))
     world = known_world(services, reads.in_charge(records))
     await checked(services, caller, row, revision, world=world)

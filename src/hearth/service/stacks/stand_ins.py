@@ -56,14 +56,14 @@ class StandIns(Struct):
         """
         if not self.values:
             return child
-        own = {name: self._taken_back(value) for name, value in child.parameters.items()}
+        parameters = {name: self._taken_back(value) for name, value in child.parameters.items()}
         if not isinstance(child.template, Mapping):
-            return replace(child, parameters=own)
+            return replace(child, parameters=parameters)
         declared = {name: {"type": "string"} for name in self.values}
         return replace(
             child,
             template={**child.template, "parameters": declared},
-            parameters={**own, **self.values},
+            parameters={**parameters, **self.values},
         )
 
     def _taken_back(self, value: Any) -> Any:

@@ -62,7 +62,9 @@ def unavailable_at(
     used: Mapping[str, Span], lacking: Mapping[str, str]
 ) -> list[ResourceTypeUnavailable]:
     """Return a problem for each type in `lacking`; `used` has the place of a resource by type."""
-    return [ResourceTypeUnavailable(used[name], f"{name}: {why}") for name, why in lacking.items()]
+    return [
+        ResourceTypeUnavailable(used[name], f"{name}: {reason}") for name, reason in lacking.items()
+    ]
 
 
 def refused_types(
@@ -78,5 +80,5 @@ def refused_types(
     try:
         policy.demand_types(names, Caller.with_rights(credential.rights))
     except Rejected as refused:
-        return "; ".join(f"{one.kind}: {one.message}" for one in refused.problems)
+        return "; ".join(f"{problem.kind}: {problem.message}" for problem in refused.problems)
     return None

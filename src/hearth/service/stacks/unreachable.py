@@ -46,27 +46,27 @@ POLL: Mapping[Reach, str] = {
 PERSON = "it needs a user in Keystone, which only a service creates; use a service"
 
 
-def demand_reachable(found: StackPrediction, reach: Reach) -> None:
+def demand_reachable(prediction: StackPrediction, reach: Reach) -> None:
     """Raise Rejected if the plan creates resources for which `reach` does not suffice."""
     if reach is Reach.ALL:
         return
-    problems = [StackValidationFailed(at, words) for at, words in _needy(found, reach)]
+    problems = [StackValidationFailed(at, message) for at, message in _needy(prediction, reach)]
     if problems:
         raise Rejected(problems)
 
 
-def _needy(found: StackPrediction, reach: Reach) -> Iterator[tuple[Span, str]]:
+def _needy(prediction: StackPrediction, reach: Reach) -> Iterator[tuple[Span, str]]:
     """Yield the place of each resource for which `reach` does not suffice, and the reason."""
-    world = found.plan.world
+    world = prediction.plan.world
     assert world is not None
-    for entry in found.plan.entries:
-        definition = found.aim.program.resources.get(entry.name)
+    for entry in prediction.plan.entries:
+        definition = prediction.desired.program.resources.get(entry.name)
         if definition is not None and entry.planned in BEGUN:
-            why = _why(definition, world, reach)
-            if why is not None:
-                yield definition.span, f"{entry.type}: {why}"
-        if entry.name in found.below:
-            yield from _needy(found.below[entry.name], reach)
+            reason = _why(definition, world, reach)
+            if reason is not None:
+                yield definition.span, f"{entry.type}: {reason}"
+        if entry.name in prediction.below:
+            yield from _needy(prediction.below[entry.name], reach)
 
 
 def _why(definition: ResourceDefinition, world: World, reach: Reach) -> str | None:
@@ -74,12 +74,12 @@ def _why(definition: ResourceDefinition, world: World, reach: Reach) -> str | No
         return PERSON
     if definition.type in (SERVER, DEPLOYED_SERVER):
         usual = ServerDefaults()
-        given = definition.evaluate(world).properties
-        form = given.get("user_data_format") or usual.user_data_format
-        transport = given.get("software_config_transport") or usual.software_config_transport
+        properties = definition.evaluate(world).properties
+        form = properties.get("user_data_format") or usual.user_data_format
+        transport = properties.get("software_config_transport") or usual.software_config_transport
         polls = form == "SOFTWARE_CONFIG" or definition.type == DEPLOYED_SERVER
         return POLL[reach] if polls and transport not in POLLS[reach] else None
     if not getattr(definition.type_info, "needs_users", False):
         return None
-    given = definition.evaluate(world).properties
-    return None if given.get("signal_transport") in SIGNALS[reach] else SIGNAL[reach]
+    properties = definition.evaluate(world).properties
+    return None if properties.get("signal_transport") in SIGNALS[reach] else SIGNAL[reach]

@@ -11,7 +11,7 @@ from hearth.service.reading.revisions import stored_revision
 from hearth.service.reading.world import known_world
 from hearth.service.services import Also, Services
 from hearth.service.stacks.begin_operation import begin_operation
-from hearth.service.stacks.prediction import Aim
+from hearth.service.stacks.prediction import DesiredStack
 from hearth.service.stacks.request import (
     StackRequest,
     checked,
@@ -45,8 +45,8 @@ async def update_stack(
     """
     if problem := refusal(Request.UPDATE, row.name, row.action, row.status):
         raise Rejected([problem])
-    aim = await aim_of(services, caller, row, request)
-    if ignored := ignored_parameters(request, aim.revision):
+    desired = await desired_stack(services, caller, row, request)
+    if ignored := ignored_parameters(request, desired.revision):
         log.warning(
             "stack %s: ignored parameters that its template does not declare: %s",
             row.id,
@@ -57,7 +57,7 @@ async def update_stack(
         tags = ()
     operation = accept.OperationRequest(
         Action.UPDATE,
-        aim.revision,
+        desired.revision,
         timeout_mins=request.timeout_mins,
         disable_rollback=request.disable_rollback,
         tags=tags,
@@ -74,7 +74,9 @@ def _options(services: Services, request: StackRequest) -> Options | None:
     return Options(converge=True) if services.limits.observe_on_update else request.options
 
 
-async def aim_of(services: Services, caller: Caller, row: StackRow, request: StackRequest) -> Aim:
+async def desired_stack(
+    services: Services, caller: Caller, row: StackRow, request: StackRequest
+) -> DesiredStack:
     """Return the desired state of a stack after an update. Raises Rejected if a check fails."""
     current, before = await services.program(row)
     if request.revision is None:
@@ -93,7 +95,7 @@ async def aim_of(services: Services, caller: Caller, row: StackRow, request: Sta
     program = await checked(services, caller, timed, revision, world=world, before=before)
     _immutable(before, program)
     options = _options(services, request) or row.options
-    return Aim(row, revision, program, records, observe=options.converge)
+    return DesiredStack(row, revision, program, records, observe=options.converge)
 
 
 async def delete_stack(
@@ -122,7 +124,7 @@ async def cancel_update(services: Services, row: StackRow, *, rollback: bool) ->
 
 
 def _immutable(before: Program, after: Program) -> None:
-    changed = [
+    names = [
         name
         for name, parameter in after.parameters.items()
         if parameter.schema is not None
@@ -130,5 +132,5 @@ def _immutable(before: Program, after: Program) -> None:
         and name in before.parameters
         and before.parameters[name].value != parameter.value
     ]
-    if changed:
-        raise Rejected([ImmutableParameterModified(None, tuple(changed))])
+    if names:
+        raise Rejected([ImmutableParameterModified(None, tuple(names))])

@@ -39,7 +39,7 @@ async def validate(
     serve. If `any_service` is true, the services of the cloud are not checked.
     """
     revision = await requested(services, caller, request)
-    shown, used = await services.compute.run(
+    declarations, used = await services.compute.run(
         _validated,
         *(*services.programs.sources(revision), revision, caller.project_id, show_nested),
         project=caller.project_id,
@@ -48,7 +48,7 @@ async def validate(
     lacking = {} if any_service else await unavailable_to(services, caller, used)
     if lacking:
         raise Rejected(unavailable_at(used, lacking))
-    return shown
+    return declarations
 
 
 def _validated(
@@ -70,13 +70,13 @@ def _validated(
         strict=False,
         check=False,
     )
-    shown = validated(program, environment.parameters, show_nested=show_nested)
+    declarations = validated(program, environment.parameters, show_nested=show_nested)
     used: dict[str, Span] = {}
     for definition in program.resources.values():
         nested = definition.child.types if definition.child is not None else ()
         for name in (definition.type_info.name, *nested):
             used.setdefault(name, definition.span)
-    return {**shown, "Environment": _environment(revision, program)}, used
+    return {**declarations, "Environment": _environment(revision, program)}, used
 
 
 def _module(*made_of: Any) -> Module:
@@ -108,10 +108,10 @@ async def findings(
     environment.
     """
     revision = await requested(services, caller, request)
-    sent = frozenset(request.files) - frozenset(request.environment_files or ())
+    sent_names = frozenset(request.files) - frozenset(request.environment_files or ())
     return await services.compute.run(
         _findings,
-        *(*services.programs.sources(revision), sent),
+        *(*services.programs.sources(revision), sent_names),
         project=caller.project_id,
         characters=revision.characters,
     )
@@ -123,14 +123,14 @@ def _findings(
     environment: Environment,
     catalog: TypeCatalog,
     limits: Limits,
-    sent: Set[str],
+    sent_names: Set[str],
 ) -> list[dict[str, Any]]:
     try:
         module = drafted(template, files, environment, catalog, limits)
-        problems = examined(module, sent)
+        problems = examined(module, sent_names)
     except Rejected as rejected:
         problems = list(rejected.problems)
-    return [as_finding(one) for one in problems]
+    return [as_finding(problem) for problem in problems]
 
 
 def examined(module: Module, files: Iterable[str]) -> list[Problem]:
@@ -141,5 +141,5 @@ def examined(module: Module, files: Iterable[str]) -> list[Problem]:
 
 
 def _environment(revision: Revision, program: Program) -> dict[str, Any]:
-    shown = masked_environment(revision, program)
-    return {name: shown[name] for name in SECTIONS}
+    masked = masked_environment(revision, program)
+    return {name: masked[name] for name in SECTIONS}
