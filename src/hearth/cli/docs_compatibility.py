@@ -41,7 +41,7 @@ def page() -> str:
 
 
 def _summary() -> str:
-    of_heat = [endpoint for endpoint in ROUTES if not endpoint.beside]
+    of_heat = [endpoint for endpoint in ROUTES if not endpoint.beyond_heat]
     available = len(_available())
     functions = len(words_of_functions())
     return "\n".join(
@@ -128,7 +128,7 @@ def _has(grammar: Grammar, word: str) -> bool:
 
 
 def _apis() -> str:
-    of_heat = [endpoint for endpoint in ROUTES if not endpoint.beside]
+    of_heat = [endpoint for endpoint in ROUTES if not endpoint.beyond_heat]
     rows = [
         f"| Orchestration API v1 | all {len(of_heat)} operations, see [API](api.md) |",
         f"| CloudFormation-style API | {len(ACTIONS)} actions, "
@@ -141,7 +141,7 @@ def _beyond() -> str:
     rows = [
         [operation_id(one).replace("_", " "), code(f"{one.method} {one.path}")]
         for one in ROUTES
-        if one.beside
+        if one.beyond_heat
     ]
     return table(["operation", "request"], rows)
 
