@@ -24,10 +24,10 @@ _ENCODER = msgspec.json.Encoder()
 class InPieces(responses.Response):
     """A response whose body consists of pieces, of which the first may be all.
 
-    `body` is the beginning, and `rest` yields what follows; it is None if nothing follows.
+    `body` is the beginning, and `remainder` yields what follows; it is None if nothing follows.
     """
 
-    rest: Iterator[bytes] | None = None
+    remainder: Iterator[bytes] | None = None
 
     def __init__(
         self,
@@ -37,27 +37,27 @@ class InPieces(responses.Response):
         media_type: str | None = None,
     ) -> None:
         super().__init__(self._begin(pieces), status_code, headers, media_type)
-        if self.rest is not None:
-            kept = [one for one in self.raw_headers if one[0] != b"content-length"]
-            self.raw_headers = kept
+        if self.remainder is not None:
+            raw_headers = [header for header in self.raw_headers if header[0] != b"content-length"]
+            self.raw_headers = raw_headers
 
     def _begin(self, pieces: Iterator[bytes]) -> bytes:
         """Return the beginning of the body, which is all of it if it is short."""
-        found, size = [], 0
+        first_pieces, size = [], 0
         for piece in pieces:
-            found.append(piece)
+            first_pieces.append(piece)
             size += len(piece)
             if size > PLAIN_MAX:
-                self.rest = pieces
+                self.remainder = pieces
                 break
-        return b"".join(found)
+        return b"".join(first_pieces)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send the response. Raises Gone if the client disconnects before its end."""
-        if self.rest is None:
+        if self.remainder is None:
             await super().__call__(scope, receive, send)
             return
-        await _sent(self, send, _later(bytes(self.body), self.rest))
+        await _sent(self, send, _later(bytes(self.body), self.remainder))
 
 
 class JSONResponse(InPieces):
@@ -111,26 +111,26 @@ def _encoded(value: Any) -> bytes:
         return bytes(responses.JSONResponse(value).body)
 
 
-async def _later(begin: bytes, rest: Iterator[bytes]) -> AsyncIterator[bytes]:
+async def _later(begin: bytes, remainder: Iterator[bytes]) -> AsyncIterator[bytes]:
     """Yield pieces of at least PIECE_BYTES, and let others run between them."""
     yield begin
-    found, size = [], 0
-    for piece in rest:
-        found.append(piece)
+    batch, size = [], 0
+    for piece in remainder:
+        batch.append(piece)
         size += len(piece)
         if size >= PIECE_BYTES:
-            yield b"".join(found)
-            found, size = [], 0
+            yield b"".join(batch)
+            batch, size = [], 0
             await asyncio.sleep(0)
-    yield b"".join(found)
+    yield b"".join(batch)
 
 
 async def _sent(answer: responses.Response, send: Send, pieces: AsyncIterator[bytes]) -> None:
-    gone = departed.get()
+    departure = departed.get()
     headers = answer.raw_headers
     await send({"type": "http.response.start", "status": answer.status_code, "headers": headers})
     async for piece in pieces:
-        if gone is not None and gone.done():
+        if departure is not None and departure.done():
             raise Gone
         await send({"type": "http.response.body", "body": piece, "more_body": True})
     await send({"type": "http.response.body", "body": b"", "more_body": False})

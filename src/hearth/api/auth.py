@@ -40,7 +40,7 @@ _Key = tuple[bytes, bool]
 """The hash of a token, and whether the token may have expired."""
 
 
-class _Kept(Struct):
+class _Validation(Struct):
     """A cached result of validating a token; `caller` is None if the token is not valid.
 
     The result expires at `until` and is refreshed after `check_at`, both in seconds since 1970.
@@ -97,8 +97,8 @@ class Tokens:
         self._service_roles = service_roles
         self._any_service = any_service
         self._guest_role = guest_role
-        self._kept = Cache[_Key, _Kept](KEPT_MAX)
-        self._asking: dict[_Key, asyncio.Task[_Kept]] = {}
+        self._kept = Cache[_Key, _Validation](KEPT_MAX)
+        self._asking: dict[_Key, asyncio.Task[_Validation]] = {}
 
     async def caller(
         self, token: str, call: Call, service_token: str | None = None
@@ -108,8 +108,8 @@ class Tokens:
         If `service_token` is trusted, an expired `token` is accepted. Raises CloudFault if Keystone
         cannot check a token.
         """
-        found = await self._of_both(token, service_token)
-        return found if found is not None and permits(found, call) else None
+        caller = await self._of_both(token, service_token)
+        return caller if caller is not None and permits(caller, call) else None
 
     async def _of_both(self, token: str, service_token: str | None) -> Caller | None:
         if service_token is None:
@@ -125,15 +125,15 @@ class Tokens:
         if len(token) > TOKEN_MAX:
             return None
         key = hashlib.sha256(token.encode()).digest(), expired
-        kept, now = self._kept.get(key), time.time()
-        if kept is not None and kept.until > now:
-            if kept.check_at <= now:
-                kept.check_at = now + CHECKED_S
+        validation, now = self._kept.get(key), time.time()
+        if validation is not None and validation.until > now:
+            if validation.check_at <= now:
+                validation.check_at = now + CHECKED_S
                 self._ask(key, token, expired=expired)
-            return kept.caller
+            return validation.caller
         return (await asyncio.shield(self._ask(key, token, expired=expired))).caller
 
-    def _ask(self, key: _Key, token: str, *, expired: bool) -> "asyncio.Task[_Kept]":
+    def _ask(self, key: _Key, token: str, *, expired: bool) -> "asyncio.Task[_Validation]":
         task = self._asking.get(key)
         if task is None:
             task = asyncio.create_task(self._asked(key, token, expired=expired))
@@ -141,12 +141,12 @@ class Tokens:
             task.add_done_callback(lambda done: self._answered(key, done))
         return task
 
-    def _answered(self, key: _Key, done: "asyncio.Task[_Kept]") -> None:
+    def _answered(self, key: _Key, done: "asyncio.Task[_Validation]") -> None:
         del self._asking[key]
         if not done.cancelled() and done.exception() is not None:
             log.info("Keystone could not validate a token: %s", done.exception())
 
-    async def _asked(self, key: _Key, token: str, *, expired: bool) -> _Kept:
+    async def _asked(self, key: _Key, token: str, *, expired: bool) -> _Validation:
         facts = await self._validated(token, expired=expired)
         now = time.time()
         until, caller, check_at = now + self._kept_s, None, now + CHECKED_S
@@ -156,9 +156,9 @@ class Tokens:
                 until = check_at = now + GUEST_FACTOR * self._kept_s
             if not expired:
                 until = min(until, _moment(facts["expires_at"]))
-        kept = _Kept(caller, until, check_at)
-        self._kept.keep(key, kept)
-        return kept
+        validation = _Validation(caller, until, check_at)
+        self._kept.keep(key, validation)
+        return validation
 
     async def _validated(self, token: str, *, expired: bool) -> dict[str, Any] | None:
         try:
@@ -218,8 +218,8 @@ def _delegated(facts: dict[str, Any]) -> str | None:
 def _delegation_id(facts: dict[str, Any]) -> str | None:
     """Return the id of the trust or application credential of the token; None if it has neither."""
     by = facts.get("OS-TRUST:trust") or facts.get("application_credential") or {}
-    found: str | None = by.get("id")
-    return found
+    delegation_id: str | None = by.get("id")
+    return delegation_id
 
 
 def _moment(text: str) -> float:
@@ -265,8 +265,8 @@ class Authenticated:
             call = Call(self._service, request.method, below(scope))
             caller = await self._tokens.caller(token, call, by_service) if token else None
         except CloudFault as fault:
-            words = f"Keystone cannot check the token: {fault}"
-            await _refusal(503, "Service Unavailable", words)(scope, receive, send)
+            message = f"Keystone cannot check the token: {fault}"
+            await _refusal(503, "Service Unavailable", message)(scope, receive, send)
             return
         if caller is None:
             await unauthorized(self._auth_url)(scope, receive, send)

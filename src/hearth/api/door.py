@@ -93,12 +93,12 @@ class Door:
             if (lasting := state(scope).get("lasting")) is not None:
                 self.known.keep(scope, lasting)
             return
-        seen = await self._gathered.fingerprint(poll.key)  # before the response is computed
+        fingerprint = await self._gathered.fingerprint(poll.key)  # before the response is computed
         answer = _Copy(send)
         await self._app(scope, receive, answer)
-        if answer.status == 200 and seen is not None:
-            known = _Answer(caller, poll.key, seen, answer.body)
-            self._answers.keep(poll.ident, known, len(answer.body))
+        if answer.status == 200 and fingerprint is not None:
+            cached = _Answer(caller, poll.key, fingerprint, answer.body)
+            self._answers.keep(poll.ident, cached, len(answer.body))
 
     def find(self, scope: Scope) -> Awaitable[KnownAnswer | None] | None:
         """Look for the cached response to a request.
@@ -121,16 +121,16 @@ class Door:
         poll = poll_of(scope)
         if poll is None or (caller := self._polls.caller(poll)) is None:
             return None
-        kept = self._polls.kept(caller, poll["params"])
-        if kept is None or kept.fingerprint is None:
+        cached = self._polls.cached(caller, poll["params"])
+        if cached is None or cached.fingerprint is None:
             return None
-        key = (kept.stack_id, poll["params"]["LogicalResourceId"])
-        if await self._gathered.fingerprint(key) != kept.fingerprint or not kept.body:
+        key = (cached.stack_id, poll["params"]["LogicalResourceId"])
+        if await self._gathered.fingerprint(key) != cached.fingerprint or not cached.body:
             return None
         if not self._may(CFN_RULE, caller):
             return None
-        kind = b"application/json" if kept.body[:1] == b"{" else b"application/xml"
-        return KnownAnswer(kept.body, kind)
+        kind = b"application/json" if cached.body[:1] == b"{" else b"application/xml"
+        return KnownAnswer(cached.body, kind)
 
     async def _by_token(self, poll: _Poll) -> KnownAnswer | None:
         """Return the cached response to a poll with a token; None if there is none, or if it is out
@@ -139,13 +139,13 @@ class Door:
         caller = await self._guest(poll)
         if caller is None:
             return None
-        seen = await self._gathered.fingerprint(poll.key)
-        known = self._answers.get(poll.ident)
-        if known is None or known.caller != caller or known.fingerprint != seen:
+        fingerprint = await self._gathered.fingerprint(poll.key)
+        cached = self._answers.get(poll.ident)
+        if cached is None or cached.caller != caller or cached.fingerprint != fingerprint:
             return None
         if not self._may(METADATA_RULE, caller):
             return None
-        return KnownAnswer(known.body, b"application/json")
+        return KnownAnswer(cached.body, b"application/json")
 
     async def _guest(self, poll: _Poll) -> Caller | None:
         """Return the caller who sends a poll, if that is a stack domain user.
@@ -194,8 +194,8 @@ def _poll(scope: Scope) -> _Poll | None:
     if scope["type"] != "http" or scope["method"] != "GET":
         return None
     path = below(scope)
-    named = METADATA.fullmatch(path) if path.endswith("/metadata") else None
-    if named is None:
+    match = METADATA.fullmatch(path) if path.endswith("/metadata") else None
+    if match is None:
         return None
     headers = dict(scope["headers"])
     token = headers.get(b"x-auth-token", b"")
@@ -204,4 +204,4 @@ def _poll(scope: Scope) -> _Poll | None:
     raw_path = scope.get("raw_path") or scope["path"].encode()
     ident = hashlib.sha256(b"\0".join((raw_path, scope["query_string"], token))).digest()
     call = Call("orchestration", "GET", path)
-    return _Poll((named[1], named[2]), token.decode("latin-1"), call, ident)
+    return _Poll((match[1], match[2]), token.decode("latin-1"), call, ident)

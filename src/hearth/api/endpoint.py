@@ -37,8 +37,8 @@ class Endpoint(Struct, frozen=True):
     has no body. `body` is the schema of the request's body, which may be missing if `needs_body` is
     false. `errors` are the statuses of errors that this endpoint has in addition to those of all
     endpoints. If `guest` is true, stack domain users may use the path with the project of the
-    stack's owner, and the handler checks them. `beside` is true for an endpoint that Heat does not
-    have.
+    stack's owner, and the handler checks them. `beyond_heat` is true for an endpoint that Heat does
+    not have.
     """
 
     name: str
@@ -53,7 +53,7 @@ class Endpoint(Struct, frozen=True):
     query: tuple[Query, ...] = ()
     errors: tuple[int, ...] = ()
     guest: bool = False
-    beside: bool = False
+    beyond_heat: bool = False
 
     @property
     def filters(self) -> Iterator[Query]:

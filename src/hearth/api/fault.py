@@ -82,8 +82,8 @@ def of_problems(problems: Iterable[Problem]) -> JSONResponse:
 
     The first problem determines the type and the status; each problem has a line of text.
     """
-    found = list(problems)
-    response = answer(found[0].kind, words(found), status_of(found[0]))
+    all_problems = list(problems)
+    response = answer(all_problems[0].kind, words(all_problems), status_of(all_problems[0]))
     return repeatable(response) if response.status_code == 429 else response
 
 
@@ -122,8 +122,8 @@ async def unexpected(request: Request, problem: Exception) -> JSONResponse:
     """Exception handler for internal errors, and for outages of the database. The response has no
     details, because these may be secret.
     """
-    if (words := outage_of(problem)) is not None:
-        return outage(problem, answer("HTTPServiceUnavailable", words, 503))
+    if (message := outage_of(problem)) is not None:
+        return outage(problem, answer("HTTPServiceUnavailable", message, 503))
     request_id = getattr(request.state, "request_id", "-")
     log.error("%s %s %s", request.method, request.url.path, request_id, exc_info=problem)
     return answer(type(problem).__name__, "Internal error; the log of the service has more.", 500)
@@ -138,14 +138,14 @@ def outage_of(problem: Exception) -> str | None:
     """
     if is_outage(problem):
         return OUTAGE
-    few = isinstance(problem, OSError) and problem.errno in _EXHAUSTED
-    return EXHAUSTED if few or isinstance(problem, MemoryError | ProcessLost) else None
+    is_exhausted = isinstance(problem, OSError) and problem.errno in _EXHAUSTED
+    return EXHAUSTED if is_exhausted or isinstance(problem, MemoryError | ProcessLost) else None
 
 
 def outage(problem: Exception, response: R) -> R:
     """Log why the service cannot work, and return `response` with a header Retry-After."""
-    what = "the database is unavailable" if is_outage(problem) else "a request cannot be served"
-    log.warning("%s: %s", what, str(problem).partition("\n")[0])
+    reason = "the database is unavailable" if is_outage(problem) else "a request cannot be served"
+    log.warning("%s: %s", reason, str(problem).partition("\n")[0])
     return repeatable(response)
 
 
@@ -158,9 +158,9 @@ def repeatable(response: R) -> R:
 async def http(request: Request, problem: Exception) -> JSONResponse:
     """Exception handler for errors of the web framework, such as an unknown path."""
     assert isinstance(problem, HTTPException)
-    words = {404: "HTTPNotFound", 405: "HTTPMethodNotAllowed"}
+    kinds = {404: "HTTPNotFound", 405: "HTTPMethodNotAllowed"}
     status = problem.status_code
-    response = answer(words.get(status, "HTTPBadRequest"), str(problem.detail), status)
+    response = answer(kinds.get(status, "HTTPBadRequest"), str(problem.detail), status)
     for name, value in (problem.headers or {}).items():
         response.headers[name] = value
     return response

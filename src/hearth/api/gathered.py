@@ -18,18 +18,19 @@ class Gathered(Generic[K]):
     """Reads the fingerprints that many requests need in one database query.
 
     A fingerprint is a number that changes whenever one of the database rows behind a response
-    changes. `read` returns the fingerprints of the given keys; it leaves out those without rows.
-    All requests that arrive within `gather_s` seconds, or during a read, share the next read.
+    changes. `read_fingerprints` returns the fingerprints of the given keys; it leaves out
+    those without rows. All requests that arrive within `gather_s` seconds, or during a read, share
+    the next read.
     """
 
     def __init__(
         self,
         store: Store,
-        read: Callable[[Tx, Collection[K]], Mapping[K, int]],
+        read_fingerprints: Callable[[Tx, Collection[K]], Mapping[K, int]],
         gather_s: float = 0.0,
     ) -> None:
         self._store = store
-        self._read = read
+        self._read = read_fingerprints
         self._gather_s = gather_s
         self._waiting: dict[K, list[asyncio.Future[int | None]]] = {}
         self._reading: asyncio.Task[None] | None = None
@@ -39,22 +40,26 @@ class Gathered(Generic[K]):
 
         Return None if there are no rows, or if the database cannot be read.
         """
-        found: asyncio.Future[int | None] = asyncio.get_running_loop().create_future()
-        self._waiting.setdefault(key, []).append(found)
+        future: asyncio.Future[int | None] = asyncio.get_running_loop().create_future()
+        self._waiting.setdefault(key, []).append(future)
         if self._reading is None:
             self._reading = asyncio.create_task(self._read_all())
-        return await found
+        return await future
 
     async def _read_all(self) -> None:
         try:
             while self._waiting:
                 await asyncio.sleep(self._gather_s)
                 batch, self._waiting = self._waiting, {}
-                found = await self._found(batch)
-                answers = [(one, found.get(key)) for key, some in batch.items() for one in some]
-                for one, fingerprint in answers:
-                    if not one.done():  # its client has disconnected
-                        one.set_result(fingerprint)
+                fingerprints = await self._found(batch)
+                answers = [
+                    (future, fingerprints.get(key))
+                    for key, futures in batch.items()
+                    for future in futures
+                ]
+                for future, fingerprint in answers:
+                    if not future.done():  # its client has disconnected
+                        future.set_result(fingerprint)
         finally:  # a request must never wait for a read that has ended
             self._reading = None
 
@@ -62,7 +67,7 @@ class Gathered(Generic[K]):
         try:
             return await self._store.read(lambda tx: self._read(tx, keys))
         except Exception as problem:
-            words = "cannot read from the database whether cached responses are out of date: %s"
+            message = "cannot read from the database whether cached responses are out of date: %s"
             expected = isinstance(problem, SQLAlchemyError)
-            log.warning(words, str(problem).partition("\n")[0], exc_info=not expected)
+            log.warning(message, str(problem).partition("\n")[0], exc_info=not expected)
             return {}

@@ -40,7 +40,7 @@ Ident = tuple[object, ...]
 """All parts of a request that the response depends on."""
 
 
-class _Kept(Struct):
+class _Cached(Struct):
     lasting: Lasting
     caller: Caller
     sight: Sight
@@ -66,7 +66,7 @@ class KnownAnswers:
         self._rates = rates
         self._clock = clock
         self._gathered = Gathered(services.store, _fingerprints)
-        self._kept = Cache[Ident, _Kept](KEPT_MAX, BYTES_MAX)
+        self._kept = Cache[Ident, _Cached](KEPT_MAX, BYTES_MAX)
 
     def find(self, scope: Scope) -> Awaitable[KnownAnswer | None] | None:
         """Look for the kept response to a request.
@@ -76,59 +76,60 @@ class KnownAnswers:
         """
         if not self._kept or scope["type"] != "http" or scope["method"] != "GET":
             return None
-        asked = _asked(scope)
-        if asked is None or (kept := self._kept.get(asked[0])) is None:
+        request_parts = _asked(scope)
+        if request_parts is None or (cached := self._kept.get(request_parts[0])) is None:
             return None
-        return self._checked(scope, *asked, kept)
+        return self._checked(scope, *request_parts, cached)
 
     def keep(self, scope: Scope, lasting: Lasting) -> None:
         """Keep the response to a request, which `find` then finds."""
         caller: Caller = state(scope)["caller"]
-        asked = _asked(scope)
-        if asked is None or caller.guest:
+        request_parts = _asked(scope)
+        if request_parts is None or caller.guest:
             return
-        if caller.project_id != asked[2][1]:
+        if caller.project_id != request_parts[2][1]:
             return  # an administrator, whose rights in other projects are checked elsewhere
-        ident = asked[0]
+        ident = request_parts[0]
         whose = replace(caller, request_id="", traceparent="")
         sight = sight_of(self._services, caller)
         now = self._clock()
         while (oldest := self._kept.oldest()) is not None and oldest.used_at < now - KEPT_S:
             self._kept.drop_oldest()
-        self._kept.keep(ident, _Kept(lasting, whose, sight, now), len(lasting.body))
+        self._kept.keep(ident, _Cached(lasting, whose, sight, now), len(lasting.body))
 
     async def _checked(
-        self, scope: Scope, ident: Ident, token: str, path: re.Match[str], kept: _Kept
+        self, scope: Scope, ident: Ident, token: str, path: re.Match[str], cached: _Cached
     ) -> KnownAnswer | None:
         try:
             call = Call("orchestration", "GET", path[0])
             caller = await self._tokens.caller(token, call)
-            if caller != kept.caller:
+            if caller != cached.caller:
                 return None
-            now = await self._gathered.fingerprint((path[2], kept.lasting.with_resources))
+            now = await self._gathered.fingerprint((path[2], cached.lasting.with_resources))
         except CloudFault:
             return None
-        allowed = self._services.policy.allows(RULES[path[3]], caller)
-        if now != kept.lasting.fingerprint or not allowed:
+        is_allowed = self._services.policy.allows(RULES[path[3]], caller)
+        if now != cached.lasting.fingerprint or not is_allowed:
             return None
-        if sight_of(self._services, caller) != kept.sight:
+        if sight_of(self._services, caller) != cached.sight:
             return None
         if self._rates.wait_s(caller):
             return None
-        kept.used_at = self._clock()
+        cached.used_at = self._clock()
         state(scope)["caller"] = caller  # for the log
         route = "orchestration", STACK + (path[3] or "")
-        return KnownAnswer(kept.lasting.body, b"application/json", route)
+        return KnownAnswer(cached.lasting.body, b"application/json", route)
 
 
 def _fingerprints(tx: Tx, keys: Collection[tuple[str, bool]]) -> dict[tuple[str, bool], int]:
     """Return the fingerprints of stacks, with or without those of their resources."""
-    found = {}
+    fingerprints = {}
     for with_resources in (True, False):
         if ids := [stack_id for stack_id, wide in keys if wide is with_resources]:
-            for one, value in reads.fingerprints_of_stacks(tx, ids, with_resources).items():
-                found[one, with_resources] = value
-    return found
+            by_stack = reads.fingerprints_of_stacks(tx, ids, with_resources)
+            for stack_id, fingerprint in by_stack.items():
+                fingerprints[stack_id, with_resources] = fingerprint
+    return fingerprints
 
 
 def _asked(scope: Scope) -> tuple[Ident, str, re.Match[str]] | None:

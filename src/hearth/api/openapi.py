@@ -58,7 +58,7 @@ def _paths() -> Body:
 
 
 def _endpoint(endpoint: Endpoint, tag: str) -> Body:
-    found: Body = {
+    operation: Body = {
         "operationId": operation_id(endpoint),
         "tags": [tag],
         "summary": endpoint.text.partition(": ")[0].rstrip("."),
@@ -70,15 +70,15 @@ def _endpoint(endpoint: Endpoint, tag: str) -> Body:
         "responses": _responses(endpoint),
     }
     if endpoint.rule is not None:
-        found["x-policy"] = endpoint.rule
-    if endpoint.beside:
-        found["x-beyond-heat"] = True
+        operation["x-policy"] = endpoint.rule
+    if endpoint.beyond_heat:
+        operation["x-beyond-heat"] = True
     if endpoint.body is not None:
-        found["requestBody"] = {
+        operation["requestBody"] = {
             "required": endpoint.needs_body,
             "content": {"application/json": {"schema": endpoint.body}},
         }
-    return found
+    return operation
 
 
 def operation_id(endpoint: Endpoint) -> str:
@@ -90,8 +90,8 @@ def operation_id(endpoint: Endpoint) -> str:
 
 
 def _in_path(name: str) -> Body:
-    found = {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
-    return {**found, "description": PATH_TEXTS[name]} if name in PATH_TEXTS else found
+    parameter = {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
+    return {**parameter, "description": PATH_TEXTS[name]} if name in PATH_TEXTS else parameter
 
 
 def _in_query(query: Query) -> Body:

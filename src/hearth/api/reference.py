@@ -53,21 +53,21 @@ def page() -> str:
 def _endpoint(endpoint: Endpoint) -> str:
     name = operation_id(endpoint)
     lines = [f"### {name.replace('_', ' ')}", "", f"`{endpoint.method} {endpoint.path}`", ""]
-    lines += [f"{endpoint.text}{' *Beyond Heat.*' if endpoint.beside else ''}", ""]
+    lines += [f"{endpoint.text}{' *Beyond Heat.*' if endpoint.beyond_heat else ''}", ""]
     if endpoint.rule is not None:
         lines += [f"Policy: `{endpoint.rule}`.", ""]
     if names := PARAMETER.findall(endpoint.path):
-        lines += [f"Path parameters: {', '.join(f'`{one}`' for one in names)}.", ""]
+        lines += [f"Path parameters: {', '.join(f'`{parameter}`' for parameter in names)}.", ""]
     if endpoint.query:
         lines += ["| query | values | meaning |", "| --- | --- | --- |"]
         for query in endpoint.query:
-            more = "; repeatable" if query.repeated else ""
-            lines.append(f"| `{query.name}` | {_values(query.shape)}{more} | {query.text} |")
+            suffix = "; repeatable" if query.repeated else ""
+            lines.append(f"| `{query.name}` | {_values(query.shape)}{suffix} | {query.text} |")
         lines.append("")
-    kept = exchanges().get(name, {})
+    recordings = exchanges().get(name, {})
     for kind in ("success", "refusal"):
-        if kind in kept:
-            lines += [_exchange(endpoint.method, kept[kind]), ""]
+        if kind in recordings:
+            lines += [_exchange(endpoint.method, recordings[kind]), ""]
     return "\n".join(lines)
 
 
@@ -79,15 +79,15 @@ def _values(shape: Any) -> str:
     return "a number, 0 or more" if shape.get("type") == "integer" else "text"
 
 
-def _exchange(method: str, kept: Any) -> str:
-    lines = [f"{method} /v1{kept['path']}"]
-    if "body" in kept:
-        lines += ["", _json(kept["body"])]
-    lines += ["", f"=> {kept['status']}"]
-    if "location" in kept:
-        lines.append(f"Location: {kept['location']}")
-    if "answer" in kept:
-        lines += ["", _json(kept["answer"])]
+def _exchange(method: str, exchange: Any) -> str:
+    lines = [f"{method} /v1{exchange['path']}"]
+    if "body" in exchange:
+        lines += ["", _json(exchange["body"])]
+    lines += ["", f"=> {exchange['status']}"]
+    if "location" in exchange:
+        lines.append(f"Location: {exchange['location']}")
+    if "answer" in exchange:
+        lines += ["", _json(exchange["answer"])]
     return "\n".join(["```", *lines, "```"])
 
 

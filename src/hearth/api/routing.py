@@ -58,12 +58,12 @@ class PathTable(BaseRoute):
         self._by_length: dict[int, list[_Path]] = {}
         for path, (methods, app) in paths.items():
             segments = path.split("/")
-            one = _Path(
+            entry = _Path(
                 tuple((i, word) for i, word in enumerate(segments) if not word.startswith("{")),
                 tuple((i, word[1:-1]) for i, word in enumerate(segments) if word.startswith("{")),
                 frozenset(methods), app,
             )  # fmt: skip
-            self._by_length.setdefault(len(segments), []).append(one)
+            self._by_length.setdefault(len(segments), []).append(entry)
 
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
         """Find the first path that has the method of the request, or else the first path, whose
@@ -72,18 +72,18 @@ class PathTable(BaseRoute):
         if scope["type"] != "http":
             return Match.NONE, {}
         segments = below(scope).split("/")
-        found = None
-        for one in self._by_length.get(len(segments), ()):
-            if one.matches(segments):
-                if scope["method"] in one.methods:
-                    found = one
+        chosen = None
+        for path in self._by_length.get(len(segments), ()):
+            if path.matches(segments):
+                if scope["method"] in path.methods:
+                    chosen = path
                     break
-                found = found or one
-        if found is None:
+                chosen = chosen or path
+        if chosen is None:
             return Match.NONE, {}
         return Match.FULL, {
-            "endpoint": found.app,
-            "path_params": {name: segments[i] for i, name in found.names},
+            "endpoint": chosen.app,
+            "path_params": {name: segments[i] for i, name in chosen.names},
         }
 
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 from msgspec import Struct, field
 
 
-class Line(Struct):
+class ResourceLine(Struct):
     """The state of one resource.
 
     `path` contains the names of the resources that lead from the root stack to this resource. Its
@@ -48,7 +48,7 @@ class Board(Struct):
     """
 
     stack: str
-    lines: dict[tuple[str, ...], Line] = field(default_factory=dict)
+    lines: dict[tuple[str, ...], ResourceLine] = field(default_factory=dict)
     marker: str | None = None
     status: str = ""
     reason: str = ""
@@ -58,20 +58,20 @@ class Board(Struct):
         """Take over the paths of nested stacks, by stack name, whose first events are not shown."""
         self._paths.update(nested)
 
-    def take(self, events: Iterable[Mapping[str, Any]], now: float) -> list[Line]:
+    def take(self, events: Iterable[Mapping[str, Any]], now: float) -> list[ResourceLine]:
         """Apply events in order; return a copy of each changed line, as it was after its event.
 
         `now` is the time of the changes, in seconds.
         """
-        changed = []
+        lines = []
         for event in events:
             self.marker = event["id"]
             line = self._take(event, now)
             if line is not None:
-                changed.append(copy(line))
-        return changed
+                lines.append(copy(line))
+        return lines
 
-    def _take(self, event: Mapping[str, Any], now: float) -> Line | None:
+    def _take(self, event: Mapping[str, Any], now: float) -> ResourceLine | None:
         name, status = event["resource_name"], event["resource_status"]
         stack = str(link(event, "stack")).rsplit("/", 2)
         stack_name, stack_id = stack[1], stack[2]
@@ -82,7 +82,7 @@ class Board(Struct):
         path = (*self._place(stack_name), name)
         line = self.lines.get(path)
         if line is None or status.endswith("_IN_PROGRESS"):
-            line = self.lines[path] = Line(path, status, now)
+            line = self.lines[path] = ResourceLine(path, status, now)
         line.status = status
         line.type = event.get("resource_type") or line.type
         line.reason = event.get("resource_status_reason") or ""
@@ -100,8 +100,8 @@ class Board(Struct):
         """
         if stack_name == self.stack:
             return ()
-        if (known := self._paths.get(stack_name)) is not None:
-            return known
+        if (known_path := self._paths.get(stack_name)) is not None:
+            return known_path
         parent, resource = stack_name, ""
         while parent and not resource:
             parent = parent.rpartition("-")[0]
@@ -122,6 +122,6 @@ class Board(Struct):
         self.status = self.reason = ""
 
 
-def link(shown: Mapping[str, Any], rel: str) -> str | None:
+def link(entry: Mapping[str, Any], rel: str) -> str | None:
     """Return the link `rel` of a resource or an event, or None if it has none."""
-    return next((str(one["href"]) for one in shown["links"] if one["rel"] == rel), None)
+    return next((str(link["href"]) for link in entry["links"] if link["rel"] == rel), None)

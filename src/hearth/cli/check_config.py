@@ -29,10 +29,10 @@ def run(configs: Sequence[Path], role: str) -> int:
         configuration = read(configs)
         conf = configuration.conf
         checked_levels(conf)
-        found = settings(conf, _address(conf.heat_api), _address(conf.heat_api_cfn))
-        owner_only = found.clusters.owner_only_certificates
+        effective = settings(conf, _address(conf.heat_api), _address(conf.heat_api_cfn))
+        owner_only = effective.clusters.owner_only_certificates
         policies(conf, owner_only_certificates=owner_only).load()
-        lines = list(_lines(configuration, found, role))
+        lines = list(_lines(configuration, effective, role))
     except ArgumentError as problem:
         print(f"hearth: [database] connection: {problem}", file=sys.stderr)
         return 1
@@ -43,31 +43,31 @@ def run(configs: Sequence[Path], role: str) -> int:
     return 0
 
 
-def _lines(configuration: Configuration, found: Settings, role: str) -> Iterator[str]:
+def _lines(configuration: Configuration, effective: Settings, role: str) -> Iterator[str]:
     conf = configuration.conf
     yield f"read: {', '.join(configuration.files)}"
     yield f"role: {role}"
     if role != "engine":
-        yield f"orchestration: {_address(conf.heat_api)}/v1, for servers {found.heat_url}"
+        yield f"orchestration: {_address(conf.heat_api)}/v1, for servers {effective.heat_url}"
         yield f"cloudformation: {_address(conf.heat_api_cfn)}/v1/"
-    yield f"database: {shown_url(found.database)}"
-    yield f"identity: {found.auth_url}, as {found.service_user.username or 'a user id'}"
-    if found.trustee is not None:
-        yield f"trusts: given to {found.trustee.username or found.trustee.user_id}"
-    if found.domain_admin is not None:
-        place = found.stack_domain_name or found.stack_domain_id
-        yield f"users of stacks: in {place}, by {found.domain_admin.username}"
+    yield f"database: {shown_url(effective.database)}"
+    yield f"identity: {effective.auth_url}, as {effective.service_user.username or 'a user id'}"
+    if effective.trustee is not None:
+        yield f"trusts: given to {effective.trustee.username or effective.trustee.user_id}"
+    if effective.domain_admin is not None:
+        domain = effective.stack_domain_name or effective.stack_domain_id
+        yield f"users of stacks: in {domain}, by {effective.domain_admin.username}"
     else:
         yield "users of stacks: in the project of the stack, because stack_domain_admin is not set"
-    sent = found.notifications
-    yield f"notifications: {'none' if sent is None else ', '.join(sent.topics)}"
+    notifications = effective.notifications
+    yield f"notifications: {'none' if notifications is None else ', '.join(notifications.topics)}"
     for option, value in values(conf, OPTIONS):
         if value != option.default:
             yield f"set: {option.place} = {'***' if option.secret else _text(value)}"
-    for place, why in sorted(configuration.idle.items()):
-        yield f"has no effect: {place}: {why}"
-    for words in configuration.not_known():
-        yield f"unknown: {words}"
+    for setting, reason in sorted(configuration.idle.items()):
+        yield f"has no effect: {setting}: {reason}"
+    for name in configuration.not_known():
+        yield f"unknown: {name}"
 
 
 def _text(value: object) -> str:

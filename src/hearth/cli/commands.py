@@ -24,9 +24,9 @@ class Commands(click.Group):
         self,
         *arguments: Any,
         sections: Mapping[str, Modules] | None = None,
-        **more: Any,
+        **keywords: Any,
     ) -> None:
-        super().__init__(*arguments, **more)
+        super().__init__(*arguments, **keywords)
         self._sections = sections or {}
         self._modules = {
             name: module
@@ -44,15 +44,15 @@ class Commands(click.Group):
         module = self._modules.get(cmd_name)
         if module is None:
             return super().get_command(ctx, cmd_name)
-        found: click.Command = getattr(module(), cmd_name)
-        return found
+        command: click.Command = getattr(module(), cmd_name)
+        return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the list of commands, each with the complete first sentence of its help text."""
-        found = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
+        commands = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
         rows = {
             name: (name, command.get_short_help_str(limit=1000))
-            for name, command in found
+            for name, command in commands
             if command is not None and not command.hidden
         }
         for title, names in self._titled(list(rows)).items():
@@ -64,6 +64,6 @@ class Commands(click.Group):
         if not self._sections:
             return {"Commands": names}
         return {
-            title: [name for name in names if any(name in those for those in modules.values())]
+            title: [name for name in names if any(name in members for members in modules.values())]
             for title, modules in self._sections.items()
         }

@@ -50,7 +50,7 @@ NOT_A_BOUNDARY = (
 )
 
 
-class Options(Struct, frozen=True):
+class DevOptions(Struct, frozen=True):
     """The options of `hearth dev` besides its port and its data.
 
     `servers` is "pretend" or "sandbox": whether servers really run. `metrics_port` is the port for
@@ -63,7 +63,7 @@ class Options(Struct, frozen=True):
     revive: bool = False
 
 
-def run(port: int, data: Path | None, options: Options, *, ephemeral: bool) -> int:
+def run(port: int, data: Path | None, options: DevOptions, *, ephemeral: bool) -> int:
     """Run Hearth and the embedded cloud until stopped; return the exit status.
 
     The main API has the given port and the cloud the next one; with 0, both get free ports. `data`
@@ -134,12 +134,12 @@ def _prepare(folder: Path) -> None:
         write_own(probe, "")
         probe.unlink()
     except OSError as problem:
-        words = f"{folder} cannot be written to: {problem.strerror}; choose another with --data"
-        raise WrongSetting(words) from None
+        message = f"{folder} cannot be written to: {problem.strerror}; choose another with --data"
+        raise WrongSetting(message) from None
 
 
-async def _run(port: int, folder: Path, options: Options) -> int:
-    held = lock(folder / "hearth.lock")  # before any file of another process is touched
+async def _run(port: int, folder: Path, options: DevOptions) -> int:
+    lock_file = lock(folder / "hearth.lock")  # before any file of another process is touched
     bound = listening(HOST, port, OTHER_PORT)
     watched = [] if options.metrics_port is None else [listening(HOST, options.metrics_port)]
     if port:
@@ -156,7 +156,7 @@ async def _run(port: int, folder: Path, options: Options) -> int:
         settings = _settings(folder, url, auth_url, password)
         settings = replace(settings, monitored=bool(watched), revive_retired_types=options.revive)
         _write_clouds(folder, auth_url, password)
-        async with wired(settings, held) as running:
+        async with wired(settings, lock_file) as running:
             return await until_stopped(
                 running,
                 Sockets(main=[bound], monitoring=watched),

@@ -33,15 +33,15 @@ def one_type(name: str) -> str:
     catalog = default_catalog()
     rtype = catalog.find(name)
     if rtype is None:
-        words = f"there is no resource type {name}"
-        raise LookupError(words + hint(nearest(name, catalog.names())))
+        message = f"there is no resource type {name}"
+        raise LookupError(message + hint(nearest(name, catalog.names())))
     return reference.as_markdown(rtype)
 
 
 def write_reference(folder: Path) -> int:
     """Write the pages of all built-in resource types into a folder; return the number of pages."""
-    made = reference.pages(builtin_types().values(), revived_types().values())
+    pages = reference.pages(builtin_types().values(), revived_types().values())
     folder.mkdir(parents=True, exist_ok=True)
-    for name, text in made.items():
+    for name, text in pages.items():
         (folder / name).write_text(text)
-    return len(made)
+    return len(pages)

@@ -22,7 +22,7 @@ TEXT = Path(__file__).with_name("compatibility.md")
 
 def page() -> str:
     """Return the page as Markdown, with its tables filled in."""
-    made: Mapping[str, Callable[[], str]] = {
+    sections: Mapping[str, Callable[[], str]] = {
         "summary": _summary,
         "types": _types,
         "supported": _supported,
@@ -35,13 +35,13 @@ def page() -> str:
         "defaults": _defaults,
     }
     text = TEXT.read_text(encoding="utf-8")
-    for name, make in made.items():
+    for name, make in sections.items():
         text = text.replace(f"{{{{ {name} }}}}", make())
     return text
 
 
 def _summary() -> str:
-    of_heat = [endpoint for endpoint in ROUTES if not endpoint.beside]
+    of_heat = [endpoint for endpoint in ROUTES if not endpoint.beyond_heat]
     available = len(_available())
     functions = len(words_of_functions())
     return "\n".join(
@@ -74,9 +74,9 @@ def _types() -> str:
 
 def _by_service(names: Iterable[str]) -> Iterator[tuple[str, list[str]]]:
     """Yield (prefix, names) for each service, for example ("OS::Nova", ["Server", …])."""
-    for service, found in groupby(sorted(names), key=lambda name: name.split("::")[:2]):
+    for service, members in groupby(sorted(names), key=lambda name: name.split("::")[:2]):
         prefix = "::".join(service)
-        yield prefix, [name.removeprefix(f"{prefix}::") for name in found]
+        yield prefix, [name.removeprefix(f"{prefix}::") for name in members]
 
 
 def _supported() -> str:
@@ -102,12 +102,16 @@ def _placeholders() -> str:
             full = f"{service}::{name}"
             works = "works" if full in REVIVED else ""
             by_advice.setdefault((works, _advice(full)), []).append(name)
-        rows += [[code(service), codes(some), *told] for told, some in by_advice.items()]
+        rows += [
+            [code(service), codes(type_names), *advice] for advice, type_names in by_advice.items()
+        ]
     return table(["service", "types", "with revive_retired_types", "instead"], rows)
 
 
 def _versions() -> str:
-    rows = [[code(one.key), code(one.value), codes(one.aliases)] for one in (*HOT, *CFN)]
+    rows = [
+        [code(grammar.key), code(grammar.value), codes(grammar.aliases)] for grammar in (*HOT, *CFN)
+    ]
     return table(["version key", "value", "or"], rows)
 
 
@@ -128,7 +132,7 @@ def _has(grammar: Grammar, word: str) -> bool:
 
 
 def _apis() -> str:
-    of_heat = [endpoint for endpoint in ROUTES if not endpoint.beside]
+    of_heat = [endpoint for endpoint in ROUTES if not endpoint.beyond_heat]
     rows = [
         f"| Orchestration API v1 | all {len(of_heat)} operations, see [API](api.md) |",
         f"| CloudFormation-style API | {len(ACTIONS)} actions, "
@@ -139,15 +143,17 @@ def _apis() -> str:
 
 def _beyond() -> str:
     rows = [
-        [operation_id(one).replace("_", " "), code(f"{one.method} {one.path}")]
-        for one in ROUTES
-        if one.beside
+        [operation_id(endpoint).replace("_", " "), code(f"{endpoint.method} {endpoint.path}")]
+        for endpoint in ROUTES
+        if endpoint.beyond_heat
     ]
     return table(["operation", "request"], rows)
 
 
 def _defaults() -> str:
     rows = [
-        [code(one.place), default_of(one) or "none", one.differs] for one in OPTIONS if one.differs
+        [code(option.place), default_of(option) or "none", option.differs]
+        for option in OPTIONS
+        if option.differs
     ]
     return table(["setting", "default", "why"], rows)

@@ -72,7 +72,7 @@ def _visits() -> str:
             record = Record("i", "n", "T", 1, 0.0, action, status, physical_id="p",
                             held=Held(reference="p"))  # fmt: skip
             answers = tuple(
-                walk.call(record, one, handled=True).value for one in sorted(walk.WALKS)
+                walk.call(record, walked, handled=True).value for walked in sorted(walk.WALKS)
             )
             states.setdefault(answers, []).append(f"{action}_{status}")
     head = ["state of the resource", *(action.lower() for action in sorted(walk.WALKS))]

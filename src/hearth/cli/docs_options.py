@@ -37,20 +37,20 @@ def page() -> str:
 def _sections() -> Iterator[str]:
     usual = [option for option in OPTIONS if not _repeated(option)]
     usual.sort(key=lambda option: (option.group != "DEFAULT", option.group))
-    for group, found in groupby(usual, key=lambda option: option.group):
+    for group, options in groupby(usual, key=lambda option: option.group):
         head = "| setting | default | effect |\n| --- | --- | --- |\n"
-        more = ""
+        note = ""
         if group == "clients":
             services = ", ".join(f"`[clients_{name}]` {of}" for name, of in SERVICES.items())
-            more = f"\nThe same settings for a single service: {services}.\n"
+            note = f"\nThe same settings for a single service: {services}.\n"
         elif group == "ec2authtoken":
-            more = "\nSections `[ec2authtoken.NAME]` have the same settings.\n"
-        yield f"## [{group}]\n\n{head}{''.join(map(_row, found))}{more}"
+            note = "\nSections `[ec2authtoken.NAME]` have the same settings.\n"
+        yield f"## [{group}]\n\n{head}{''.join(map(_row, options))}{note}"
 
 
 def _repeated(option: Option) -> bool:
-    own = option.name in ("auth_uri", "url", "http_log_debug")
-    return option.group.startswith("clients_") and not own
+    specific = option.name in ("auth_uri", "url", "http_log_debug")
+    return option.group.startswith("clients_") and not specific
 
 
 def _row(option: Option) -> str:
@@ -58,7 +58,7 @@ def _row(option: Option) -> str:
     marked = f" *{', '.join(marks)}*" if marks else ""
     text = option.does
     if option.choices and not option.name.endswith("_auth_method"):
-        text += f" One of {', '.join(one for one in option.choices if one)}."
+        text += f" One of {', '.join(choice for choice in option.choices if choice)}."
     if option.formerly:
         older = (
             name if group == "DEFAULT" else f"[{group}] {name}" for group, name in option.formerly
@@ -81,12 +81,12 @@ def default_of(option: Option) -> str:
 
 def _idle() -> Iterator[str]:
     by_reason: dict[str, list[str]] = {}
-    for group, found in no_effect.OPTIONS.items():
-        for name, why in found.items():
-            place = name if group == "DEFAULT" else f"[{group}] {name}"
-            by_reason.setdefault(why, []).append(place)
-    for group, why in no_effect.GROUPS.items():
-        by_reason.setdefault(why, []).append(f"[{group}]")
+    for group, reasons in no_effect.OPTIONS.items():
+        for name, reason in reasons.items():
+            label = name if group == "DEFAULT" else f"[{group}] {name}"
+            by_reason.setdefault(reason, []).append(label)
+    for group, reason in no_effect.GROUPS.items():
+        by_reason.setdefault(reason, []).append(f"[{group}]")
     yield "| reason | settings |\n| --- | --- |"
-    for why, places in sorted(by_reason.items()):
-        yield f"| {why} | {', '.join(f'`{place}`' for place in sorted(places))} |"
+    for reason, places in sorted(by_reason.items()):
+        yield f"| {reason} | {', '.join(f'`{label}`' for label in sorted(places))} |"

@@ -50,16 +50,16 @@ def _told(path: Path | None, check: bool, diff: bool) -> int:
 def _one(path: Path | None, name: str, check: bool, diff: bool) -> int:
     before = read(path) if path else decoded(sys.stdin.buffer.read(), name)
     after = formatted(before, name)
-    changed = after != before
+    differs = after != before
     if diff:
         _write(difference(before, after, name))
-    elif check and changed:
+    elif check and differs:
         say(name)
     if check or diff:
-        return int(check and changed)
+        return int(check and differs)
     if path is None:
         _write(after)
-    elif changed:
+    elif differs:
         replace(path, after)
         say(str(path))
     return 0

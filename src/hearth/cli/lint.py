@@ -41,22 +41,24 @@ def run(files: Sequence[Path], environments: Sequence[Path], form: str, *, stric
     status, file = 0, files[0]
     try:
         with _limited() as limit:
-            for file in (one for path in files for one in files_of(path)):
+            for file in (candidate for path in files for candidate in files_of(path)):
                 try:
-                    given = _standard_input(file)
-                    limit.extend(len(given[file]) if given else file.stat().st_size)
-                    found, read = lint_with_texts(file, environments, open_texts=given)
+                    open_texts = _standard_input(file)
+                    limit.extend(len(open_texts[file]) if open_texts else file.stat().st_size)
+                    file_findings, file_texts = lint_with_texts(
+                        file, environments, open_texts=open_texts
+                    )
                 except OSError as problem:
                     say(f"hearth: {problem.filename or file}: {problem.strerror}", err=True)
                     status = 2
                     continue
-                findings.update(dict.fromkeys(found))
-                texts.update(read)
+                findings.update(dict.fromkeys(file_findings))
+                texts.update(file_texts)
     except _TooLong as problem:
         say(f"hearth: {file}: {problem}; this file and later ones are not checked", err=True)
         status = 2
     click.echo(FORMATS[form](list(findings), texts), nl=False)
-    if status == 0 and any(strict or one.severity is Severity.ERROR for one in findings):
+    if status == 0 and any(strict or finding.severity is Severity.ERROR for finding in findings):
         status = 1
     return status
 

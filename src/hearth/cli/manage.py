@@ -79,8 +79,8 @@ def rekey(configs: Configs) -> None:
     """
     with opened(configs) as store:
         try:
-            for place, count in seal_anew(store):
-                print(f"{place}: {count} encrypted again")
+            for table, count in seal_anew(store):
+                print(f"{table}: {count} encrypted again")
         except Unsealable as problem:
             raise WrongSetting(
                 f"auth_encryption_key: the stored data cannot be decrypted: {problem}"
@@ -91,9 +91,9 @@ def rekey(configs: Configs) -> None:
 def service_list(configs: Configs) -> None:
     """Print the table of registered engines, oldest first."""
     with opened(configs) as store:
-        found = store.transact(engines, write=False)
+        rows = store.transact(engines, write=False)
     head = ("Hostname", "Binary", "Engine_Id", "Host", "Topic", "Status", "Updated At")
-    _table(head, map(_service, found))
+    _table(head, map(_service, rows))
 
 
 def drain(configs: Configs, host: str, undo: bool, wait_s: float) -> None:
@@ -105,7 +105,9 @@ def drain(configs: Configs, host: str, undo: bool, wait_s: float) -> None:
     with opened(configs) as store:
         number = store.transact(lambda tx: drain_engines(tx, host, draining=not undo))
         if not number:
-            hosts = sorted({one.host for one in store.transact(engines, write=False) if one.up})
+            hosts = sorted(
+                {engine.host for engine in store.transact(engines, write=False) if engine.up}
+            )
             raise WrongSetting(f"no engine runs on {host}{hint(nearest(host, hosts))}")
         print(f"{number} engine{'' if number == 1 else 's'} on {host}: ", end="")
         if undo:
@@ -113,9 +115,9 @@ def drain(configs: Configs, host: str, undo: bool, wait_s: float) -> None:
             return
         print("draining", flush=True)
         ends = time.monotonic() + wait_s
-        while left := store.transact(lambda tx: held_on(tx, host), write=False):
+        while count := store.transact(lambda tx: held_on(tx, host), write=False):
             if time.monotonic() >= ends:
-                print(f"{left} stack{'' if left == 1 else 's'} not released yet")
+                print(f"{count} stack{'' if count == 1 else 's'} not released yet")
                 return
             time.sleep(0.2)
     print("all stacks released; the engines can be stopped")
@@ -124,9 +126,11 @@ def drain(configs: Configs, host: str, undo: bool, wait_s: float) -> None:
 def service_clean(configs: Configs) -> None:
     """Remove those engines whose lease has expired and that own no stack; print how many."""
     with opened(configs) as store:
-        went, left = store.transact(clean)
-    more = f"; {left} kept until other engines have taken over their stacks" if left else ""
-    print(f"{went} dead engine{'' if went == 1 else 's'} removed{more}")
+        went, remaining = store.transact(clean)
+    suffix = (
+        f"; {remaining} kept until other engines have taken over their stacks" if remaining else ""
+    )
+    print(f"{went} dead engine{'' if went == 1 else 's'} removed{suffix}")
 
 
 def resource_data_list(configs: Configs, resource_id: str) -> None:
@@ -136,8 +140,8 @@ def resource_data_list(configs: Configs, resource_id: str) -> None:
     """
 
     def look(tx: Tx) -> dict[str, str] | None:
-        mine = sa.or_(resource.c.id == resource_id, resource.c.physical_id == resource_id)
-        record_id = tx.value(sa.select(resource.c.id).where(mine))
+        matching = sa.or_(resource.c.id == resource_id, resource.c.physical_id == resource_id)
+        record_id = tx.value(sa.select(resource.c.id).where(matching))
         return None if record_id is None else reads.data_of(tx, record_id)[1]
 
     with opened(configs) as store:
@@ -156,7 +160,7 @@ def reset_stack_status(configs: Configs, stack_id: str) -> None:
         row = store.transact(lambda tx: reads.find_stack(tx, None, stack_id), write=False)
         if row is None:
             raise WrongSetting(f"there is no stack {stack_id}")
-        alive = {one.id: one for one in store.transact(engines, write=False)}
+        alive = {engine.id: engine for engine in store.transact(engines, write=False)}
     print(escaped(f"stack {row.name} ({row.id}): {row.state}, {row.reason}"))
     print(_held(row, alive.get(row.owner or "")))
     print(
@@ -185,12 +189,12 @@ def opened(configs: Configs, *, current: bool = True) -> Iterator[Store]:
     If `current` is true, the schema must be that of this release. Raises WrongSetting.
     """
     conf = read(configs).conf
-    needed = {
+    required = {
         "[database] connection": conf.database.connection,
         "auth_encryption_key": conf.auth_encryption_key,
     }
-    if missing := [name for name, value in needed.items() if not value]:
-        raise WrongSetting(f"required settings are not set: {', '.join(missing)}")
+    if unset := [name for name, value in required.items() if not value]:
+        raise WrongSetting(f"required settings are not set: {', '.join(unset)}")
     keys = keys_in(conf.auth_encryption_key)
     try:
         store = Store(conf.database.connection, sealer_of(keys))
@@ -198,16 +202,16 @@ def opened(configs: Configs, *, current: bool = True) -> Iterator[Store]:
         raise WrongSetting(f"[database] connection: {problem}") from None
     try:
         if current and (_version(store) is None or not migrate.is_usable(store)):
-            words = f"the database is not at schema {migrate.head()}: run `hearth manage db-sync`"
-            raise WrongSetting(words)
+            message = f"the database is not at schema {migrate.head()}: run `hearth manage db-sync`"
+            raise WrongSetting(message)
         if current:
             unlock(store, keys)
         yield store
     except (WrongKey, migrate.TooNew) as problem:
         raise WrongSetting(str(problem)) from None
     except SQLAlchemyError as problem:
-        words = str(problem).partition("\n")[0]
-        raise WrongSetting(f"the database cannot be used: {words}") from None
+        message = str(problem).partition("\n")[0]
+        raise WrongSetting(f"the database cannot be used: {message}") from None
     finally:
         store.close()
 
@@ -230,9 +234,17 @@ def _unreachable(store: Store) -> bool:
     return False
 
 
-def _service(one: EngineRow) -> tuple[str, ...]:
-    status = "up" if one.up else "down"
-    return (one.host, "hearth-engine", one.id, one.host, "engine", status, _moment(one.beat_at))
+def _service(engine: EngineRow) -> tuple[str, ...]:
+    status = "up" if engine.up else "down"
+    return (
+        engine.host,
+        "hearth-engine",
+        engine.id,
+        engine.host,
+        "engine",
+        status,
+        _moment(engine.beat_at),
+    )
 
 
 def _moment(seconds: float) -> str:
@@ -246,5 +258,5 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     lines = [head, *rows]
     widths = [max(len(line[i]) for line in lines) for i in range(len(head))]
     for line in lines:
-        shown = (cell.ljust(width) for cell, width in zip(line, widths, strict=True))
-        print(escaped("  ".join(shown).rstrip(), lines=True))
+        cells = (cell.ljust(width) for cell, width in zip(line, widths, strict=True))
+        print(escaped("  ".join(cells).rstrip(), lines=True))

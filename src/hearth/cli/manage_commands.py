@@ -41,11 +41,11 @@ SPELLED = {
 
 def options_of_the_log(command: F) -> F:
     """Let a command accept the options of heat-manage for its log, which have no effect."""
-    words = "Accepted as by heat-manage; a job writes no log."
+    text = "Accepted as by heat-manage; a job writes no log."
     for name in (*FLAGS, *VALUES):
         command = click.option(
             name, *SPELLED.get(name, ()), is_flag=name in FLAGS, expose_value=False, hidden=True,
-            help=words,
+            help=text,
         )(command)  # fmt: skip
     return command
 
@@ -200,18 +200,18 @@ def _name(name: str, default: str, text: str) -> Callable[..., Any]:
        "exists is kept, and its passwords are used.")  # fmt: skip
 @click.option("--update", is_flag=True, help="Change what exists and differs.")
 @click.option("--dry-run", is_flag=True, help="Show what would be done, and change nothing.")
-def bootstrap(**given: Any) -> None:
+def bootstrap(**options: Any) -> None:
     """Create what Hearth needs in Keystone, and print or write the configuration.
 
     Users, roles, the domain of stacks, services and endpoints are created unless they exist. A
     second run changes nothing. The exit status is 1 if something differs and was left as it is.
     """
-    from hearth.cli.bootstrap.desired import Options
+    from hearth.cli.bootstrap.desired import BootstrapOptions
     from hearth.cli.bootstrap.run import run
     from hearth.config.wrong import WrongSetting
 
     try:
-        sys.exit(run(Options(**given)))
+        sys.exit(run(BootstrapOptions(**options)))
     except WrongSetting as problem:
         click.echo(f"hearth: {problem}", err=True)
         sys.exit(1)

@@ -36,12 +36,12 @@ def run(configs: Sequence[Path], port: int | None, role: str, workers: int = 1) 
     log_to_stderr()
     signal.signal(signal.SIGHUP, signal.SIG_IGN)  # until the configuration is loaded
     try:
-        told = read(configs)
+        configuration = read(configs)
         from hearth.process.logs import open_log
 
-        open_log(told.conf)
-        told.tell()
-        plan = _Plan(told, configs, role, port)
+        open_log(configuration.conf)
+        configuration.tell()
+        plan = _ServePlan(configuration, configs, role, port)
         if workers == 1:
             return run_until_complete(_run(plan, ready=lambda: print(plan.ready, flush=True)))
         return _supervised(plan, workers)
@@ -50,7 +50,7 @@ def run(configs: Sequence[Path], port: int | None, role: str, workers: int = 1) 
         return 1
 
 
-def _supervised(plan: "_Plan", count: int) -> int:
+def _supervised(plan: "_ServePlan", count: int) -> int:
     """Run `count` child processes that share the sockets; return the exit status.
 
     Raises WrongSetting if the database is SQLite.
@@ -92,16 +92,16 @@ def _import_shared(*, apis: bool) -> None:
         from hearth.process.http import connection, polled  # noqa: F401
 
 
-class _Plan:
+class _ServePlan:
     """What a process serves: its configuration, its role, and the sockets on which it listens."""
 
     def __init__(
-        self, told: Configuration, configs: Sequence[Path], role: str, port: int | None
+        self, configuration: Configuration, configs: Sequence[Path], role: str, port: int | None
     ) -> None:
         from hearth.process.sockets import Sockets
 
-        conf = told.conf
-        self.told, self.configs, self.role = told, configs, role
+        conf = configuration.conf
+        self.configuration, self.configs, self.role = configuration, configs, role
         at, cfn, clusters_at = conf.heat_api, conf.heat_api_cfn, conf.api
         self.api = role in ("all", "api")
         self.work = role in ("all", "engine")
@@ -120,24 +120,24 @@ class _Plan:
 
     def settings(self) -> "Settings":
         """Return the settings of the process. Raises WrongSetting."""
-        return self._settings_of(self.told)
+        return self._settings_of(self.configuration)
 
     def again(self) -> "tuple[Configuration, Settings]":
         """Read the configuration again. Raises WrongSetting."""
-        found = read(self.configs)
-        return found, self._settings_of(found)
+        configuration = read(self.configs)
+        return configuration, self._settings_of(configuration)
 
-    def _settings_of(self, told: Configuration) -> "Settings":
+    def _settings_of(self, configuration: Configuration) -> "Settings":
         from hearth.config.from_conf import settings
 
-        return settings(told.conf, self.url, self.cfn_url, self.cluster_url)
+        return settings(configuration.conf, self.url, self.cfn_url, self.cluster_url)
 
     def listen_for_operators(self, number: int) -> None:
         """Open the port for metrics, if one is configured.
 
         Each process has its own port: the configured port plus the number of the process.
         """
-        conf = self.told.conf.hearth
+        conf = self.configuration.conf.hearth
         if (port := conf.monitoring_port) is not None:
             chosen = port + number if port else 0
             chosen_by = "[hearth] monitoring_port"
@@ -154,12 +154,12 @@ class _Plan:
         if self.sockets.clusters:
             ready += f", clusters {self.cluster_url}/v1"
         if self.sockets.monitoring:
-            host = self.told.conf.hearth.monitoring_host
+            host = self.configuration.conf.hearth.monitoring_host
             ready += f", metrics {address(host, 0, self.sockets.monitoring)}/metrics"
         return ready
 
 
-async def _run(plan: _Plan, *, ready: Callable[[], None], number: int = 0) -> int:
+async def _run(plan: _ServePlan, *, ready: Callable[[], None], number: int = 0) -> int:
     """Serve until stopped, and return the exit status; `number` is that of the process. Raises
     WrongSetting.
     """
@@ -176,7 +176,7 @@ async def _run(plan: _Plan, *, ready: Callable[[], None], number: int = 0) -> in
                 running.services.cluster_policy.load()
             except WrongRules as problem:
                 raise WrongSetting(str(problem)) from None
-        tell_of_readable(plan.told.files)
+        tell_of_readable(plan.configuration.files)
         return await until_stopped(
             running,
             plan.sockets,
@@ -184,7 +184,7 @@ async def _run(plan: _Plan, *, ready: Callable[[], None], number: int = 0) -> in
             clusters=plan.clusters,
             ready=ready,
             role=plan.role,
-            reload=Reloading(plan.told, running, plan.again),
+            reload=Reloading(plan.configuration, running, plan.again),
         )
 
 
@@ -204,5 +204,5 @@ def address(host: str, port: int, sockets: Sequence[socket.socket] = ()) -> str:
     empty, the port is that of the first socket.
     """
     number = sockets[0].getsockname()[1] if sockets else port
-    shown = "127.0.0.1" if host == "0.0.0.0" else host  # noqa: S104
-    return f"http://{shown}:{number}"
+    url_host = "127.0.0.1" if host == "0.0.0.0" else host  # noqa: S104
+    return f"http://{url_host}:{number}"

@@ -56,9 +56,9 @@ def dev(
     """Run Hearth with an embedded OpenStack on this machine; nothing needs to be installed."""
     ctx.obj = data
     if ctx.invoked_subcommand is None:
-        from hearth.cli.dev import Options, run
+        from hearth.cli.dev import DevOptions, run
 
-        options = Options(servers, metrics_port, revive_retired_types)
+        options = DevOptions(servers, metrics_port, revive_retired_types)
         sys.exit(run(port, data, options, ephemeral=ephemeral))
 
 

@@ -13,7 +13,7 @@ from hearth.api.access_rules import Call
 from hearth.api.cfn.auth import Gate, Identity, NoToken, Signed, signed
 from hearth.api.cfn.faults import CfnError
 from hearth.api.cfn.polls import Polls
-from hearth.api.cfn.query import Asked
+from hearth.api.cfn.query import RequestParts
 from hearth.cloud.contract import Response
 from hearth.cloud.fault import CloudFault, NoAnswer
 from hearth.service.caller import Caller
@@ -63,7 +63,7 @@ def judged(
     }
     identities = [Identity(one, f"http://{n}") for n, one in enumerate(keystones or (Keystone(),))]
     gate = Gate(identities, Tokens(), "http://main")
-    return asyncio.run(gate.caller(Request(scope), Asked(params, params, raw)))
+    return asyncio.run(gate.caller(Request(scope), RequestParts(params, params, raw)))
 
 
 def refusal(*arguments: Any, **more: Any) -> str:
@@ -219,7 +219,7 @@ class Polled:
         }  # fmt: skip
         sent = {**POLL, **params}
         sent["Signature"] = signature("GET", f"http://{host}/v1/", sent, secret)
-        asked = Asked(sent, sent, b"")
+        asked = RequestParts(sent, sent, b"")
         self.caller = asyncio.run(self.gate.caller(Request(scope), asked))
         assert self.caller.user_id == "u"
         return len(self.keystone.asked)
@@ -289,16 +289,16 @@ def test_answers_are_kept_up_to_a_size(monkeypatch: pytest.MonkeyPatch) -> None:
     polled.poll()
     polled.poll()
     polls, caller = polled.gate.polls, polled.caller
-    kept = polls.kept(caller, POLL)
+    kept = polls.cached(caller, POLL)
     assert kept is not None
     for body, bytes_kept in ((b"x" * 11, b""), (b"x" * 10, b"x" * 10), (b"y" * 9, b"y" * 9)):
         polls.keep(kept, "stack", 1, body)
         assert (kept.body, kept.fingerprint) == (bytes_kept, 1 if bytes_kept else None)
-    assert polls.kept(caller, {**POLL, "LogicalResourceId": "x"}) is None
-    assert polls.kept(replace(caller), POLL) is None  # one whom Keystone has let in
+    assert polls.cached(caller, {**POLL, "LogicalResourceId": "x"}) is None
+    assert polls.cached(replace(caller), POLL) is None  # one whom Keystone has let in
     asyncio.run(polls.accepted(caller, {"access": "key", "params": POLL}))  # known anew meanwhile
     polls.keep(kept, "stack", 1, b"late")
-    anew = polls.kept(caller, POLL)
+    anew = polls.cached(caller, POLL)
     assert anew is not None
     polls.keep(anew, "stack", 1, b"z" * 10)  # there is room for all ten bytes again
     assert anew.body == b"z" * 10

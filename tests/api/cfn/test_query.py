@@ -8,13 +8,13 @@ import pytest
 from starlette.requests import Request
 
 from hearth.api.cfn.faults import CfnError
-from hearth.api.cfn.query import FIELDS_MAX, FORM, Asked, members, read
+from hearth.api.cfn.query import FIELDS_MAX, FORM, RequestParts, members, read
 from hearth.service.services import Limits
 
 LIMIT = 100
 
 
-def asked(query: str, body: bytes = b"", kind: str = FORM, *, form: bool = True) -> Asked:
+def asked(query: str, body: bytes = b"", kind: str = FORM, *, form: bool = True) -> RequestParts:
     sent = [{"type": "http.request", "body": body[:3], "more_body": True},
             {"type": "http.request", "body": body[3:], "more_body": False}]  # fmt: skip
 

@@ -164,11 +164,11 @@ def test_the_routes_are_the_recorded_ones_and_our_own():
     ours = {
         (one.method, _form(f"/v1{one.path}"), one.rule)
         for one in ROUTES
-        if not one.beside and one.rule != "cluster:update"
+        if not one.beyond_magnum and one.rule != "cluster:update"
     }
     update = "cluster:update + cluster:update_health_status"
     assert {one for one in recorded if one[2] not in (None, update)} == ours
-    assert [one.path for one in ROUTES if one.beside] == [
+    assert [one.path for one in ROUTES if one.beyond_magnum] == [
         "/clusters/{ident}/events",
         "/clusters/{ident}/kubeconfig",
     ]

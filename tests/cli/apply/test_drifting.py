@@ -9,7 +9,7 @@ import pytest
 
 from hearth.cli.apply.api import Refused
 from hearth.cli.apply.drifting import last_drift
-from hearth.cli.apply.options import Where
+from hearth.cli.apply.options import Location
 
 COUNTS = {"in sync": 1, "drifted": 1, "missing": 0, "not checkable": 0}
 NET = {
@@ -26,7 +26,7 @@ CHECKED: Mapping[str, Any] = {
 class Service:
     """Answers what the command asks, and counts the comparisons with the cloud."""
 
-    where = "the service"
+    location = "the service"
 
     def __init__(self, last: Mapping[str, Any]) -> None:
         self.last = last
@@ -46,13 +46,13 @@ def run(monkeypatch: pytest.MonkeyPatch, last: Mapping[str, Any], *, as_json: bo
     service = Service(last)
 
     @asynccontextmanager
-    async def opened(where: Where, name: str | None) -> AsyncIterator[tuple[Service, str]]:
+    async def opened(location: Location, name: str | None) -> AsyncIterator[tuple[Service, str]]:
         yield service, str(name)
 
-    monkeypatch.setattr(Where, "opened", opened)
-    where = Where(name=None, cloud=None, state=None, service=True, as_json=as_json)
+    monkeypatch.setattr(Location, "opened", opened)
+    location = Location(name=None, cloud=None, state=None, service=True, as_json=as_json)
     try:
-        return asyncio.run(last_drift(where, "web"))
+        return asyncio.run(last_drift(location, "web"))
     finally:
         assert service.compared == 0
 
@@ -86,6 +86,6 @@ def test_without_a_check_the_command_advises(monkeypatch: Any):
 
 
 def test_a_state_file_has_no_checks():
-    where = Where(name=None, cloud=None, state=None, service=False, as_json=False)
+    location = Location(name=None, cloud=None, state=None, service=False, as_json=False)
     with pytest.raises(Refused, match="only a service checks stacks in the background"):
-        asyncio.run(last_drift(where, "web"))
+        asyncio.run(last_drift(location, "web"))

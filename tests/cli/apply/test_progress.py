@@ -5,15 +5,15 @@ import io
 from rich.console import Console
 
 from hearth.cli.apply.progress import tree
-from hearth.cli.board import Board, Line
+from hearth.cli.board import Board, ResourceLine
 
 
 def board(count: int) -> Board:
     found = Board("web", status="CREATE_IN_PROGRESS")
-    found.lines["done",] = Line(("done",), "CREATE_COMPLETE", 0.0, 1.0)
+    found.lines["done",] = ResourceLine(("done",), "CREATE_COMPLETE", 0.0, 1.0)
     for number in range(count):
         path = (f"r{number}",)
-        found.lines[path] = Line(path, "CREATE_IN_PROGRESS", float(number))
+        found.lines[path] = ResourceLine(path, "CREATE_IN_PROGRESS", float(number))
     return found
 
 
@@ -42,7 +42,7 @@ def test_the_tree_fits_into_the_terminal():
 def test_a_resource_of_a_nested_stack_is_below_its_parent():
     found = board(1)
     path = ("r0", "inner")
-    found.lines[path] = Line(path, "CREATE_IN_PROGRESS", 0.0)
+    found.lines[path] = ResourceLine(path, "CREATE_IN_PROGRESS", 0.0)
     lines = drawn(found, 10)
     assert lines[2].endswith("inner  create  10.0 s")
     assert "r0" not in lines[2]
@@ -57,7 +57,7 @@ def test_names_and_reasons_move_no_cursor():
     found = board(1)
     found.stack = "web\x1b[2J"
     path = ("r0\x1b[1A\nr9",)
-    found.lines[path] = Line(path, "CREATE_IN_PROGRESS", 0.0)
+    found.lines[path] = ResourceLine(path, "CREATE_IN_PROGRESS", 0.0)
     text = "\n".join(drawn(found, 10))
     assert r"web\x1b[2J" in text
     assert r"r0\x1b[1A\nr9" in text

@@ -15,9 +15,9 @@ PLAN = {"hash": "one", "resources": [{"resource": "net", "action": "create", "re
 BODY = {"template": "t", "parameters": {"password": "secret"}}
 
 
-def stack(ident: str | None = "7", where: str = "web.db") -> Stack:
-    shown = None if ident is None else {"id": ident, "stack_status": "CREATE_COMPLETE"}
-    return Stack(cast(Api, SimpleNamespace(where=where)), "web", shown)
+def stack(ident: str | None = "7", location: str = "web.db") -> Stack:
+    details = None if ident is None else {"id": ident, "stack_status": "CREATE_COMPLETE"}
+    return Stack(cast(Api, SimpleNamespace(location=location)), "web", details)
 
 
 @pytest.fixture
@@ -81,7 +81,7 @@ def test_a_plan_of_a_newer_release_is_refused(path: Path):
 @pytest.mark.parametrize(
     ("now", "said"),
     [
-        (stack(where="other.db"), "the plan is for web.db, not for other.db"),
+        (stack(location="other.db"), "the plan is for web.db, not for other.db"),
         (stack(None), "does not exist any more"),
         (stack("8"), "was created again since"),
     ],

@@ -267,7 +267,7 @@ def test_the_user_of_a_suspended_resource_is_refused_and_the_endpoint_is_closed(
                     await api.call("POST", f"{stack.path}/actions", {action: None})
                 while (await stack.demand()).in_progress:
                     await asyncio.sleep(0.05)
-                url = outputs_of(stack.shown or {})["url"]
+                url = outputs_of(stack.details or {})["url"]
                 found.append(await asyncio.to_thread(put, url))
         assert closed(url)
         return found

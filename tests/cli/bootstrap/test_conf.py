@@ -9,22 +9,22 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from hearth.cli.bootstrap import conf
-from hearth.cli.bootstrap.desired import Desired, Options, apis_of, region_of
+from hearth.cli.bootstrap.desired import BootstrapOptions, Desired, apis_of, region_of
 from hearth.config.configuration import read
 from hearth.config.from_conf import settings
 from hearth.config.wrong import WrongSetting
 
 KEYSTONE = "http://keystone.example:5000"
-OPTIONS = Options("http://heat.example:8004", clusters=True)
+OPTIONS = BootstrapOptions("http://heat.example:8004", clusters=True)
 DESIRED = Desired(OPTIONS, "RegionOne", apis_of(OPTIONS), "service-secret", "domain-secret")
 VISIBLE = st.text(st.characters(codec="ascii", exclude_categories=["Cc"]), min_size=1)
 
 
-def entries(desired: Desired = DESIRED, verify: bool | str = True) -> list[conf.Entry]:
+def entries(desired: Desired = DESIRED, verify: bool | str = True) -> list[conf.Setting]:
     return list(conf.entries(desired, KEYSTONE, verify, "k" * 64, "sqlite:////tmp/hearth.db"))
 
 
-def written(tmp_path: Path, found: list[conf.Entry]) -> Path:
+def written(tmp_path: Path, found: list[conf.Setting]) -> Path:
     path = tmp_path / "hearth.conf"
     path.unlink(missing_ok=True)
     conf.write(path, conf.text(found))
@@ -98,16 +98,16 @@ def test_a_file_of_an_earlier_run_has_its_passwords_and_differences(tmp_path: Pa
     ]
 
 
-def addresses(options: Options) -> list[tuple[str, str]]:
+def addresses(options: BootstrapOptions) -> list[tuple[str, str]]:
     return [(api.public, api.internal) for api in apis_of(options)]
 
 
 def test_addresses_follow_from_the_usual_port():
-    assert addresses(Options("http://[::1]:8004/v1/", internal_url="http://in:8004")) == [
+    assert addresses(BootstrapOptions("http://[::1]:8004/v1/", internal_url="http://in:8004")) == [
         ("http://[::1]:8004/v1/$(project_id)s", "http://in:8004/v1/$(project_id)s"),
         ("http://[::1]:8000/v1", "http://in:8000/v1"),
     ]
-    given = Options("https://cloud.example/heat", cfn_url="https://cloud.example/cfn/v1")
+    given = BootstrapOptions("https://cloud.example/heat", cfn_url="https://cloud.example/cfn/v1")
     assert addresses(given) == [
         ("https://cloud.example/heat/v1/$(project_id)s",) * 2,
         ("https://cloud.example/cfn/v1",) * 2,
@@ -117,19 +117,22 @@ def test_addresses_follow_from_the_usual_port():
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (Options("heat.example:8004"), "--public-url: expected https://HOST"),
-        (Options("http://heat.example:8004/v1/$(project_id)s"), "--public-url: expected"),
-        (Options("http://user@heat.example:8004"), "--public-url: expected"),
-        (Options("http://heat.example:70000"), "--public-url: expected"),
-        (Options("https://heat.example"), "--cfn-url: not set"),
-        (Options("https://heat.example", cfn_url="http://a", clusters=True), "--cluster-url: not"),
+        (BootstrapOptions("heat.example:8004"), "--public-url: expected https://HOST"),
+        (BootstrapOptions("http://heat.example:8004/v1/$(project_id)s"), "--public-url: expected"),
+        (BootstrapOptions("http://user@heat.example:8004"), "--public-url: expected"),
+        (BootstrapOptions("http://heat.example:70000"), "--public-url: expected"),
+        (BootstrapOptions("https://heat.example"), "--cfn-url: not set"),
         (
-            Options("http://heat.example:8004", cluster_url="http://a"),
+            BootstrapOptions("https://heat.example", cfn_url="http://a", clusters=True),
+            "--cluster-url: not",
+        ),
+        (
+            BootstrapOptions("http://heat.example:8004", cluster_url="http://a"),
             "only together with --clusters",
         ),
     ],
 )
-def test_a_wrong_address_is_named(options: Options, words: str):
+def test_a_wrong_address_is_named(options: BootstrapOptions, words: str):
     with pytest.raises(WrongSetting, match=words.replace("(", r"\(")):
         apis_of(options)
 

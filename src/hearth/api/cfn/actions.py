@@ -13,7 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from hearth.api.cfn import view
-from hearth.api.cfn.arn import named, stack_arn
+from hearth.api.cfn.arn import parsed_arn, stack_arn
 from hearth.api.cfn.faults import CfnError
 from hearth.api.cfn.query import members
 from hearth.api.v1.parse import boolean, integer
@@ -54,7 +54,7 @@ ROLLBACK_OFF = {"DO_NOTHING": True, "ROLLBACK": False, "DELETE": False}
 """The value of `disable_rollback` for each value of OnFailure. No failed stack is deleted."""
 
 
-class Request(Struct, frozen=True):
+class ActionRequest(Struct, frozen=True):
     """The caller and the parameters of a request to the query API."""
 
     services: Services
@@ -75,17 +75,17 @@ class Request(Struct, frozen=True):
         missing, and Rejected if there is no such stack.
         """
         identity = self.needed("StackName")
-        name = named(identity)
-        found = await find_stack(
+        arn = parsed_arn(identity)
+        row = await find_stack(
             self.services,
             self.caller,
             self.caller.project_id,
-            identity if name is None else name.stack_id,
+            identity if arn is None else arn.stack_id,
             deleted=deleted,
         )
-        if name is not None and not name.fits(found):
+        if arn is not None and not arn.fits(row):
             raise Rejected([EntityNotFound(None, "Stack", identity)])
-        return found
+        return row
 
     async def program(self, row: StackRow) -> Program | None:
         """Return the stack's program, or None if it no longer compiles."""
@@ -95,72 +95,76 @@ class Request(Struct, frozen=True):
             return None
 
 
-async def list_all(asked: Request) -> view.Tree:
+async def list_all(request: ActionRequest) -> view.Tree:
     """ListStacks: the stacks of the project, without nested and deleted ones."""
-    rows = await _own(asked)
-    return {"StackSummaries": [view.summary(row, await asked.program(row)) for row in rows]}
+    rows = await _own(request)
+    return {"StackSummaries": [view.summary(row, await request.program(row)) for row in rows]}
 
 
-async def describe(asked: Request) -> view.Tree:
+async def describe(request: ActionRequest) -> view.Tree:
     """DescribeStacks: the stack in StackName, or all stacks, with parameters and outputs."""
-    one = asked.params.get("StackName")
-    rows = [await asked.stack(deleted=True)] if one else await _own(asked)
-    found, size = [], 0
+    identity = request.params.get("StackName")
+    rows = [await request.stack(deleted=True)] if identity else await _own(request)
+    stacks, size = [], 0
     for row in rows:
-        found.append(await _stack(asked, row))
-        size += len(msgspec.json.encode(found[-1], enc_hook=str)) if len(rows) > 1 else 0
+        stacks.append(await _stack(request, row))
+        size += len(msgspec.json.encode(stacks[-1], enc_hook=str)) if len(rows) > 1 else 0
         if size > DESCRIBED_BYTES_MAX:
-            words = f"the stacks have more than {DESCRIBED_BYTES_MAX} bytes; name one in StackName"
-            raise CfnError("InvalidParameterValue", words)
-    return {"Stacks": found}
+            message = (
+                f"the stacks have more than {DESCRIBED_BYTES_MAX} bytes; name one in StackName"
+            )
+            raise CfnError("InvalidParameterValue", message)
+    return {"Stacks": stacks}
 
 
-async def _own(asked: Request) -> list[StackRow]:
+async def _own(request: ActionRequest) -> list[StackRow]:
     """Return the stacks of the caller's project, without nested and deleted ones."""
-    stacks = StackFilter(project_id=asked.caller.project_id)
-    return list((await list_stacks(asked.services, stacks, count=False))[0])
+    stacks = StackFilter(project_id=request.caller.project_id)
+    return list((await list_stacks(request.services, stacks, count=False))[0])
 
 
-async def _stack(asked: Request, row: StackRow) -> view.Tree:
-    program = await asked.program(row)
-    sees = sight_of(asked.services, asked.caller).hidden
-    there = program is not None and row.deleted_at is None
-    found = await outputs(asked.services, asked.caller, row) if there else ()
-    return view.stack(row, program, found, sees_hidden=sees)
+async def _stack(request: ActionRequest, row: StackRow) -> view.Tree:
+    program = await request.program(row)
+    sees = sight_of(request.services, request.caller).hidden
+    has_outputs = program is not None and row.deleted_at is None
+    output_values = await outputs(request.services, request.caller, row) if has_outputs else ()
+    return view.stack(row, program, output_values, sees_hidden=sees)
 
 
-async def create(asked: Request) -> view.Tree:
+async def create(request: ActionRequest) -> view.Tree:
     """CreateStack: begin the create of a stack and return its ARN."""
-    name, stack_request = asked.needed("StackName"), await _stack_request(asked)
+    name, stack_request = request.needed("StackName"), await _stack_request(request)
     return {
-        "StackId": stack_arn(await create_stack(asked.services, asked.caller, name, stack_request))
+        "StackId": stack_arn(
+            await create_stack(request.services, request.caller, name, stack_request)
+        )
     }
 
 
-async def update(asked: Request) -> view.Tree:
+async def update(request: ActionRequest) -> view.Tree:
     """UpdateStack: begin an update of a stack and return its ARN."""
-    row, stack_request = await asked.stack(), await _stack_request(asked)
-    await update_stack(asked.services, asked.caller, row, stack_request)
+    row, stack_request = await request.stack(), await _stack_request(request)
+    await update_stack(request.services, request.caller, row, stack_request)
     return {"StackId": stack_arn(row)}
 
 
-async def _stack_request(asked: Request) -> StackRequest:
+async def _stack_request(request: ActionRequest) -> StackRequest:
     """Return the template, the parameters and the options of the request. Raises CfnError and
     Rejected.
     """
-    params = asked.params
+    params = request.params
     parameters: dict[str, str] = {}
-    for one in members(params, "Parameters"):
-        if "ParameterKey" not in one or "ParameterValue" not in one:
+    for member in members(params, "Parameters"):
+        if "ParameterKey" not in member or "ParameterValue" not in member:
             raise CfnError(
                 "MissingParameter",
                 "each member of Parameters needs ParameterKey and ParameterValue",
             )
-        if one["ParameterKey"] in parameters:
-            words = f"Parameters has {one['ParameterKey']} twice"
-            raise CfnError("InvalidParameterValue", words)
-        parameters[one["ParameterKey"]] = one["ParameterValue"]
-    stack_request = StackRequest(template=await _template(asked), parameters=parameters)
+        if member["ParameterKey"] in parameters:
+            message = f"Parameters has {member['ParameterKey']} twice"
+            raise CfnError("InvalidParameterValue", message)
+        parameters[member["ParameterKey"]] = member["ParameterValue"]
+    stack_request = StackRequest(template=await _template(request), parameters=parameters)
     if timeout := params.get("TimeoutInMinutes"):
         stack_request = replace(
             stack_request, timeout_mins=integer(timeout, "TimeoutInMinutes") or None
@@ -177,145 +181,147 @@ def _rollback_off(params: Mapping[str, str]) -> bool | None:
         raise CfnError("InvalidParameterCombination", "DisableRollback and OnFailure")
     if failure:
         if failure not in ROLLBACK_OFF:
-            words = f"OnFailure: expected one of {', '.join(ROLLBACK_OFF)}, got {failure}"
-            raise CfnError("InvalidParameterValue", words)
+            message = f"OnFailure: expected one of {', '.join(ROLLBACK_OFF)}, got {failure}"
+            raise CfnError("InvalidParameterValue", message)
         return ROLLBACK_OFF[failure]
     return boolean(off, "DisableRollback") if off else None
 
 
-async def _template(asked: Request) -> str:
+async def _template(request: ActionRequest) -> str:
     """Return the text of the template, sent in the request or fetched from a URL.
 
     The URL is in TemplateUrl, or in TemplateURL as AWS spells it.
     """
-    params = asked.params
+    params = request.params
     if body := params.get("TemplateBody"):
         return body
     if url := params.get("TemplateUrl") or params.get("TemplateURL"):
-        return await template_at(asked.services, url)
+        return await template_at(request.services, url)
     raise CfnError("MissingParameter", "TemplateBody or TemplateUrl")
 
 
-async def cancel(asked: Request) -> view.Tree:
+async def cancel(request: ActionRequest) -> view.Tree:
     """CancelUpdateStack: cancel the update and roll back."""
-    await cancel_update(asked.services, await asked.stack(), rollback=True)
+    await cancel_update(request.services, await request.stack(), rollback=True)
     return {}
 
 
-async def delete(asked: Request) -> str:
+async def delete(request: ActionRequest) -> str:
     """DeleteStack: begin the delete of a stack."""
-    await delete_stack(asked.services, asked.caller, await asked.stack())
+    await delete_stack(request.services, request.caller, await request.stack())
     return ""
 
 
-async def template(asked: Request) -> view.Tree:
+async def template(request: ActionRequest) -> view.Tree:
     """GetTemplate: the template as JSON, even if it was sent as YAML."""
-    row = await asked.stack(deleted=True)
-    revision = await asked.services.store.read(lambda tx: reads.revision_of(tx, row))
-    plain = await as_object(asked.services, row, revision.template)
-    exports = sight_of(asked.services, asked.caller).secrets
+    row = await request.stack(deleted=True)
+    revision = await request.services.store.read(lambda tx: reads.revision_of(tx, row))
+    plain = await as_object(request.services, row, revision.template)
+    exports = sight_of(request.services, request.caller).secrets
     return {"TemplateBody": plain if exports else without_hidden_defaults(plain)}
 
 
-async def check(asked: Request) -> view.Tree | str:
+async def check(request: ActionRequest) -> view.Tree | str:
     """ValidateTemplate: the declarations of a template.
 
     As in Heat, failed validations such as an unknown type are the text of the result, with the
     status 200. A text that is no template, an unknown version and a wrong reference are refused.
     """
-    stack_request = StackRequest(template=await _template(asked))
+    stack_request = StackRequest(template=await _template(request))
     try:
-        found = await validate(asked.services, asked.caller, stack_request, show_nested=False)
+        validation = await validate(
+            request.services, request.caller, stack_request, show_nested=False
+        )
     except Rejected as rejected:
         if not all(isinstance(problem, VALIDATED) for problem in rejected.problems):
             raise
         return "\n".join(problem.message for problem in rejected.problems)
-    return view.validated(found)
+    return view.validated(validation)
 
 
-async def estimate(asked: Request) -> view.Tree:
+async def estimate(request: ActionRequest) -> view.Tree:
     """EstimateTemplateCost: always the same URL, because there is no price list."""
     return {"Url": NO_ESTIMATE}
 
 
-async def events(asked: Request) -> view.Tree:
+async def events(request: ActionRequest) -> view.Tree:
     """DescribeStackEvents: the last 1000 events of one stack or of each stack, newest first."""
-    one = asked.params.get("StackName")
-    rows = [await asked.stack(deleted=True)] if one else await _own(asked)
-    shown = []
+    identity = request.params.get("StackName")
+    rows = [await request.stack(deleted=True)] if identity else await _own(request)
+    pairs = []
     for row in rows:
         newest = partial(reads.list_events, wanted=EventFilter((row.id,), limit=EVENTS_MAX))
-        shown += [(row, found.event) for found in await asked.services.store.read(newest)]
-    shown.sort(key=lambda pair: pair[1].time, reverse=True)
-    return {"StackEvents": [view.event(row, event) for row, event in shown]}
+        pairs += [(row, numbered.event) for numbered in await request.services.store.read(newest)]
+    pairs.sort(key=lambda pair: pair[1].time, reverse=True)
+    return {"StackEvents": [view.event(row, event) for row, event in pairs]}
 
 
-async def resource(asked: Request) -> view.Tree:
+async def resource(request: ActionRequest) -> view.Tree:
     """DescribeStackResource: a resource with its metadata, which servers poll."""
-    identity, name = asked.needed("StackName"), asked.needed("LogicalResourceId")
-    arn = named(identity)
+    identity, name = request.needed("StackName"), request.needed("LogicalResourceId")
+    arn = parsed_arn(identity)
     key = identity if arn is None else arn.stack_id
-    found = await describe_resource(asked.services, asked.caller, key, name)
-    if arn is not None and not arn.fits(found.stack):
+    described = await describe_resource(request.services, request.caller, key, name)
+    if arn is not None and not arn.fits(described.stack):
         raise Rejected([EntityNotFound(None, "Stack", identity)])
-    return {"StackResourceDetail": view.detail(found)}
+    return {"StackResourceDetail": view.detail(described)}
 
 
-async def resources(asked: Request) -> view.Tree:
+async def resources(request: ActionRequest) -> view.Tree:
     """DescribeStackResources: the resources of the stack in StackName, or of the stack that has the
     object in PhysicalResourceId.
 
     With LogicalResourceId, only the resource with that name.
     """
-    row = await _stack_or_holder(asked)
-    found = await asked.services.store.read(lambda tx: reads.records(tx, row.id))
-    records = reads.in_charge(found)
-    if name := asked.params.get("LogicalResourceId"):
+    row = await _stack_or_holder(request)
+    all_records = await request.services.store.read(lambda tx: reads.records(tx, row.id))
+    records = reads.in_charge(all_records)
+    if name := request.params.get("LogicalResourceId"):
         if name not in records:
             raise Rejected([ResourceNotFound(None, name, row.name)])
         records = {name: records[name]}
-    shown = [
-        view.described(row, record, await asked.services.description(row, record.name))
+    bodies = [
+        view.described(row, record, await request.services.description(row, record.name))
         for record in records.values()
     ]
-    return {"StackResources": shown}
+    return {"StackResources": bodies}
 
 
-async def _stack_or_holder(asked: Request) -> StackRow:
+async def _stack_or_holder(request: ActionRequest) -> StackRow:
     """Return the stack in StackName, or the only stack with the object in PhysicalResourceId.
 
     Raises CfnError and Rejected.
     """
-    physical_id = asked.params.get("PhysicalResourceId")
+    physical_id = request.params.get("PhysicalResourceId")
     if not physical_id:
-        return await asked.stack(deleted=True)
-    if asked.params.get("StackName"):
+        return await request.stack(deleted=True)
+    if request.params.get("StackName"):
         raise CfnError("InvalidParameterCombination", "StackName and PhysicalResourceId")
-    project_id = asked.caller.project_id
-    found = await asked.services.store.read(
+    project_id = request.caller.project_id
+    holders = await request.services.store.read(
         lambda tx: reads.stacks_with_physical_id(tx, project_id, physical_id)
     )
-    if not found:
+    if not holders:
         raise Rejected([EntityNotFound(None, "Resource", physical_id)])
-    if len(found) > 1:
-        words = f"several stacks have a resource with the physical id {physical_id}"
-        raise CfnError("InvalidParameterValue", words)
-    return found[0]
+    if len(holders) > 1:
+        message = f"several stacks have a resource with the physical id {physical_id}"
+        raise CfnError("InvalidParameterValue", message)
+    return holders[0]
 
 
-async def resource_list(asked: Request) -> view.Tree:
+async def resource_list(request: ActionRequest) -> view.Tree:
     """ListStackResources: the resources of a stack, in short form."""
-    row = await asked.stack(deleted=True)
-    found = await asked.services.store.read(lambda tx: reads.records(tx, row.id))
-    shown = [view.resource_summary(record) for record in reads.in_charge(found).values()]
-    return {"StackResourceSummaries": shown}
+    row = await request.stack(deleted=True)
+    all_records = await request.services.store.read(lambda tx: reads.records(tx, row.id))
+    bodies = [view.resource_summary(record) for record in reads.in_charge(all_records).values()]
+    return {"StackResourceSummaries": bodies}
 
 
 class Action(Struct, frozen=True):
     """An action of the query API; `rule` is the policy rule that it needs."""
 
     name: str
-    act: Callable[[Request], Awaitable[Any]]
+    act: Callable[[ActionRequest], Awaitable[Any]]
 
     @property
     def rule(self) -> str:

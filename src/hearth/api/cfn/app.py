@@ -16,7 +16,7 @@ from hearth.api.auth import unauthorized
 from hearth.api.cfn import actions, faults, signal
 from hearth.api.cfn.auth import Gate, NoToken
 from hearth.api.cfn.faults import CfnError
-from hearth.api.cfn.polls import ACTION, Kept, Polls
+from hearth.api.cfn.polls import ACTION, CachedPoll, Polls
 from hearth.api.cfn.query import read
 from hearth.api.front.rate import Rates
 from hearth.api.v1.context import services_of
@@ -30,10 +30,10 @@ Handler = Callable[[Request], Awaitable[Response]]
 
 async def query(request: Request) -> Response:
     """GET or POST /v1/: run the action in the parameter Action."""
-    asked = await read(request, form=True)
-    request.state.as_json = asked.as_json
+    parts = await read(request, form=True)
+    request.state.as_json = parts.as_json
     gate: Gate = request.app.state.gate
-    signer = await gate.caller(request, asked)
+    signer = await gate.caller(request, parts)
     caller = replace(
         signer,
         request_id=getattr(request.state, "request_id", ""),
@@ -43,46 +43,53 @@ async def query(request: Request) -> Response:
     rates: Rates = request.app.state.rates
     if (wait_s := rates.wait_s(caller)) > 0:
         raise CfnError("Throttling", f"send the next request in {wait_s:.1f} s")
-    action = actions.ACTIONS.get(asked.params.get("Action", ""))
+    action = actions.ACTIONS.get(parts.params.get("Action", ""))
     if action is None:
-        named = asked.params.get("Action")
+        action_name = parts.params.get("Action")
         raise CfnError(
-            "InvalidAction", f"there is no action {named}" if named else "Action is missing"
+            "InvalidAction",
+            f"there is no action {action_name}" if action_name else "Action is missing",
         )
     request.state.route = "cloudformation", action.name
     services = services_of(request)
     if not services.policy.allows(action.rule, caller):
         raise CfnError("AccessDenied", action.rule)
-    asking = actions.Request(services, caller, asked.params)
-    kept = gate.polls.kept(signer, asked.params) if gate.polls is not None else None
-    if kept is not None and gate.polls is not None:
-        return await _poll(request, asking, gate.polls, kept)
-    return await _act(request, asking, action)
+    action_request = actions.ActionRequest(services, caller, parts.params)
+    cached = gate.polls.cached(signer, parts.params) if gate.polls is not None else None
+    if cached is not None and gate.polls is not None:
+        return await _poll(request, action_request, gate.polls, cached)
+    return await _act(request, action_request, action)
 
 
-async def _act(request: Request, asking: actions.Request, action: actions.Action) -> InPieces:
-    found = await action.act(asking)
-    return faults.answer(request, {f"{action.name}Result": found}, f"{action.name}Response")
+async def _act(
+    request: Request, action_request: actions.ActionRequest, action: actions.Action
+) -> InPieces:
+    result = await action.act(action_request)
+    return faults.answer(request, {f"{action.name}Result": result}, f"{action.name}Response")
 
 
-async def _poll(request: Request, asking: actions.Request, polls: Polls, kept: Kept) -> Response:
-    """Return the cached response to a poll; `kept` is its place in the cache.
+async def _poll(
+    request: Request, action_request: actions.ActionRequest, polls: Polls, cached: CachedPoll
+) -> Response:
+    """Return the cached response to a poll; `cached` is its place in the cache.
 
     If a database row of the resource has changed since the response was cached, or none is cached,
     return and cache a new response.
     """
-    seen, name = None, asking.needed("LogicalResourceId")
-    if kept.stack_id:
-        store, key = asking.services.store, (kept.stack_id, name)
-        (seen,) = await store.read(lambda tx: reads.fingerprints(tx, [key]))
-        if seen == kept.fingerprint:
-            return faults.rendered(request, kept.body)
-    response = await _act(request, asking, actions.ACTIONS[ACTION])
-    if response.rest is not None:
+    fingerprint, name = None, action_request.needed("LogicalResourceId")
+    if cached.stack_id:
+        store, key = action_request.services.store, (cached.stack_id, name)
+        (fingerprint,) = await store.read(lambda tx: reads.fingerprints(tx, [key]))
+        if fingerprint == cached.fingerprint:
+            return faults.rendered(request, cached.body)
+    response = await _act(request, action_request, actions.ACTIONS[ACTION])
+    if response.remainder is not None:
         return response  # too long to be kept
-    found = await asking.stack()
-    # `seen` is older than the response, so a change in between invalidates the response
-    polls.keep(kept, found.id, seen if found.id == kept.stack_id else None, bytes(response.body))
+    row = await action_request.stack()
+    # `fingerprint` is older than the response, so a change in between invalidates the response
+    polls.keep(
+        cached, row.id, fingerprint if row.id == cached.stack_id else None, bytes(response.body)
+    )
     return response
 
 
@@ -91,8 +98,8 @@ async def versions(request: Request) -> Response:
     root = request.scope.get("root_path", "")
     href = f"{request.url.scheme}://{request.url.netloc}{root}/v1/"
     links = [{"rel": "self", "href": href}]
-    shown = {"versions": [{"id": "v1.0", "status": "CURRENT", "links": links}]}
-    return JSONResponse(shown, status_code=300)
+    document = {"versions": [{"id": "v1.0", "status": "CURRENT", "links": links}]}
+    return JSONResponse(document, status_code=300)
 
 
 async def unknown(request: Request) -> Response:

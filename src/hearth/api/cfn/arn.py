@@ -16,7 +16,7 @@ _ARN = re.compile(
 )
 
 
-class Named(Struct, frozen=True):
+class StackArn(Struct, frozen=True):
     """The stack or the resource to which an ARN refers."""
 
     project: str
@@ -29,20 +29,20 @@ class Named(Struct, frozen=True):
         return (self.project, self.stack, self.stack_id) == (row.project_id, row.name, row.id)
 
 
-def named(text: str) -> Named | None:
+def parsed_arn(text: str) -> StackArn | None:
     """Return the stack or resource to which an ARN refers; None if the text is not such an ARN.
 
     Parts of the ARN may be percent-encoded.
     """
-    found = _ARN.fullmatch(text)
+    match = _ARN.fullmatch(text)
     # null characters are not accepted in texts of databases
-    if found is None or "\0" in unquote(text):
+    if match is None or "\0" in unquote(text):
         return None
-    resource = found["resource"]
-    return Named(
-        unquote(found["project"]),
-        unquote(found["name"]),
-        unquote(found["id"]),
+    resource = match["resource"]
+    return StackArn(
+        unquote(match["project"]),
+        unquote(match["name"]),
+        unquote(match["id"]),
         None if resource is None else unquote(resource),
     )
 

@@ -20,7 +20,7 @@ from hearth.api.access_rules import Call, permits
 from hearth.api.auth import TokenChecker, caller_from
 from hearth.api.cfn.faults import CfnError
 from hearth.api.cfn.polls import AHEAD_MAX_S, Polls, moment_of
-from hearth.api.cfn.query import Asked
+from hearth.api.cfn.query import RequestParts
 from hearth.api.front.scope import below
 from hearth.cloud.contract import Cloud
 from hearth.cloud.fault import CloudFault
@@ -115,27 +115,29 @@ class Gate:
         self._tokens = tokens
         self.auth_url = auth_url
 
-    async def caller(self, request: Request, asked: Asked) -> Caller:
-        """Return the caller of a request, whose read parameters are `asked`. Raises CfnError and
+    async def caller(self, request: Request, parts: RequestParts) -> Caller:
+        """Return the caller of a request, whose read parameters are `parts`. Raises CfnError and
         NoToken.
 
         A token is used only if the request has no signature but a header X-Auth-User.
         """
-        found = signed(asked.params, request.headers.get("authorization", ""))
-        if found is None:
+        signature = signed(parts.params, request.headers.get("authorization", ""))
+        if signature is None:
             if "x-auth-user" in request.headers:
                 return await self._by_token(request)
             raise CfnError("IncompleteSignature", "the request has no signature")
-        if not found.access:
+        if not signature.access:
             raise CfnError("MissingAuthenticationToken")
-        if found.four and request.method == "POST" and (loose := _unsigned(asked)):
-            words = f"signature version 4 of a POST does not cover {', '.join(loose)} in the query"
-            raise CfnError("IncompleteSignature", words)
-        if (moment := _signed_at(asked.params, request)) and moment > time.time() + AHEAD_MAX_S:
+        if signature.four and request.method == "POST" and (loose := _unsigned(parts)):
+            message = (
+                f"signature version 4 of a POST does not cover {', '.join(loose)} in the query"
+            )
+            raise CfnError("IncompleteSignature", message)
+        if (moment := _signed_at(parts.params, request)) and moment > time.time() + AHEAD_MAX_S:
             raise CfnError("RequestExpired", "the date in the request is in the future")
-        credentials = credentials_of(request, asked, found)
-        if self.polls is not None and (known := self.polls.caller(credentials)) is not None:
-            return known
+        credentials = credentials_of(request, parts, signature)
+        if self.polls is not None and (poller := self.polls.caller(credentials)) is not None:
+            return poller
         caller = await self._by_signature(credentials)
         if not permits(caller, _call(request)):
             raise CfnError("AccessDenied", "the access rules of the key do not allow this call")
@@ -189,28 +191,28 @@ def _signed_at(params: Mapping[str, str], request: Request) -> float | None:
 
     Return None if the request contains no time, or an invalid one.
     """
-    said = params.get("Timestamp") or params.get("X-Amz-Date")
-    return moment_of(said or request.headers.get("x-amz-date", ""))
+    date = params.get("Timestamp") or params.get("X-Amz-Date")
+    return moment_of(date or request.headers.get("x-amz-date", ""))
 
 
 def _access(params: Mapping[str, str], authorization: str) -> str | None:
     """Return the access key in a signature of version 4, or None."""
     if credential := params.get("X-Amz-Credential"):
         return credential.partition("/")[0]
-    found = _CREDENTIAL.search(authorization)
-    return found[1] if found else None
+    match = _CREDENTIAL.search(authorization)
+    return match[1] if match else None
 
 
-def _unsigned(asked: Asked) -> list[str]:
+def _unsigned(parts: RequestParts) -> list[str]:
     """Return the parameters in the query that are not part of the signature itself, sorted."""
-    return sorted(key for key in asked.query if not key.startswith("X-Amz-"))
+    return sorted(key for key in parts.query if not key.startswith("X-Amz-"))
 
 
-def credentials_of(request: Request, asked: Asked, found: Signed) -> dict[str, Any]:
+def credentials_of(request: Request, parts: RequestParts, signature: Signed) -> dict[str, Any]:
     """Return a signed request in the form that Keystone's `ec2tokens` expects.
 
-    `asked` are its read parameters. The result contains the signature `found` and everything from
-    which Keystone computes the signature again.
+    `parts` are its read parameters. The result contains `signature` and everything from which
+    Keystone computes the signature again.
     """
     path = bytes(request.scope.get("raw_path") or request.scope["path"].encode())
     headers: dict[str, str] = {}
@@ -218,23 +220,23 @@ def credentials_of(request: Request, asked: Asked, found: Signed) -> dict[str, A
         name = name.title()  # the names under which Keystone reads them
         headers[name] = f"{headers[name]},{value}" if name in headers else value
     return {
-        "access": found.access,
-        "signature": found.signature,
+        "access": signature.access,
+        "signature": signature.signature,
         "host": request.headers.get("host", ""),
         "verb": request.method,
         "path": unquote(path.partition(b"?")[0].decode("latin-1")),
-        "params": {key: value for key, value in asked.params.items() if key not in OUTSIDE},
+        "params": {key: value for key, value in parts.params.items() if key not in OUTSIDE},
         "headers": headers,
-        "body_hash": hashlib.sha256(asked.raw).hexdigest(),
+        "body_hash": hashlib.sha256(parts.raw).hexdigest(),
     }
 
 
 def _refusal(fault: CloudFault) -> CfnError:
     """Return the error for a signature that Keystone refused or could not check."""
-    words = fault.message.lower()
-    if "access key not found" in words or fault.status == 404:
+    message = fault.message.lower()
+    if "access key not found" in message or fault.status == 404:
         return CfnError("InvalidClientTokenId")
-    if "signature not supplied" in words:
+    if "signature not supplied" in message:
         return CfnError("SignatureDoesNotMatch")
     if fault.status in (0, 429) or fault.status > 500:
         log.error("Keystone cannot check a signature: %s", fault)

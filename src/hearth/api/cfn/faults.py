@@ -97,11 +97,11 @@ def of_problems(problems: tuple[Problem, ...]) -> CfnError:
 
 def shown(request: Request, refused: CfnError) -> Response:
     """Return the error response for a CfnError."""
-    status, words = CODES[refused.code]
+    status, text = CODES[refused.code]
     error = {
         "Type": "Server" if status >= 500 else "Sender",
         "Code": refused.code,
-        "Message": f"{words}: {refused.detail}" if refused.detail else words,
+        "Message": f"{text}: {refused.detail}" if refused.detail else text,
     }
     return answer(request, {"Error": error}, "ErrorResponse", status)
 
@@ -132,8 +132,8 @@ async def unexpected(request: Request, problem: Exception) -> Response:
     """Exception handler for internal errors, and for outages of the database. The response has no
     details, because these may be secret.
     """
-    if (words := outage_of(problem)) is not None:
-        return outage(problem, shown(request, CfnError("ServiceUnavailable", words)))
+    if (message := outage_of(problem)) is not None:
+        return outage(problem, shown(request, CfnError("ServiceUnavailable", message)))
     request_id = getattr(request.state, "request_id", "-")
     log.error("%s %s %s", request.method, request.url.path, request_id, exc_info=problem)
     return shown(request, CfnError("InternalFailure"))

@@ -40,24 +40,24 @@ request, otherwise None.
 """
 
 
-class Kept(Struct):
+class CachedPoll(Struct):
     """The cached response to the poll of a server.
 
     `stack_id` and `body` are empty until a response is cached. `fingerprint` is the fingerprint of
     the resource's rows, read before the response was made; None if it is unknown.
     """
 
-    asked: tuple[str | None, ...]  # the parameters of the request that select the response
+    selectors: tuple[str | None, ...]  # the parameters of the request that select the response
     stack_id: str = ""
     fingerprint: int | None = None
     body: bytes = b""
 
 
-class _Known(Struct, frozen=True):
+class _AccessKey(Struct, frozen=True):
     caller: Caller
     secret: str
     until: float
-    kept: Kept
+    poll: CachedPoll
 
 
 class Polls:
@@ -70,7 +70,7 @@ class Polls:
     def __init__(self, secret_of: SecretOf, kept_s: float) -> None:
         self._secret_of = secret_of
         self._kept_s = kept_s
-        self._known: OrderedDict[str, _Known] = OrderedDict()
+        self._known: OrderedDict[str, _AccessKey] = OrderedDict()
         self._bytes = 0  # of all cached responses
 
     def caller(self, credentials: Mapping[str, Any]) -> Caller | None:
@@ -78,13 +78,13 @@ class Polls:
 
         `credentials` are the values that Keystone's `ec2tokens` expects.
         """
-        known, now = self._known.get(credentials["access"]), time.time()
-        if known is None or credentials["params"].get("Action") != ACTION:
+        access_key, now = self._known.get(credentials["access"]), time.time()
+        if access_key is None or credentials["params"].get("Action") != ACTION:
             return None
-        if known.until < now:
+        if access_key.until < now:
             self._forget(credentials["access"])
             return None
-        return known.caller if proves(known.secret, credentials, now) else None
+        return access_key.caller if proves(access_key.secret, credentials, now) else None
 
     async def accepted(self, caller: Caller, credentials: Mapping[str, Any]) -> None:
         """Remember that Keystone has accepted the signature in `credentials`, which is that of
@@ -101,42 +101,44 @@ class Polls:
             return
         self._forget(access)
         until = time.time() + self._kept_s
-        self._known[access] = _Known(caller, secret, until, Kept(_asked(params)))
+        self._known[access] = _AccessKey(caller, secret, until, CachedPoll(_selectors(params)))
         if len(self._known) > KEPT_MAX:
             self._forget(next(iter(self._known)))
 
-    def kept(self, caller: Caller, params: Mapping[str, str]) -> Kept | None:
+    def cached(self, caller: Caller, params: Mapping[str, str]) -> CachedPoll | None:
         """Return the place in the cache for the response to a poll; its `body` may still be empty.
 
         `params` are the parameters of the request. Return None if it is not a poll that can be
         cached. `caller` must be the object that the method `caller` returned for the poll, or that
         `accepted` got; for any other object, return None.
         """
-        known = self._known.get(params.get("AWSAccessKeyId", ""))
-        own = known is not None and known.caller is caller and known.kept.asked == _asked(params)
-        return known.kept if known is not None and own else None
+        access_key = self._known.get(params.get("AWSAccessKeyId", ""))
+        if access_key is None or access_key.caller is not caller:
+            return None
+        poll = access_key.poll
+        return poll if poll.selectors == _selectors(params) else None
 
-    def keep(self, kept: Kept, stack_id: str, fingerprint: int | None, body: bytes) -> None:
-        """Store a response in `kept`, which the method `kept` returned.
+    def keep(self, poll: CachedPoll, stack_id: str, fingerprint: int | None, body: bytes) -> None:
+        """Store a response in `poll`, which the method `cached` returned.
 
         `stack_id` is the id of the resource's stack. `fingerprint` is that of the resource's rows;
         None if it is unknown, so the response is not used. The response is not stored if all cached
         responses together would exceed KEPT_BYTES_MAX, or if the access key of the poll was
         forgotten in the meantime.
         """
-        if not kept.asked:
+        if not poll.selectors:
             return
-        self._bytes -= len(kept.body)
+        self._bytes -= len(poll.body)
         if self._bytes + len(body) > KEPT_BYTES_MAX:
             fingerprint, body = None, b""
         self._bytes += len(body)
-        kept.stack_id, kept.fingerprint, kept.body = stack_id, fingerprint, body
+        poll.stack_id, poll.fingerprint, poll.body = stack_id, fingerprint, body
 
     def _forget(self, access: str) -> None:
-        known = self._known.pop(access, None)
-        if known is not None:
-            self._bytes -= len(known.kept.body)
-            known.kept.asked = ()  # a request that has it may still be in progress
+        access_key = self._known.pop(access, None)
+        if access_key is not None:
+            self._bytes -= len(access_key.poll.body)
+            access_key.poll.selectors = ()  # a request that has it may still be in progress
 
 
 def poll_of(scope: Scope) -> dict[str, Any] | None:
@@ -178,8 +180,8 @@ def _params(query: str) -> tuple[dict[str, str], str | None]:
         pairs = [pair.partition("=")[::2] for pair in query.split("&")]
         if len(pairs) <= FIELDS_MAX and len(raw := dict(pairs)) == len(pairs):
             signed = "&".join(f"{key}={raw[key]}" for key in sorted(raw) if key != "Signature")
-            found = {key: _unquoted(value) if "%" in value else value for key, value in pairs}
-            return found, signed
+            params = {key: _unquoted(value) if "%" in value else value for key, value in pairs}
+            return params, signed
     limits: Any = {"keep_blank_values": True, "errors": "strict", "max_num_fields": FIELDS_MAX}
     return dict(parse_qsl(query, **limits)), None
 
@@ -193,7 +195,7 @@ def _known_unquoted(text: str) -> str:
     return unquote(text, errors="strict")
 
 
-def _asked(params: Mapping[str, str]) -> tuple[str | None, ...]:
+def _selectors(params: Mapping[str, str]) -> tuple[str | None, ...]:
     """Return the parameters that select the response to a poll; None for a missing one."""
     return tuple(map(params.get, ("Action", "StackName", "LogicalResourceId", "ContentType")))
 
@@ -210,35 +212,35 @@ def proves(secret: str, credentials: Mapping[str, Any], now: float) -> bool:
     query = credentials.get("query") or "&".join(
         f"{quote(key, safe='')}={quote(params[key], safe='-_~')}" for key in sorted(params)
     )
-    host, given = credentials["host"], credentials["signature"].encode()
+    host, signature = credentials["host"], credentials["signature"].encode()
     for name in {host, host.partition(":")[0]}:  # some clients leave out the port
         text = f"{credentials['verb']}\n{name}\n{credentials['path']}\n{query}"
-        made = base64.b64encode(hmac.digest(secret.encode(), text.encode(), "sha256"))
-        if hmac.compare_digest(made, given):
+        expected = base64.b64encode(hmac.digest(secret.encode(), text.encode(), "sha256"))
+        if hmac.compare_digest(expected, signature):
             return True
     return False
 
 
-def _recent(said: str | None, now: float) -> bool:
+def _recent(text: str | None, now: float) -> bool:
     """Return whether a time is at most 15 minutes ago; a missing time also counts as recent."""
-    if said is None:
+    if text is None:
         return True
-    moment = moment_of(said)
+    moment = moment_of(text)
     return moment is not None and now <= moment + LIFE_S
 
 
-def moment_of(said: str) -> float | None:
+def moment_of(text: str) -> float | None:
     """Return a time in a request as seconds since 1970; None if it is invalid.
 
     A time without a time zone is UTC.
     """
-    return _moment(said) if len(said) <= TIME_MAX else None
+    return _moment(text) if len(text) <= TIME_MAX else None
 
 
 @lru_cache(maxsize=256)  # servers that poll in the same second send the same time
-def _moment(said: str) -> float | None:
+def _moment(text: str) -> float | None:
     try:
-        moment = datetime.fromisoformat(said)
+        moment = datetime.fromisoformat(text)
     except ValueError:
         return None
     return moment.replace(tzinfo=moment.tzinfo or UTC).timestamp()

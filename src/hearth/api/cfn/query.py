@@ -19,7 +19,7 @@ FIELDS_MAX = 10_000
 _MEMBER = re.compile(r"(?P<index>[0-9]{1,6})\.(?P<field>.+)", re.ASCII | re.DOTALL)
 
 
-class Asked(Struct, frozen=True):
+class RequestParts(Struct, frozen=True):
     """The parts of a request: all parameters, the parameters in the query, and the bytes of the
     body.
     """
@@ -34,7 +34,7 @@ class Asked(Struct, frozen=True):
         return self.params.get("ContentType") == "JSON"
 
 
-async def read(request: Request, *, form: bool) -> Asked:
+async def read(request: Request, *, form: bool) -> RequestParts:
     """Read the parameters and the body of a request. Raises CfnError.
 
     If `form` is true, the parameters in a form that a POST contains are also read.
@@ -45,7 +45,7 @@ async def read(request: Request, *, form: bool) -> Asked:
     filled = form and request.method == "POST" and kind == FORM
     raw = await _body(request, limit * FORM_GROWTH if filled else limit)
     params = {**query, **_pairs(raw)} if filled else query
-    return Asked(params, query, raw)
+    return RequestParts(params, query, raw)
 
 
 def members(params: Mapping[str, str], name: str) -> list[dict[str, str]]:
@@ -56,46 +56,46 @@ def members(params: Mapping[str, str], name: str) -> list[dict[str, str]]:
     Raises CfnError if one has another form.
     """
     prefix = f"{name}.member."
-    found: dict[int, dict[str, str]] = {}
+    fields_by_index: dict[int, dict[str, str]] = {}
     for key, value in params.items():
         if key.startswith(prefix):
-            place = _MEMBER.fullmatch(key.removeprefix(prefix))
-            if place is None:
-                words = f"{key} is malformed: expected {prefix}N.FIELD with a number N"
-                raise CfnError("InvalidParameterValue", words)
-            found.setdefault(int(place["index"]), {})[place["field"]] = value
-    return [found[index] for index in sorted(found)]
+            member = _MEMBER.fullmatch(key.removeprefix(prefix))
+            if member is None:
+                message = f"{key} is malformed: expected {prefix}N.FIELD with a number N"
+                raise CfnError("InvalidParameterValue", message)
+            fields_by_index.setdefault(int(member["index"]), {})[member["field"]] = value
+    return [fields_by_index[index] for index in sorted(fields_by_index)]
 
 
 async def _body(request: Request, limit: int) -> bytes:
     """Return the body of a request. Raises CfnError if it has more than `limit` bytes."""
     declared = request.headers.get("content-length", "0")
     raw = bytearray()
-    words = f"the body has more than {limit} bytes"
+    message = f"the body has more than {limit} bytes"
     if declared.isdecimal() and int(declared) > limit:
-        raise CfnError("RequestLimitExceeded", words)
+        raise CfnError("RequestLimitExceeded", message)
     async for chunk in request.stream():
         raw += chunk
         if len(raw) > limit:
-            raise CfnError("RequestLimitExceeded", words)
+            raise CfnError("RequestLimitExceeded", message)
     return bytes(raw)
 
 
 def _pairs(text: bytes) -> dict[str, str]:
     """Return the parameters in a query string or form; the last value of each. Raises CfnError."""
     try:
-        found = parse_qsl(
+        pairs = parse_qsl(
             text.decode(),
             keep_blank_values=True,
             errors="strict",
             max_num_fields=FIELDS_MAX,
         )
     except UnicodeDecodeError:
-        words = "a parameter in the URL or in the form is not percent-encoded UTF-8"
-        raise CfnError("InvalidQueryParameter", words) from None
+        message = "a parameter in the URL or in the form is not percent-encoded UTF-8"
+        raise CfnError("InvalidQueryParameter", message) from None
     except ValueError:  # by its documentation: too many fields
-        words = f"the request has more than {FIELDS_MAX} parameters"
-        raise CfnError("RequestLimitExceeded", words) from None
-    if any("\0" in key or "\0" in value for key, value in found):
+        message = f"the request has more than {FIELDS_MAX} parameters"
+        raise CfnError("RequestLimitExceeded", message) from None
+    if any("\0" in key or "\0" in value for key, value in pairs):
         raise CfnError("InvalidQueryParameter", "a parameter contains a NUL character")
-    return dict(found)
+    return dict(pairs)

@@ -12,10 +12,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from hearth.api.cfn import xml
-from hearth.api.cfn.arn import named
+from hearth.api.cfn.arn import parsed_arn
 from hearth.api.cfn.auth import Gate
 from hearth.api.cfn.faults import CfnError
-from hearth.api.cfn.query import Asked, read
+from hearth.api.cfn.query import RequestParts, read
 from hearth.api.front.rate import Rates
 from hearth.api.v1.context import services_of
 from hearth.model.collector import collector_paused
@@ -32,12 +32,12 @@ async def waitcondition(request: Request) -> Response:
     """PUT: pass a signal to a wait condition, and respond when it is stored. The body is a JSON
     object.
     """
-    asked, caller = await _begin(request)
-    details = _details(request, asked.raw)
+    parts, caller = await _begin(request)
+    details = _details(request, parts.raw)
     if details is None:
         raise CfnError("InvalidParameterValue", "expected a JSON object as the body")
     name, metadata = await _signal(request, caller, details)
-    if asked.as_json:
+    if parts.as_json:
         body = json.dumps({"resource": name, "metadata": metadata}, default=str)
         return Response(body, media_type="application/json")
     return Response(xml.document("resource", name), media_type="application/xml")
@@ -45,21 +45,21 @@ async def waitcondition(request: Request) -> Response:
 
 async def plain(request: Request) -> Response:
     """POST: pass a signal to a resource. A body that is not a JSON object is ignored."""
-    asked, caller = await _begin(request)
-    await _signal(request, caller, _details(request, asked.raw))
+    parts, caller = await _begin(request)
+    await _signal(request, caller, _details(request, parts.raw))
     return Response(status_code=200)
 
 
-async def _begin(request: Request) -> tuple[Asked, Caller]:
+async def _begin(request: Request) -> tuple[RequestParts, Caller]:
     """Return the read request and its caller. Raises CfnError if it sends too many requests."""
-    asked = await read(request, form=False)
-    request.state.as_json = asked.as_json
+    parts = await read(request, form=False)
+    request.state.as_json = parts.as_json
     gate: Gate = request.app.state.gate
-    caller = await gate.caller(request, asked)
+    caller = await gate.caller(request, parts)
     rates: Rates = request.app.state.rates
     if (wait_s := rates.wait_s(caller)) > 0:
         raise CfnError("Throttling", f"send the next request in {wait_s:.1f} s")
-    return asked, caller
+    return parts, caller
 
 
 async def _signal(request: Request, caller: Caller, details: Any) -> tuple[str, Any]:
@@ -68,14 +68,14 @@ async def _signal(request: Request, caller: Caller, details: Any) -> tuple[str, 
 
     Raises CfnError and Rejected.
     """
-    found = named(request.path_params["arn"])
-    if found is None or found.resource is None:
+    arn = parsed_arn(request.path_params["arn"])
+    if arn is None or arn.resource is None:
         raise CfnError("InvalidParameterValue", "expected the ARN of a resource in the path")
     services = services_of(request)
-    row = await find_stack(services, caller, caller.project_id, found.stack_id)
-    if not found.fits(row):
-        raise Rejected([EntityNotFound(None, "Stack", found.stack)])
-    record = await find_resource_for(services, caller, row, found.resource)
+    row = await find_stack(services, caller, caller.project_id, arn.stack_id)
+    if not arn.fits(row):
+        raise Rejected([EntityNotFound(None, "Stack", arn.stack)])
+    record = await find_resource_for(services, caller, row, arn.resource)
     return record.name, await signal(services, caller, row, record, details)
 
 
@@ -91,5 +91,5 @@ def _details(request: Request, raw: bytes) -> Any:
         with collector_paused():
             return msgspec.json.decode(raw)  # strict: no NaN, no half of a surrogate pair
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
-        words = f"the body is not JSON: {problem}"
-        raise CfnError("InvalidParameterValue", words) from None
+        message = f"the body is not JSON: {problem}"
+        raise CfnError("InvalidParameterValue", message) from None

@@ -46,7 +46,7 @@ def stack(
     and it has no parameters. `outputs` are its evaluated outputs.
     """
     texts = {} if program is None else parameter_texts(program, sees_hidden=sees_hidden)
-    shown: Tree = {
+    body: Tree = {
         **_who(row),
         "Description": _description(program),
         "StackStatus": row.state,
@@ -62,26 +62,26 @@ def stack(
         ],
         "Outputs": [
             {
-                "OutputKey": one.key,
-                "OutputValue": _without_colons(one.value),
-                "Description": one.description,
+                "OutputKey": output.key,
+                "OutputValue": _without_colons(output.value),
+                "Description": output.description,
             }
-            for one in outputs
+            for output in outputs
         ],
     }
     if row.updated_at is None:
-        del shown["LastUpdatedTime"]
-    return shown
+        del body["LastUpdatedTime"]
+    return body
 
 
-def detail(one: Described) -> Tree:
+def detail(described: Described) -> Tree:
     """Return a resource with its metadata, in the form of DescribeStackResource."""
     return {
-        **_who(one.stack),
-        **resource(one.record),
-        "LastUpdatedTimestamp": _changed(one.record),
-        "Description": one.description,
-        "Metadata": one.metadata,
+        **_who(described.stack),
+        **resource(described.record),
+        "LastUpdatedTimestamp": _changed(described.record),
+        "Description": described.description,
+        "Metadata": described.metadata,
     }
 
 
@@ -113,47 +113,49 @@ def resource(record: Record) -> Tree:
     }
 
 
-def event(row: StackRow, one: Event) -> Tree:
+def event(row: StackRow, event: Event) -> Tree:
     """Return an event of the stack `row` in the form of DescribeStackEvents.
 
     The properties of the resource are JSON text.
     """
     return {
-        "EventId": one.id,
+        "EventId": event.id,
         **_who(row),
-        "LogicalResourceId": one.resource_name,
-        "PhysicalResourceId": one.physical_id or "",
-        "ResourceType": one.resource_type,
-        "Timestamp": time(one.time),
-        "ResourceStatus": f"{one.action}_{one.status}",
-        "ResourceStatusReason": one.reason,
-        "ResourceProperties": json.dumps(one.properties or {}, default=str),
+        "LogicalResourceId": event.resource_name,
+        "PhysicalResourceId": event.physical_id or "",
+        "ResourceType": event.resource_type,
+        "Timestamp": time(event.time),
+        "ResourceStatus": f"{event.action}_{event.status}",
+        "ResourceStatusReason": event.reason,
+        "ResourceProperties": json.dumps(event.properties or {}, default=str),
     }
 
 
-def validated(found: Mapping[str, Any]) -> Tree:
+def validated(validation: Mapping[str, Any]) -> Tree:
     """Return the declarations of a template in the form of ValidateTemplate: the parameters are a
     list.
 
-    `found` is the result of validating the template, in the form of the REST API.
+    `validation` is the result of validating the template, in the form of the REST API.
     """
-    shown: Tree = {
-        "Description": found["Description"],
-        "Parameters": [_parameter(name, one) for name, one in found["Parameters"].items()],
+    body: Tree = {
+        "Description": validation["Description"],
+        "Parameters": [
+            _parameter(name, parameter) for name, parameter in validation["Parameters"].items()
+        ],
     }
-    if "ParameterGroups" in found:
-        shown["ParameterGroups"] = found["ParameterGroups"]
-    return shown
+    if "ParameterGroups" in validation:
+        body["ParameterGroups"] = validation["ParameterGroups"]
+    return body
 
 
-def _parameter(name: str, one: Mapping[str, Any]) -> Tree:
-    default = one.get("Default", "")
+def _parameter(name: str, declaration: Mapping[str, Any]) -> Tree:
+    default = declaration.get("Default", "")
     text = default if isinstance(default, str) else json.dumps(default, default=str)
     return {
         "ParameterKey": name,
         "DefaultValue": text,
-        "Description": one["Description"],
-        "NoEcho": one["NoEcho"],
+        "Description": declaration["Description"],
+        "NoEcho": declaration["NoEcho"],
     }
 
 
@@ -176,5 +178,5 @@ def _without_colons(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {str(k).replace(":", "."): _without_colons(v) for k, v in value.items()}
     if isinstance(value, list | tuple):
-        return [_without_colons(one) for one in value]
+        return [_without_colons(member) for member in value]
     return value

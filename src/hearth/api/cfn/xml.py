@@ -42,12 +42,13 @@ def text(value: Any) -> str:
     """
     if isinstance(value, bool):
         return "true" if value else "false"
-    said = str(value)
-    if not (said.isascii() and said.isprintable()):  # a check that is much faster than the next
-        said = _NOT_XML.sub("\ufffd", said)
+    escaped = str(value)
+    # the check is much faster than the substitution
+    if not (escaped.isascii() and escaped.isprintable()):
+        escaped = _NOT_XML.sub("\ufffd", escaped)
     for sign, written in _SIGNS:
-        said = said.replace(sign, written)
-    return said
+        escaped = escaped.replace(sign, written)
+    return escaped
 
 
 def _element(name: str, value: Any, depth: int) -> Iterator[str]:

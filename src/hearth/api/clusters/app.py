@@ -33,7 +33,7 @@ NO_DETAIL = "/mservices/detail"  # clients use it although Magnum does not have 
 
 async def versions(request: Request) -> Response:
     """GET /: the version of the API, with the lowest and the highest supported microversion."""
-    one = {
+    version = {
         "id": "v1",
         "links": [{"href": f"{base(request)}/v1/", "rel": "self"}],
         "status": "CURRENT",
@@ -44,14 +44,14 @@ async def versions(request: Request) -> Response:
         {
             "name": "OpenStack Magnum API",
             "description": "Clusters of servers that run containers",
-            "versions": [one],
+            "versions": [version],
         }
     )
 
 
 async def version_one(request: Request) -> Response:
     """GET /v1: links to the collections of the API."""
-    found = {
+    body = {
         "id": "v1",
         "media_types": [
             {
@@ -63,11 +63,11 @@ async def version_one(request: Request) -> Response:
     }
     for name in COLLECTIONS:
         path = f"clusters/{{cluster_id}}/{name}" if name == "nodegroups" else name
-        found[name] = [
+        body[name] = [
             {"href": f"{base(request)}/v1/{path}/", "rel": "self"},
             {"href": f"{base(request)}/{path}/", "rel": "bookmark"},
         ]
-    return JSONResponse(found)
+    return JSONResponse(body)
 
 
 def _is_open(path: str) -> bool:
@@ -103,7 +103,7 @@ def application(
             Middleware(
                 RateLimited,
                 rates=rates or Rates(Front()),
-                refusal=lambda words: fault.answer(429, words),
+                refusal=lambda message: fault.answer(429, message),
             ),
             Middleware(Microversions, config=services.clusters),
         ],
@@ -133,5 +133,5 @@ async def _answer(request: Request, endpoints: Sequence[Endpoint]) -> Response:
         if endpoint.since <= version <= endpoint.until:
             admit(request, endpoint.query)
             return await endpoint.handler(request)
-    words = f"Not available in version {shown(version)}. Ask for a higher version."
-    raise HTTPException(406, words)
+    message = f"Not available in version {shown(version)}. Ask for a higher version."
+    raise HTTPException(406, message)

@@ -29,14 +29,14 @@ async def show(request: Request) -> Response:
 
 async def sign(request: Request) -> Response:
     """Sign a certificate request with a certificate authority of a cluster."""
-    wanted = await body(request, CERTIFICATE)
+    fields = await body(request, CERTIFICATE)
     services, caller = services_of(request), caller_of(request)
-    cluster = await cluster_to_sign_for(services, caller, wanted["cluster_uuid"])
-    csr, authority = wanted["csr"], wanted.get("ca_cert_type")
+    cluster = await cluster_to_sign_for(services, caller, fields["cluster_uuid"])
+    csr, authority = fields["csr"], fields.get("ca_cert_type")
     proof = request.headers.get(HEADER, "")
     pem = await signed(services, caller, cluster, csr, authority, proof)
-    shown = view.certificate(request, cluster, pem, csr, authority)
-    return JSONResponse(shown, status_code=201)
+    certificate = view.certificate(request, cluster, pem, csr, authority)
+    return JSONResponse(certificate, status_code=201)
 
 
 async def rotate(request: Request) -> Response:

@@ -48,7 +48,7 @@ RULES = patch.Rules(
         "api_address", "node_addresses", "master_addresses", "stack_id", "cluster_id",
         "ca_cert_ref", "magnum_cert_ref", "etcd_ca_cert_ref", "front_proxy_ca_cert_ref",
     },
-    kept={"cluster_template_id", "name"},
+    mandatory={"cluster_template_id", "name"},
 )  # fmt: skip
 
 
@@ -57,9 +57,9 @@ async def index(request: Request) -> Response:
     services = services_of(request)
     project = await _project(request, "cluster:get_all", "cluster:get_all_all_projects")
     page = pages.wanted(request, Cluster)
-    found, sizes = await list_sizes(services, project, page)
-    shown = [view.cluster_short(request, one, sizes[one.uuid]) for one in found]
-    return pages.answer(request, "clusters", shown, page, found[-1].uuid if found else None)
+    clusters, sizes = await list_sizes(services, project, page)
+    bodies = [view.cluster_short(request, cluster, sizes[cluster.uuid]) for cluster in clusters]
+    return pages.answer(request, "clusters", bodies, page, clusters[-1].uuid if clusters else None)
 
 
 async def detail(request: Request) -> Response:
@@ -67,12 +67,14 @@ async def detail(request: Request) -> Response:
     services = services_of(request)
     project = await _project(request, "cluster:detail", "cluster:detail_all_projects")
     page = pages.wanted(request, Cluster)
-    found, groups, templates = await list_clusters(services, project, page)
-    shown = [
-        view.cluster(request, one, groups[one.uuid], templates.get(one.cluster_template_id))
-        for one in found
+    clusters, groups, templates = await list_clusters(services, project, page)
+    bodies = [
+        view.cluster(
+            request, cluster, groups[cluster.uuid], templates.get(cluster.cluster_template_id)
+        )
+        for cluster in clusters
     ]
-    return pages.answer(request, "clusters", shown, page, found[-1].uuid if found else None)
+    return pages.answer(request, "clusters", bodies, page, clusters[-1].uuid if clusters else None)
 
 
 async def _project(request: Request, rule: str, everywhere: str) -> str | None:
@@ -98,13 +100,13 @@ async def create(request: Request) -> Response:
     the cluster, its groups, and a preview of its stack.
     """
     services, caller, version = services_of(request), caller_of(request), version_of(request)
-    wanted = await body(request, CLUSTER)
-    demand_nodes(request, wanted.get("node_count"))
+    fields = await body(request, CLUSTER)
+    demand_nodes(request, fields.get("node_count"))
     await demand(services, caller, "cluster:create")
     if asked(request, "dry_run"):
-        found = await preview_cluster(services, caller, wanted, version=version)
-        return JSONResponse(view.preview(request, found))
-    return _accepted(await create_cluster(services, caller, wanted, version=version))
+        preview = await preview_cluster(services, caller, fields, version=version)
+        return JSONResponse(view.preview(request, preview))
+    return _accepted(await create_cluster(services, caller, fields, version=version))
 
 
 async def update(request: Request) -> Response:
@@ -116,30 +118,30 @@ async def update(request: Request) -> Response:
     ident = request.path_params["ident"]
     cluster = await find_cluster(services, caller, ident, "cluster:update_all_projects")
     groups, _ = await with_groups(services, cluster)
-    workers = [one.node_count for one in groups if one.is_default and one.role == "worker"]
+    workers = [group.node_count for group in groups if group.is_default and group.role == "worker"]
     before = {
         **{name: getattr(cluster, name, None) for name in RULES.fields},
         "node_count": sum(workers),
     }
-    changed = patch.differing(before, patch.applied(before, operations, RULES))
-    named = ("name",) if services.clusters.rename else ()
-    patch.only(changed, (*CHANGEABLE, *named), "cluster")
-    demand_nodes(request, changed.get("node_count"))
-    await _demand_update(request, cluster, changed)
-    if changed:
+    changes = patch.differing(before, patch.applied(before, operations, RULES))
+    renamable = ("name",) if services.clusters.rename else ()
+    patch.only(changes, (*CHANGEABLE, *renamable), "cluster")
+    demand_nodes(request, changes.get("node_count"))
+    await _demand_update(request, cluster, changes)
+    if changes:
         rollback = asked(request, "rollback", False)
-        await change_cluster(services, caller, cluster, changed, rollback=rollback)
+        await change_cluster(services, caller, cluster, changes, rollback=rollback)
     return _accepted(cluster)
 
 
-async def _demand_update(request: Request, cluster: Cluster, changed: dict[str, Any]) -> None:
+async def _demand_update(request: Request, cluster: Cluster, changes: dict[str, Any]) -> None:
     """Raise Rejected if the caller may not make these changes; nodes may only report health.
 
     A node that changes only the health needs the rule for health. All other callers need this rule
     and the rule for updates, whatever they change.
     """
     services, caller = services_of(request), caller_of(request)
-    if await fence.node_cluster(services, caller) is not None and changed.keys() <= set(
+    if await fence.node_cluster(services, caller) is not None and changes.keys() <= set(
         HEALTH_FIELDS
     ):
         await demand(services, caller, "cluster:update_health_status", cluster)
@@ -162,16 +164,16 @@ async def resize(request: Request) -> Response:
     """Change the number of nodes of a group; by default, of the default group of workers. Nodes to
     remove can be named.
     """
-    wanted = await body(request, RESIZE)
-    demand_nodes(request, wanted["node_count"])
+    fields = await body(request, RESIZE)
+    demand_nodes(request, fields["node_count"])
     cluster = await _found(request, "cluster:resize")
     await resize_cluster(
         services_of(request),
         caller_of(request),
         cluster,
-        wanted["node_count"],
-        wanted.get("nodes_to_remove", ()),
-        wanted.get("nodegroup"),
+        fields["node_count"],
+        fields.get("nodes_to_remove", ()),
+        fields.get("nodegroup"),
         version=version_of(request),
     )
     return _accepted(cluster)
@@ -181,14 +183,14 @@ async def upgrade(request: Request) -> Response:
     """Upgrade a cluster or a group to another template."""
     if version_of(request) < UPGRADE_SINCE:
         raise bad_request("Upgrades are not possible in API version 1.7. Use version 1.8 or later.")
-    wanted = await body(request, UPGRADE)
+    fields = await body(request, UPGRADE)
     cluster = await _found(request, "cluster:upgrade", "cluster:upgrade_all_projects")
     services, caller = services_of(request), caller_of(request)
     template = await template_for_clusters(
-        services, caller, wanted["cluster_template"], version=ZERO_NODES_SINCE
+        services, caller, fields["cluster_template"], version=ZERO_NODES_SINCE
     )
     await upgrade_cluster(
-        services, caller, cluster, template, wanted.get("max_batch_size"), wanted.get("nodegroup")
+        services, caller, cluster, template, fields.get("max_batch_size"), fields.get("nodegroup")
     )
     return _accepted(cluster)
 
@@ -196,8 +198,10 @@ async def upgrade(request: Request) -> Response:
 async def events(request: Request) -> Response:
     """List the last events of a cluster, newest first."""
     cluster = await _found(request, "cluster:get", "cluster:get_one_all_projects")
-    found = await cluster_events(services_of(request), cluster)
-    return JSONResponse({"events": [{**one, "time": view.time(one["time"])} for one in found]})
+    events = await cluster_events(services_of(request), cluster)
+    return JSONResponse(
+        {"events": [{**event, "time": view.time(event["time"])} for event in events]}
+    )
 
 
 async def config(request: Request) -> Response:

@@ -83,17 +83,17 @@ def query(request: Request, arguments: Arguments) -> dict[str, Any]:
 
     `arguments` are the allowed ones. If one occurs several times, its last value is used.
     """
-    found = {}
+    values = {}
     for name, value in request.query_params.multi_items():
-        read = arguments.get(name)
-        if read is None:
+        reader = arguments.get(name)
+        if reader is None:
             near = hint(nearest(name, arguments))
             raise bad_request(f'Unknown query argument "{name}"{near}. Remove it.')
         try:
-            found[name] = read(value)
+            values[name] = reader(value)
         except ValueError as problem:
             raise bad_request(f"Invalid value of {name}: {problem}. Correct it.") from None
-    return found
+    return values
 
 
 def admit(request: Request, arguments: Arguments) -> None:

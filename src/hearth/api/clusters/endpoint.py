@@ -20,8 +20,8 @@ class Endpoint(Struct, frozen=True):
 
     `since` and `until` are the first and the last microversion in which it exists. `rule` is the
     policy rule that the handler checks. `status` is the status of a successful response. `query`
-    are the allowed arguments of the query, each with the function that reads it. `beside` is true
-    for an endpoint that Magnum does not have.
+    are the allowed arguments of the query, each with the function that reads it. `beyond_magnum` is
+    true for an endpoint that Magnum does not have.
     """
 
     method: str
@@ -32,7 +32,7 @@ class Endpoint(Struct, frozen=True):
     since: Version = MINIMUM
     until: Version = LAST
     query: Mapping[str, Read] = field(default_factory=dict)
-    beside: bool = False
+    beyond_magnum: bool = False
 
     @property
     def text(self) -> str:

@@ -20,22 +20,22 @@ DETAIL_MAX = 2_000  # characters: an error may quote what the client sent
 _FIRST_SENTENCE = re.compile(r"\.(\s|$)")  # the full stop of 1.10 ends none
 
 
-def answer(status: int, words: str, *, code: str | None = None) -> JSONResponse:
-    """Return an error response. `words` are its detail, and their first sentence is its title.
+def answer(status: int, detail: str, *, code: str | None = None) -> JSONResponse:
+    """Return an error response. The first sentence of `detail` is its title.
 
     If `code` is None, it is `client` or `server`, depending on the status. Errors of routing and of
     headers pass an empty `code`, as Magnum does.
     """
     if code is None:
         code = "client" if status < 500 else "server"
-    if len(words) > DETAIL_MAX:
-        words = f"{words[:DETAIL_MAX]}..."
+    if len(detail) > DETAIL_MAX:
+        detail = f"{detail[:DETAIL_MAX]}..."
     body: dict[str, object] = {
         "request_id": "",
         "code": code,
         "status": status,
-        "title": _FIRST_SENTENCE.split(words, maxsplit=1)[0],
-        "detail": words,
+        "title": _FIRST_SENTENCE.split(detail, maxsplit=1)[0],
+        "detail": detail,
         "links": [],
     }
     return JSONResponse({"errors": [body]}, status_code=status)
@@ -65,8 +65,8 @@ async def unexpected(request: Request, problem: Exception) -> JSONResponse:
     """Exception handler for internal errors, and for outages of the database. The response has no
     details, because these may be secret.
     """
-    if (words := base.outage_of(problem)) is not None:
-        return base.outage(problem, answer(503, words))
+    if (detail := base.outage_of(problem)) is not None:
+        return base.outage(problem, answer(503, detail))
     request_id = getattr(request.state, "request_id", "-")
     log.error("%s %s %s", request.method, logged_path(request.scope), request_id, exc_info=problem)
     return answer(500, "Internal error. The log of the service contains the details.")
@@ -75,9 +75,9 @@ async def unexpected(request: Request, problem: Exception) -> JSONResponse:
 async def http(request: Request, problem: Exception) -> JSONResponse:
     """Exception handler for errors of routing, such as an unknown path."""
     assert isinstance(problem, HTTPException)
-    words = problem.detail
-    if words == HTTPStatus(problem.status_code).phrase:
-        words = f"{words}. The API has no {request.method} {request.url.path}."
-    response = answer(problem.status_code, words, code="")
+    detail = problem.detail
+    if detail == HTTPStatus(problem.status_code).phrase:
+        detail = f"{detail}. The API has no {request.method} {request.url.path}."
+    response = answer(problem.status_code, detail, code="")
     response.headers.update(problem.headers or {})
     return response

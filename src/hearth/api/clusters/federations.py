@@ -20,7 +20,7 @@ from hearth.service.clusters.lists import list_federations
 
 RULES = patch.Rules(
     FEDERATION,
-    kept={"name", "hostcluster_id", "properties"},
+    mandatory={"name", "hostcluster_id", "properties"},
     structured=patch.STRUCTURED | {"properties"},
 )
 MEMBERS = "member_ids"
@@ -40,10 +40,12 @@ async def _list(request: Request, rule: str, *, full: bool) -> Response:
     services, caller = services_of(request), caller_of(request)
     await demand(services, caller, rule)
     page = pages.wanted(request, Federation)
-    found = await list_federations(services, caller.project_id, page)
-    show_one = view.federation if full else view.federation_short
-    shown = [show_one(request, one) for one in found]
-    return pages.answer(request, "federations", shown, page, found[-1].uuid if found else None)
+    federations = await list_federations(services, caller.project_id, page)
+    body_of = view.federation if full else view.federation_short
+    bodies = [body_of(request, federation) for federation in federations]
+    return pages.answer(
+        request, "federations", bodies, page, federations[-1].uuid if federations else None
+    )
 
 
 async def show(request: Request) -> Response:
@@ -54,10 +56,10 @@ async def show(request: Request) -> Response:
 async def create(request: Request) -> Response:
     """Create a federation. Hearth only stores it, with status CREATE_FAILED."""
     services, caller = services_of(request), caller_of(request)
-    wanted = await body(request, FEDERATION)
+    fields = await body(request, FEDERATION)
     await demand(services, caller, "federation:create")
-    made = await create_federation(services, caller, wanted)
-    return JSONResponse({"uuid": made.uuid}, status_code=202)
+    federation = await create_federation(services, caller, fields)
+    return JSONResponse({"uuid": federation.uuid}, status_code=202)
 
 
 async def update(request: Request) -> Response:
@@ -65,30 +67,32 @@ async def update(request: Request) -> Response:
     carried out one by one; those before a refused one stay.
     """
     operations = patch.changes(await document(request), RULES)
-    found = await _found(request, "federation:update")
-    for one in operations:
-        if one.attribute == MEMBERS:
-            found = await _change_members(request, found, one)
+    federation = await _found(request, "federation:update")
+    for change in operations:
+        if change.attribute == MEMBERS:
+            federation = await _change_members(request, federation, change)
             continue
-        before = {name: getattr(found, name, None) for name in RULES.fields}
-        changed = patch.differing(before, patch.applied(before, [one], RULES))
-        patch.only(changed, ("properties",), "federation")
-        if changed:
-            found = await change_federation(services_of(request), found, **changed)
-    return JSONResponse({"uuid": found.uuid}, status_code=202)
+        before = {name: getattr(federation, name, None) for name in RULES.fields}
+        attributes = patch.differing(before, patch.applied(before, [change], RULES))
+        patch.only(attributes, ("properties",), "federation")
+        if attributes:
+            federation = await change_federation(services_of(request), federation, **attributes)
+    return JSONResponse({"uuid": federation.uuid}, status_code=202)
 
 
-async def _change_members(request: Request, found: Federation, one: patch.Change) -> Federation:
-    """Add or remove the cluster in the operation `one`; return the federation. Raises Rejected."""
+async def _change_members(
+    request: Request, federation: Federation, change: patch.Change
+) -> Federation:
+    """Add or remove the cluster in `change`; return the federation. Raises Rejected."""
     services, caller = services_of(request), caller_of(request)
-    if one.operation == "replace" or one.below or not isinstance(one.value, str):
+    if change.operation == "replace" or change.below or not isinstance(change.value, str):
         raise bad_request(
             "Each operation adds or removes one member. Use the id of a cluster as value."
         )
-    if one.operation == "remove":
-        return await change_federation(services, found, leaving=one.value)
-    joined = await find_cluster(services, caller, one.value)
-    return await change_federation(services, found, joined=joined)
+    if change.operation == "remove":
+        return await change_federation(services, federation, leaving=change.value)
+    joined = await find_cluster(services, caller, change.value)
+    return await change_federation(services, federation, joined=joined)
 
 
 async def delete(request: Request) -> Response:
@@ -99,6 +103,6 @@ async def delete(request: Request) -> Response:
 
 async def _found(request: Request, rule: str) -> Federation:
     services, caller = services_of(request), caller_of(request)
-    found = await find_federation(services, caller, request.path_params["ident"])
-    await demand(services, caller, rule, found)
-    return found
+    federation = await find_federation(services, caller, request.path_params["ident"])
+    await demand(services, caller, rule, federation)
+    return federation

@@ -28,7 +28,7 @@ RULES = patch.Rules(
     NODE_GROUP,
     internal=patch.ALWAYS_INTERNAL
     | {"cluster_id", "stack_id", "node_addresses", "is_default", "status", "status_reason"},
-    kept={"name", "role", "node_count"},
+    mandatory={"name", "role", "node_count"},
 )
 
 
@@ -37,9 +37,9 @@ async def index(request: Request) -> Response:
     rule = "nodegroup:get_all"
     cluster = await _cluster(request, rule, "nodegroup:get_all_all_projects")
     page = pages.wanted(request, NodeGroup)
-    found = await list_groups(services_of(request), cluster, page, asked(request, "role"))
-    shown = [view.group_short(request, one) for one in found]
-    return pages.answer(request, "nodegroups", shown, page, found[-1].uuid if found else None)
+    groups = await list_groups(services_of(request), cluster, page, asked(request, "role"))
+    bodies = [view.group_short(request, group) for group in groups]
+    return pages.answer(request, "nodegroups", bodies, page, groups[-1].uuid if groups else None)
 
 
 async def show(request: Request) -> Response:
@@ -48,19 +48,19 @@ async def show(request: Request) -> Response:
     services = services_of(request)
     group = await find_group(services, cluster, request.path_params["group"])
     members = [
-        {"index": one.index, "server_id": one.server_id, "status": one.status}
-        for one in await members_of(services, cluster, group.uuid)
+        {"index": member.index, "server_id": member.server_id, "status": member.status}
+        for member in await members_of(services, cluster, group.uuid)
     ]
     return JSONResponse(view.group(request, group, cluster, members))
 
 
 async def create(request: Request) -> Response:
     """Create a node group."""
-    wanted = await body(request, NODE_GROUP)
-    demand_nodes(request, wanted.get("node_count"))
+    fields = await body(request, NODE_GROUP)
+    demand_nodes(request, fields.get("node_count"))
     cluster = await _cluster(request, "nodegroup:create")
-    made = await create_group(services_of(request), caller_of(request), cluster, wanted)
-    return JSONResponse(view.group_accepted(request, made, cluster), status_code=202)
+    group = await create_group(services_of(request), caller_of(request), cluster, fields)
+    return JSONResponse(view.group_accepted(request, group, cluster), status_code=202)
 
 
 async def update(request: Request) -> Response:
@@ -68,18 +68,18 @@ async def update(request: Request) -> Response:
     group.
     """
     operations = patch.changes(await document(request), RULES)
-    for one in operations:
-        if one.attribute in NODE_GROUP:
-            known(one.attribute, NODE_GROUP, version_of(request))
+    for operation in operations:
+        if operation.attribute in NODE_GROUP:
+            known(operation.attribute, NODE_GROUP, version_of(request))
     cluster = await _cluster(request, "nodegroup:update")
     services, caller = services_of(request), caller_of(request)
     group = await find_group(services, cluster, request.path_params["group"])
     before = {name: getattr(group, name, None) for name in RULES.fields}
     before["node_taints"] = list(group.node_taints)
-    changed = patch.differing(before, patch.applied(before, operations, RULES))
-    patch.only(changed, CHANGEABLE, "node group")
-    if changed:
-        group = await change_group(services, caller, cluster, group, changed)
+    changes = patch.differing(before, patch.applied(before, operations, RULES))
+    patch.only(changes, CHANGEABLE, "node group")
+    if changes:
+        group = await change_group(services, caller, cluster, group, changes)
     return JSONResponse(view.group(request, group, cluster), status_code=202)
 
 

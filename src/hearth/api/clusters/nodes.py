@@ -26,11 +26,11 @@ async def credential(request: Request) -> Response:
     secret = (
         request.headers.get(HEADER) or request.query_params.get(QUERY) or path.get("signature", "")
     )
-    found = await services.store.read(lambda tx: clusters.whole(tx, path["cluster"]))
+    record = await services.store.read(lambda tx: clusters.whole(tx, path["cluster"]))
     role = None
-    if found is not None:
-        role = role_of(services, found.cluster.uuid, found.cluster.identity_id, secret)
-    if found is None or role is None:
+    if record is not None:
+        role = role_of(services, record.cluster.uuid, record.cluster.identity_id, secret)
+    if record is None or role is None:
         raise HTTPException(404, "No credential exists at this URL. Check the URL.")
-    env = await NodeIdentity(services).env_for_nodes(found.cluster)
+    env = await NodeIdentity(services).env_for_nodes(record.cluster)
     return JSONResponse(dict(env), headers={"Cache-Control": "no-store"})

@@ -48,15 +48,15 @@ def wanted(request: Request, kind: type) -> Page:
 
     `kind` is the class of the listed objects; its attributes are the allowed sort keys.
     """
-    most = services_of(request).clusters.limit_max
+    limit_max = services_of(request).clusters.limit_max
     key = asked(request, "sort_key", "id")
-    known = sort_keys(kind)
-    if key not in known:
+    keys = sort_keys(kind)
+    if key not in keys:
         raise bad_request(
-            f'Unknown sort_key "{key}"{hint(nearest(key, known))}. Use an attribute of the list.'
+            f'Unknown sort_key "{key}"{hint(nearest(key, keys))}. Use an attribute of the list.'
         )
     return Page(
-        limit=min(asked(request, "limit", most), most),
+        limit=min(asked(request, "limit", limit_max), limit_max),
         marker=asked(request, "marker"),
         sort_key=key,
         descending=asked(request, "sort_dir", "asc") == "desc",
@@ -66,18 +66,18 @@ def wanted(request: Request, kind: type) -> Page:
 def answer(
     request: Request,
     name: str,
-    shown: Sequence[Mapping[str, Any]],
+    bodies: Sequence[Mapping[str, Any]],
     page: Page,
     last: str | int | None,
 ) -> JSONResponse:
     """Return the response with a page of a list.
 
-    `name` is the key of the list in the response, and `shown` are the bodies of the objects on the
+    `name` is the key of the list in the response, and `bodies` are the bodies of the objects on the
     page. `last` is the marker of the last object; None if the page is empty. A full page contains
     the URL of the next page, although that page may be empty.
     """
-    body: dict[str, Any] = {name: shown}
-    if shown and len(shown) == page.limit:
+    body: dict[str, Any] = {name: bodies}
+    if bodies and len(bodies) == page.limit:
         arguments = {
             "sort_key": page.sort_key,
             "sort_dir": DIRECTIONS[page.descending],

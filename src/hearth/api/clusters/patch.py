@@ -50,13 +50,13 @@ class Change(Struct, frozen=True):
 class Rules(Struct, frozen=True):
     """The rules for PATCH requests on one type of object.
 
-    Attributes in `internal` must not be changed, and attributes in `kept` must not be removed.
+    Attributes in `internal` must not be changed, and attributes in `mandatory` must not be removed.
     Attributes in `structured` may have maps or lists as values.
     """
 
     fields: Fields
     internal: Collection[str] = ALWAYS_INTERNAL
-    kept: Collection[str] = ()
+    mandatory: Collection[str] = ()
     structured: Collection[str] = STRUCTURED
 
 
@@ -70,15 +70,15 @@ def changes(document: Any, rules: Rules) -> list[Change]:
         raise bad_request("Invalid body. Expected a list of patch operations.")
     if len(document) > OPERATIONS_MAX:
         raise bad_request(f"Too many patch operations. At most {OPERATIONS_MAX} are allowed.")
-    return [_change(one, rules) for one in document]
+    return [_change(entry, rules) for entry in document]
 
 
-def _change(one: Any, rules: Rules) -> Change:
-    if not isinstance(one, Mapping):
+def _change(entry: Any, rules: Rules) -> Change:
+    if not isinstance(entry, Mapping):
         raise bad_request("Invalid patch operation. Expected a JSON object.")
-    if unknown := one.keys() - _KEYS:
+    if unknown := entry.keys() - _KEYS:
         raise bad_request(f"Unknown attribute {min(unknown)} in a patch operation. Remove it.")
-    operation, path = one.get("op"), one.get("path")
+    operation, path = entry.get("op"), entry.get("path")
     if operation not in _OPERATIONS:
         raise bad_request(f"Unknown patch operation. Expected {', '.join(_OPERATIONS)} as op.")
     if not isinstance(path, str) or not _PATH.fullmatch(path):
@@ -87,12 +87,12 @@ def _change(one: Any, rules: Rules) -> Change:
     if attribute in rules.internal:
         raise bad_request(f"Attribute {attribute} is internal. It cannot be changed.")
     if operation == "remove":
-        if attribute in rules.kept and not below:
+        if attribute in rules.mandatory and not below:
             raise bad_request(f"Attribute {attribute} is mandatory. It cannot be removed.")
-        return Change(operation, attribute, tuple(below), one.get("value"))
-    if one.get("value") is None:
+        return Change(operation, attribute, tuple(below), entry.get("value"))
+    if entry.get("value") is None:
         raise bad_request(f"No value for {path}. The operation {operation} needs a value.")
-    value = _value(one["value"], attribute, tuple(below), rules)
+    value = _value(entry["value"], attribute, tuple(below), rules)
     return Change(operation, attribute, tuple(below), value)
 
 
@@ -100,10 +100,10 @@ def _value(value: Any, attribute: str, below: tuple[str, ...], rules: Rules) -> 
     """Return the value of an operation, as a map or list if the attribute needs one. Raises
     Rejected.
     """
-    whole = attribute in rules.structured and not below
-    if isinstance(value, str) and whole:
+    is_structured = attribute in rules.structured and not below
+    if isinstance(value, str) and is_structured:
         return _literal(value, attribute)
-    if isinstance(value, str | int) or (isinstance(value, list | dict) and whole):
+    if isinstance(value, str | int) or (isinstance(value, list | dict) and is_structured):
         return value
     if isinstance(value, dict) and attribute in rules.structured:
         return value  # a member of a list of maps
@@ -117,34 +117,34 @@ def _literal(value: str, attribute: str) -> Any:
     neither stored nor sent.
     """
     try:
-        found = ast.literal_eval(value.strip()) if len(value) <= LITERAL_MAX else None
-        msgspec.json.encode(found)
+        literal = ast.literal_eval(value.strip()) if len(value) <= LITERAL_MAX else None
+        msgspec.json.encode(literal)
     except (ValueError, SyntaxError, TypeError, OverflowError, MemoryError, RecursionError):
-        found = None
-    if not isinstance(found, dict | list):
+        literal = None
+    if not isinstance(literal, dict | list):
         raise bad_request(f"Invalid value of {attribute}. Expected a map or a list.")
-    return found
+    return literal
 
 
-def applied(before: Mapping[str, Any], wanted: Iterable[Change], rules: Rules) -> dict[str, Any]:
-    """Return the attributes of an object after the operations `wanted`. Raises Rejected.
+def applied(before: Mapping[str, Any], changes: Iterable[Change], rules: Rules) -> dict[str, Any]:
+    """Return the attributes of an object after the operations `changes`. Raises Rejected.
 
     `before` contains all attributes of the object; attributes without a value are null. `rules` are
     those of the type of object. A removed attribute gets its default value.
     """
     after = dict(before)
-    for change in wanted:
-        one = rules.fields.get(change.attribute)
-        if one is None or change.attribute not in after:
+    for change in changes:
+        field = rules.fields.get(change.attribute)
+        if field is None or change.attribute not in after:
             raise _unknown(change)
-        value = _below(change, after[one.name]) if change.below else _root(change, one, after)
-        after[one.name] = one.default if value is None else checked(one, value, strict=True)
+        value = _below(change, after[field.name]) if change.below else _root(change, field, after)
+        after[field.name] = field.default if value is None else checked(field, value, strict=True)
     return after
 
 
-def _root(change: Change, one: Field, after: Mapping[str, Any]) -> Any:
-    if change.operation == "add" and after[one.name] is not None:
-        raise bad_request(f"Attribute {one.name} already has a value. Use replace.")
+def _root(change: Change, field: Field, after: Mapping[str, Any]) -> Any:
+    if change.operation == "add" and after[field.name] is not None:
+        raise bad_request(f"Attribute {field.name} already has a value. Use replace.")
     return None if change.operation == "remove" else change.value
 
 
@@ -154,24 +154,24 @@ def _below(change: Change, container: Any) -> Any:
         raise _unknown(change)
     (key,) = change.below
     if isinstance(container, dict):
-        there = key in container
-        after: dict[str, Any] = {name: one for name, one in container.items() if name != key}
-        if change.operation != "add" and not there:
+        has_key = key in container
+        after: dict[str, Any] = {name: member for name, member in container.items() if name != key}
+        if change.operation != "add" and not has_key:
             raise _unknown(change)
         return after if change.operation == "remove" else {**after, key: change.value}
     if change.operation == "add" and key == "-":
         return [*container, change.value]
-    place = int(key) if _INDEX.fullmatch(key) else len(container) + 1
-    if place >= len(container) + (change.operation == "add"):
+    index = int(key) if _INDEX.fullmatch(key) else len(container) + 1
+    if index >= len(container) + (change.operation == "add"):
         raise _unknown(change)
-    rest = 0 if change.operation == "add" else 1
+    replaced = 0 if change.operation == "add" else 1
     new = [] if change.operation == "remove" else [change.value]
-    return [*container[:place], *new, *container[place + rest :]]
+    return [*container[:index], *new, *container[index + replaced :]]
 
 
 def _unknown(change: Change) -> Exception:
-    words = f"Cannot {change.operation} {change.path}. The object has no such attribute."
-    return bad_request(words)
+    message = f"Cannot {change.operation} {change.path}. The object has no such attribute."
+    return bad_request(message)
 
 
 def differing(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:
@@ -179,13 +179,13 @@ def differing(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, 
     return {name: value for name, value in after.items() if value != before[name]}
 
 
-def only(changed: Mapping[str, Any], allowed: Collection[str], what: str) -> None:
-    """Raise Rejected if an attribute has changed that is not in `allowed`.
+def only(changes: Mapping[str, Any], changeable: Collection[str], type_name: str) -> None:
+    """Raise Rejected if an attribute has changed that is not in `changeable`.
 
-    `what` is the type of the object, for the message.
+    `type_name` is the type of the object, for the message.
     """
-    if wrong := sorted(changed.keys() - set(allowed)):
+    if wrong := sorted(changes.keys() - set(changeable)):
         raise bad_request(
-            f"Attribute {', '.join(wrong)} of a {what} cannot be changed. "
-            f"Only {', '.join(allowed)} can."
+            f"Attribute {', '.join(wrong)} of a {type_name} cannot be changed. "
+            f"Only {', '.join(changeable)} can."
         )

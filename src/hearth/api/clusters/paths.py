@@ -35,8 +35,8 @@ class Paths:
         if scope["type"] == "http":
             path = below(scope)
             if "\0" in path or b"%00" in scope["query_string"]:
-                words = "The URL contains a null character. Remove the null character."
-                await fault.answer(400, words)(scope, receive, send)
+                message = "The URL contains a null character. Remove the null character."
+                await fault.answer(400, message)(scope, receive, send)
                 return
             if (usual := normal(path)) != path:
                 root = scope.get("root_path", "")

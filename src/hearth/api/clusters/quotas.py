@@ -22,41 +22,43 @@ async def index(request: Request) -> Response:
     await demand(services, caller, "quota:get_all")
     page = pages.wanted(request, Quota)
     project = None if asked(request, "all_tenants", False) else caller.project_id
-    found = await list_quotas(services, project, page)
-    shown = [view.quota(one) for one in found]
-    return pages.answer(request, "quotas", shown, page, found[-1].id if found else None)
+    page_quotas = await list_quotas(services, project, page)
+    bodies = [view.quota(quota) for quota in page_quotas]
+    return pages.answer(
+        request, "quotas", bodies, page, page_quotas[-1].id if page_quotas else None
+    )
 
 
 async def show(request: Request) -> Response:
     """Show the quota of a project. Without a stored quota, show the default limit."""
-    found = await quotas.show_quota(services_of(request), caller_of(request), *_named(request))
-    return JSONResponse(view.quota(found))
+    quota = await quotas.show_quota(services_of(request), caller_of(request), *_named(request))
+    return JSONResponse(view.quota(quota))
 
 
 async def create(request: Request) -> Response:
     """Create the quota of a project; without `hard_limit`, it allows one cluster."""
-    wanted = await body(request, QUOTA)
-    made = await quotas.create_quota(
+    fields = await body(request, QUOTA)
+    quota = await quotas.create_quota(
         services_of(request),
         caller_of(request),
-        wanted.get("project_id"),
-        wanted.get("hard_limit", DEFAULT_LIMIT),
+        fields.get("project_id"),
+        fields.get("hard_limit", DEFAULT_LIMIT),
     )
-    return JSONResponse(view.quota(made), status_code=201)
+    return JSONResponse(view.quota(quota), status_code=201)
 
 
 async def update(request: Request) -> Response:
     """Change the quota of a project."""
-    wanted = await body(request, QUOTA)
+    fields = await body(request, QUOTA)
     project_id, resource = _named(request)
-    if wanted.get("project_id", project_id) != project_id:
+    if fields.get("project_id", project_id) != project_id:
         raise bad_request(
             "project_id differs from the project in the URL. Use the same project id in both."
         )
-    if "hard_limit" not in wanted:
+    if "hard_limit" not in fields:
         raise bad_request("Attribute hard_limit is mandatory. Add a value.")
     services, caller = services_of(request), caller_of(request)
-    after = await quotas.change_quota(services, caller, project_id, resource, wanted["hard_limit"])
+    after = await quotas.change_quota(services, caller, project_id, resource, fields["hard_limit"])
     return JSONResponse(view.quota(after), status_code=202)
 
 
@@ -77,8 +79,8 @@ async def usage(request: Request) -> Response:
 
 async def conductors(request: Request) -> Response:
     """List the conductors, each with its last heartbeat."""
-    found = await stats.conductors(services_of(request), caller_of(request))
-    return JSONResponse({"mservices": [view.conductor(one) for one in found]})
+    rows = await stats.conductors(services_of(request), caller_of(request))
+    return JSONResponse({"mservices": [view.conductor(row) for row in rows]})
 
 
 def _named(request: Request) -> tuple[str, str]:

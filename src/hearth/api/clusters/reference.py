@@ -52,20 +52,20 @@ def _operations() -> Iterator[str]:
     yield "## Operations\n"
     yield "| request | versions | policy | status | query | meaning |"
     yield "| --- | --- | --- | --- | --- | --- |"
-    for one in ROUTES:
-        query = ", ".join(f"`{name}`" for name in one.query)
-        beside = " *Beyond Magnum.*" if one.beside else ""
+    for endpoint in ROUTES:
+        query = ", ".join(f"`{name}`" for name in endpoint.query)
+        beyond = " *Beyond Magnum.*" if endpoint.beyond_magnum else ""
         yield (
-            f"| `{one.method} {one.path}` | {_versions(one)} | `{one.rule}` | {one.status} "
-            f"| {query} | {one.text}{beside} |"
+            f"| `{endpoint.method} {endpoint.path}` | {_versions(endpoint)} | `{endpoint.rule}` "
+            f"| {endpoint.status} | {query} | {endpoint.text}{beyond} |"
         )
     yield ""
 
 
-def _versions(one: Endpoint) -> str:
-    if one.until != LAST:
-        return f"to {shown(one.until)}"
-    return "all" if one.since == MINIMUM else f"from {shown(one.since)}"
+def _versions(endpoint: Endpoint) -> str:
+    if endpoint.until != LAST:
+        return f"to {shown(endpoint.until)}"
+    return "all" if endpoint.since == MINIMUM else f"from {shown(endpoint.since)}"
 
 
 def _objects() -> Iterator[str]:
@@ -76,8 +76,8 @@ def _objects() -> Iterator[str]:
         yield f"`{request}`\n"
         yield "| attribute | |"
         yield "| --- | --- |"
-        for one in declared.values():
-            if not one.read_only and not one.unused:
-                notes = ["mandatory"] if one.required else []
-                notes += [] if one.since == MINIMUM else [f"from {shown(one.since)}"]
-                yield f"| `{one.name}` | {', '.join(notes)} |"
+        for field in declared.values():
+            if not field.read_only and not field.unused:
+                notes = ["mandatory"] if field.required else []
+                notes += [] if field.since == MINIMUM else [f"from {shown(field.since)}"]
+                yield f"| `{field.name}` | {', '.join(notes)} |"

@@ -53,8 +53,10 @@ ROUTES = (
     Endpoint(
         "POST", f"{CLUSTER}/actions/upgrade", "cluster:upgrade", clusters.upgrade, 202, RESIZE
     ),
-    Endpoint("GET", f"{CLUSTER}/events", "cluster:get", clusters.events, beside=True),
-    Endpoint("GET", f"{CLUSTER}/kubeconfig", "certificate:create", clusters.config, beside=True),
+    Endpoint("GET", f"{CLUSTER}/events", "cluster:get", clusters.events, beyond_magnum=True),
+    Endpoint(
+        "GET", f"{CLUSTER}/kubeconfig", "certificate:create", clusters.config, beyond_magnum=True
+    ),
     Endpoint(
         "GET", GROUPS, "nodegroup:get_all", node_groups.index, since=GROUPS_SINCE,
         query={**LIST, "role": str},

@@ -16,7 +16,7 @@ from hearth.service.clusters.templates import change_template, create_template, 
 
 RULES = patch.Rules(
     TEMPLATE,
-    kept={
+    mandatory={
         "network_driver", "external_network_id", "tls_disabled", "public", "server_type", "coe",
         "registry_enabled", "cluster_distro", "hidden", "image_id",
     },
@@ -41,10 +41,10 @@ async def _list(request: Request, rule: str, everywhere: str) -> Response:
     await demand(services, caller, rule)
     project = await scope(services, caller, everywhere)
     page = pages.wanted(request, ClusterTemplate)
-    found = await list_templates(services, project, page)
-    shown = [view.template(request, one) for one in found]
-    last = found[-1].uuid if found else None
-    return pages.answer(request, "clustertemplates", shown, page, last)
+    templates = await list_templates(services, project, page)
+    bodies = [view.template(request, template) for template in templates]
+    last = templates[-1].uuid if templates else None
+    return pages.answer(request, "clustertemplates", bodies, page, last)
 
 
 async def show(request: Request) -> Response:
@@ -61,12 +61,12 @@ async def show(request: Request) -> Response:
 
 async def create(request: Request) -> Response:
     """Create a cluster template."""
-    wanted = await body(request, TEMPLATE)
-    wanted.pop("cluster_distro", None)  # the image decides
-    made = await create_template(services_of(request), caller_of(request), wanted)
-    shown = view.template(request, made)
-    headers = {"Location": shown["links"][0]["href"]}
-    return JSONResponse(shown, status_code=201, headers=headers)
+    fields = await body(request, TEMPLATE)
+    fields.pop("cluster_distro", None)  # the image decides
+    template = await create_template(services_of(request), caller_of(request), fields)
+    template_body = view.template(request, template)
+    headers = {"Location": template_body["links"][0]["href"]}
+    return JSONResponse(template_body, status_code=201, headers=headers)
 
 
 async def update(request: Request) -> Response:
@@ -75,8 +75,8 @@ async def update(request: Request) -> Response:
     operations = patch.changes(await document(request), RULES)
     template = await _found(request, "clustertemplate:update")
     before = {name: getattr(template, name, None) for name in RULES.fields}
-    changed = patch.differing(before, patch.applied(before, operations, RULES))
-    after = await change_template(services, caller, template, changed)
+    changes = patch.differing(before, patch.applied(before, operations, RULES))
+    after = await change_template(services, caller, template, changes)
     return JSONResponse(view.template(request, after))
 
 

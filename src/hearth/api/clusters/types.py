@@ -35,15 +35,16 @@ _NO = frozenset({"0", "f", "false", "off", "n", "no"})
 
 
 class Field(Struct, frozen=True):
-    """A field of an object, as request bodies may contain it; `read` checks and converts its value.
+    """A field of an object, as request bodies may contain it.
 
-    A POST must contain `required` fields. A body must not contain `read_only` fields. It may
-    contain `unused` fields, which have no effect. `default` is the value of the field after a PATCH
-    removes it. `since` is the first microversion with the field.
+    `reader` checks and converts its value. A POST must contain `required` fields. A body must not
+    contain `read_only` fields. It may contain `unused` fields, which have no effect. `default` is
+    the value of the field after a PATCH removes it. `since` is the first microversion with the
+    field.
     """
 
     name: str
-    read: Reader
+    reader: Reader
     required: bool = False
     default: Any = None
     read_only: bool = False
@@ -56,11 +57,11 @@ Fields = Mapping[str, Field]
 
 def fields(*members: Field) -> Fields:
     """Return the given fields as a map by name."""
-    return {one.name: one for one in members}
+    return {field.name: field for field in members}
 
 
-def text(least: int = 0, most: int = TEXT_MAX, pattern: str | None = None) -> Reader:
-    """Return a reader for a string of `least` to `most` characters.
+def text(minimum: int = 0, maximum: int = TEXT_MAX, pattern: str | None = None) -> Reader:
+    """Return a reader for a string of `minimum` to `maximum` characters.
 
     If a `pattern` is given, the whole string must match this regular expression.
     """
@@ -69,8 +70,8 @@ def text(least: int = 0, most: int = TEXT_MAX, pattern: str | None = None) -> Re
     def read(value: Any, strict: bool) -> str:
         if not isinstance(value, str):
             raise ValueError(f"expected a string, got {_kind(value)}")
-        if not least <= len(value) <= most:
-            raise ValueError(f"expected {least} to {most} characters, got {len(value)}")
+        if not minimum <= len(value) <= maximum:
+            raise ValueError(f"expected {minimum} to {maximum} characters, got {len(value)}")
         if "\0" in value:
             raise ValueError("null characters are not allowed")
         if form is not None and not form.fullmatch(value):
@@ -80,16 +81,16 @@ def text(least: int = 0, most: int = TEXT_MAX, pattern: str | None = None) -> Re
     return read
 
 
-def integer(least: int = 0, most: int = INTEGER_MAX) -> Reader:
-    """Return a reader for an integer from `least` to `most`."""
+def integer(minimum: int = 0, maximum: int = INTEGER_MAX) -> Reader:
+    """Return a reader for an integer from `minimum` to `maximum`."""
 
     def read(value: Any, strict: bool) -> int:
         if isinstance(value, str) and not strict and _INTEGER.fullmatch(value.strip()):
             value = int(value)
         if not isinstance(value, int) or isinstance(value, bool):
             raise ValueError(f"expected a whole number, got {_kind(value)}")
-        if not least <= value <= most:
-            raise ValueError(f"expected {least} to {most}, got {value}")
+        if not minimum <= value <= maximum:
+            raise ValueError(f"expected {minimum} to {maximum}, got {value}")
         return value
 
     return read
@@ -101,21 +102,21 @@ def flag(value: Any, strict: bool = False) -> bool:
     Strings such as "yes" and "off", and the numbers 0 and 1, are accepted, too. `strict` has no
     effect.
     """
-    words = str(value).strip().lower() if isinstance(value, bool | int | str) else ""
-    if words in _YES:
+    lowered = str(value).strip().lower() if isinstance(value, bool | int | str) else ""
+    if lowered in _YES:
         return True
-    if words in _NO:
+    if lowered in _NO:
         return False
     raise ValueError(f"expected true or false, got {_kind(value)}")
 
 
-def word(*known: str) -> Reader:
+def word(*choices: str) -> Reader:
     """Return a reader for a string that must be one of the given words."""
 
     def read(value: Any, strict: bool) -> str:
-        if value not in known:
-            near = hint(nearest(value, known)) if isinstance(value, str) else ""
-            raise ValueError(f"expected {' or '.join(known)}{near}")
+        if value not in choices:
+            near = hint(nearest(value, choices)) if isinstance(value, str) else ""
+            raise ValueError(f"expected {' or '.join(choices)}{near}")
         return str(value)
 
     return read
@@ -134,13 +135,13 @@ def addresses(value: Any, strict: bool) -> str:
 
     Raises ValueError. `strict` has no effect.
     """
-    listed: str = text(1, 255)(value, strict)
-    for one in listed.split(","):
+    joined: str = text(1, 255)(value, strict)
+    for address in joined.split(","):
         try:
-            IPv4Address(one.strip())
+            IPv4Address(address.strip())
         except ValueError:
-            raise ValueError(f'"{one}" is not an IPv4 address') from None
-    return listed
+            raise ValueError(f'"{address}" is not an IPv4 address') from None
+    return joined
 
 
 _SHORT = text(0, 255)
@@ -151,30 +152,30 @@ def labels(value: Any, strict: bool) -> dict[str, str]:
 
     Raises ValueError. `strict` has no effect.
     """
-    found = {}
-    for name, one in _members(value, "map", Mapping).items():
-        if not isinstance(one, str | int | float):
-            raise ValueError(f'label "{name}": expected a string or a number, got {_kind(one)}')
-        found[_SHORT(name, strict)] = text()(str(one), strict)
-    return found
+    labels = {}
+    for name, label in _members(value, "map", Mapping).items():
+        if not isinstance(label, str | int | float):
+            raise ValueError(f'label "{name}": expected a string or a number, got {_kind(label)}')
+        labels[_SHORT(name, strict)] = text()(str(label), strict)
+    return labels
 
 
 def texts(value: Any, strict: bool) -> list[str]:
     """Return the value if it is a list of strings. Raises ValueError. `strict` has no effect."""
-    return [_SHORT(one, strict) for one in _members(value, "list", list)]
+    return [_SHORT(member, strict) for member in _members(value, "list", list)]
 
 
 def text_map(value: Any, strict: bool) -> dict[str, str]:
     """Return the value if it is a map of strings. Raises ValueError. `strict` has no effect."""
-    found = _members(value, "map", Mapping)
-    return {_SHORT(name, strict): text()(one, strict) for name, one in found.items()}
+    members = _members(value, "map", Mapping)
+    return {_SHORT(name, strict): text()(member, strict) for name, member in members.items()}
 
 
 def text_maps(value: Any, strict: bool) -> list[dict[str, str]]:
     """Return the value if it is a list of maps of strings. Raises ValueError. `strict` has no
     effect.
     """
-    return [text_map(one, strict) for one in _members(value, "list", list)]
+    return [text_map(member, strict) for member in _members(value, "list", list)]
 
 
 def anything(value: Any, strict: bool) -> Any:
@@ -220,18 +221,20 @@ def given(document: Any, declared: Fields, version: Version) -> dict[str, Any]:
     """
     if not isinstance(document, Mapping):
         raise bad_request("Invalid body. Expected a JSON object.")
-    found = {}
+    values = {}
     for name, value in document.items():
-        one = known(name, declared, version)
-        if one.read_only:
+        field = known(name, declared, version)
+        if field.read_only:
             raise bad_request(f"Attribute {name} is read-only. Leave it out.")
-        value = None if value is None else checked(one, value, strict=False)
-        if value is not None and not one.unused:
-            found[name] = value
-    missing = [one.name for one in declared.values() if one.required and one.name not in found]
-    if missing:
-        raise bad_request(f"Attribute {', '.join(missing)} is mandatory. Add a value.")
-    return found
+        value = None if value is None else checked(field, value, strict=False)
+        if value is not None and not field.unused:
+            values[name] = value
+    missing_names = [
+        field.name for field in declared.values() if field.required and field.name not in values
+    ]
+    if missing_names:
+        raise bad_request(f"Attribute {', '.join(missing_names)} is mandatory. Add a value.")
+    return values
 
 
 def known(name: str, declared: Fields, version: Version) -> Field:
@@ -239,25 +242,25 @@ def known(name: str, declared: Fields, version: Version) -> Field:
 
     Raises Rejected if there is none, or if the microversion `version` does not have it.
     """
-    one = declared.get(name)
-    if one is None:
+    field = declared.get(name)
+    if field is None:
         near = hint(nearest(name, declared))
         raise bad_request(f'Unknown attribute "{name}"{near}. Remove it or correct its name.')
-    if one.since > version:
+    if field.since > version:
         raise bad_request(
             f"Unknown attribute {name} in version {shown(version)}. "
-            f"It needs version {shown(one.since)}."
+            f"It needs version {shown(field.since)}."
         )
-    return one
+    return field
 
 
-def checked(one: Field, value: Any, *, strict: bool) -> Any:
-    """Return the value of the field `one`, converted by its reader. Raises Rejected.
+def checked(field: Field, value: Any, *, strict: bool) -> Any:
+    """Return the value of `field`, converted by its reader. Raises Rejected.
 
     If `strict` is true, numbers must not be given as strings.
     """
     try:
-        return one.read(value, strict)
+        return field.reader(value, strict)
     except ValueError as problem:
-        words = f"Invalid value of {one.name}: {problem}. Correct the value."
-        raise bad_request(words) from None
+        message = f"Invalid value of {field.name}: {problem}. Correct the value."
+        raise bad_request(message) from None

@@ -31,10 +31,10 @@ class Malformed(Exception):
 
 def parsed(text: str) -> Version:
     """Return the version that a text such as 1.10 describes. Raises Malformed."""
-    found = _NUMBERS.fullmatch(text)
-    if found is None:
+    match = _NUMBERS.fullmatch(text)
+    if match is None:
         raise Malformed(f'Unknown version "{text}". Expected a number such as 1.10, or latest.')
-    return int(found[1]), int(found[2])
+    return int(match[1]), int(match[2])
 
 
 def shown(version: Version) -> str:
@@ -50,12 +50,12 @@ def wanted(header: str | None, highest: Version) -> Version:
     """
     if header is None:
         return MINIMUM
-    service, *rest = header.split()
-    if service not in SERVICES or len(rest) != 1:
+    service, *versions = header.split()
+    if service not in SERVICES or len(versions) != 1:
         raise Malformed(
             f'Malformed header {HEADER}. Expected "container-infra" and a version, got "{header}".'
         )
-    return highest if rest[0] == "latest" else parsed(rest[0])
+    return highest if versions[0] == "latest" else parsed(versions[0])
 
 
 class Microversions:
@@ -95,14 +95,14 @@ class Microversions:
 
     def _unsupported(self, version: Version) -> JSONResponse:
         highest = shown(self._highest)
-        words = f"Version {shown(version)} is not supported"
+        title = f"Version {shown(version)} is not supported"
         return JSONResponse(
             {
                 "errors": [
                     {
                         "code": "magnum.microversion-unsupported",
-                        "title": words,
-                        "description": f"{words}. The lowest is {FIRST}, the highest {highest}.",
+                        "title": title,
+                        "description": f"{title}. The lowest is {FIRST}, the highest {highest}.",
                         "min_version": FIRST,
                         "max_version": highest,
                         "links": [],

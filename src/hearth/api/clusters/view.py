@@ -84,42 +84,47 @@ def links(request: Request, *path: str) -> list[Body]:
 
     `path` are the segments of its path, which become percent-encoded.
     """
-    way = "/".join(quote(part, safe="") for part in path)
+    segments = "/".join(quote(part, safe="") for part in path)
     return [
-        {"href": f"{base(request)}/v1/{way}", "rel": "self"},
-        {"href": f"{base(request)}/{way}", "rel": "bookmark"},
+        {"href": f"{base(request)}/v1/{segments}", "rel": "self"},
+        {"href": f"{base(request)}/{segments}", "rel": "bookmark"},
     ]
 
 
-def _of(one: Any, names: Sequence[str]) -> Body:
-    return {name: getattr(one, name) for name in names}
+def _of(row: Any, names: Sequence[str]) -> Body:
+    return {name: getattr(row, name) for name in names}
 
 
-def _times(one: Any) -> Body:
-    return {"created_at": time(one.created_at), "updated_at": time(one.updated_at)}
+def _times(row: Any) -> Body:
+    return {"created_at": time(row.created_at), "updated_at": time(row.updated_at)}
 
 
-def template(request: Request, one: ClusterTemplate) -> Body:
+def template(request: Request, template: ClusterTemplate) -> Body:
     """Return the body for a cluster template."""
-    its_links = links(request, "clustertemplates", one.uuid)
-    return {**_of(one, _TEMPLATE), "links": its_links, **_times(one), **_warnings(one)}
+    its_links = links(request, "clustertemplates", template.uuid)
+    return {
+        **_of(template, _TEMPLATE),
+        "links": its_links,
+        **_times(template),
+        **_warnings(template),
+    }
 
 
-def cluster_short(request: Request, one: Cluster, size: Size) -> Body:
+def cluster_short(request: Request, cluster: Cluster, size: Size) -> Body:
     """Return the body for a cluster in a list; `size` has its numbers of nodes and masters."""
     return {
-        **_of(one, _CLUSTER_SHORT),
+        **_of(cluster, _CLUSTER_SHORT),
         "node_count": size.nodes,
         "master_count": size.masters,
-        "links": links(request, "clusters", one.uuid),
-        **_stack(request, one),
+        "links": links(request, "clusters", cluster.uuid),
+        **_stack(request, cluster),
         "merge_labels": False,
     }
 
 
 def cluster(
     request: Request,
-    one: Cluster,
+    cluster: Cluster,
     groups: Sequence[NodeGroup],
     template: ClusterTemplate | None,
     *,
@@ -133,64 +138,64 @@ def cluster(
     size = Size()
     for group in groups:
         size = size.plus(group.role, group.node_count)
-    found = {
-        **cluster_short(request, one, size),
-        **_of(one, _CLUSTER_MORE),
+    body = {
+        **cluster_short(request, cluster, size),
+        **_of(cluster, _CLUSTER_MORE),
         "node_addresses": _addresses(group for group in groups if group.role != MASTER),
         "master_addresses": _addresses(group for group in groups if group.role == MASTER),
-        **_differences({} if template is None else template.labels, one.labels),
-        **_times(one),
+        **_differences({} if template is None else template.labels, cluster.labels),
+        **_times(cluster),
     }
-    found |= _warnings(one)
-    found["conditions"] = [_condition(each) for each in conditions(one)]
-    if faults and one.status in FAILED:
-        found["faults"] = {
+    body |= _warnings(cluster)
+    body["conditions"] = [_condition(each) for each in conditions(cluster)]
+    if faults and cluster.status in FAILED:
+        body["faults"] = {
             group.name: group.status_reason for group in groups if group.status in FAILED
         }
-    return found
-
-
-def accepted(one: Cluster) -> Body:
-    """Return the body for an accepted operation on a cluster."""
-    return {"uuid": one.uuid, **_warnings(one)}
-
-
-def _warnings(one: Cluster | ClusterTemplate | NodeGroup) -> Body:
-    """Return the warnings about the labels of an object; without warnings the key is missing."""
-    found = label_warnings(one.labels)
-    return {"warnings": found} if found else {}
-
-
-def _condition(one: Condition) -> Body:
-    found: Body = {**_of(one, _CONDITION), "since": time(one.since)}
-    if one.retry_at is not None:
-        found |= {"retry_at": time(one.retry_at), "attempts": one.attempts}
-    return found
-
-
-def preview(request: Request, found: Preview) -> Body:
-    """Return the body for a preview, without ids and links, because the objects do not exist.
-
-    `found` is the result of the preview. A part that could not be predicted is null.
-    """
-    body: Body = {
-        "accepted": all(one.passed for one in found.checks),
-        "checks": [_check(one) for one in found.checks],
-        "cluster": None,
-        "nodegroups": None,
-        "stack": None if found.stack is None else _stack_preview(found.stack),
-    }
-    if (draft := found.draft) is not None:
-        of_cluster = cluster(request, draft.cluster, draft.groups, draft.template)
-        of_groups = [group(request, one, draft.cluster) for one in draft.groups]
-        body["cluster"] = _unborn(of_cluster)
-        body["nodegroups"] = [_unborn(one) for one in of_groups]
     return body
 
 
-def _check(one: CheckResult) -> Body:
-    problems = [{"status": status, "message": words} for status, words in one.problems]
-    return {"name": one.name, "passed": one.passed, "problems": problems}
+def accepted(cluster: Cluster) -> Body:
+    """Return the body for an accepted operation on a cluster."""
+    return {"uuid": cluster.uuid, **_warnings(cluster)}
+
+
+def _warnings(row: Cluster | ClusterTemplate | NodeGroup) -> Body:
+    """Return the warnings about the labels of an object; without warnings the key is missing."""
+    warnings = label_warnings(row.labels)
+    return {"warnings": warnings} if warnings else {}
+
+
+def _condition(condition: Condition) -> Body:
+    body: Body = {**_of(condition, _CONDITION), "since": time(condition.since)}
+    if condition.retry_at is not None:
+        body |= {"retry_at": time(condition.retry_at), "attempts": condition.attempts}
+    return body
+
+
+def preview(request: Request, preview: Preview) -> Body:
+    """Return the body for a preview, without ids and links, because the objects do not exist.
+
+    `preview` is the result of the preview. A part that could not be predicted is null.
+    """
+    body: Body = {
+        "accepted": all(check.passed for check in preview.checks),
+        "checks": [_check(check) for check in preview.checks],
+        "cluster": None,
+        "nodegroups": None,
+        "stack": None if preview.stack is None else _stack_preview(preview.stack),
+    }
+    if (draft := preview.draft) is not None:
+        of_cluster = cluster(request, draft.cluster, draft.groups, draft.template)
+        of_groups = [group(request, node_group, draft.cluster) for node_group in draft.groups]
+        body["cluster"] = _unborn(of_cluster)
+        body["nodegroups"] = [_unborn(group_body) for group_body in of_groups]
+    return body
+
+
+def _check(check: CheckResult) -> Body:
+    problems = [{"status": status, "message": message} for status, message in check.problems]
+    return {"name": check.name, "passed": check.passed, "problems": problems}
 
 
 def _unborn(body: Body) -> Body:
@@ -198,91 +203,95 @@ def _unborn(body: Body) -> Body:
     return {name: value for name, value in body.items() if name not in _OF_STORED}
 
 
-def _stack_preview(found: StackPrediction) -> Body:
+def _stack_preview(prediction: StackPrediction) -> Body:
     """Return the preview of a stack in the form of the Orchestration API; hidden values are
     masked.
     """
-    row, program = found.desired.row, found.desired.program
+    row, program = prediction.desired.row, prediction.desired.program
     return {
         "stack_name": row.name,
         "description": program.description,
         "parameters": parameter_texts(program),
         "timeout_mins": row.timeout_mins,
         "disable_rollback": row.disable_rollback,
-        "resources": created_items(found),
+        "resources": created_items(prediction),
         "outputs": [
-            {"output_key": one.key, "description": one.description, "output_value": one.value}
-            for one in created_outputs(found)
+            {
+                "output_key": output.key,
+                "description": output.description,
+                "output_value": output.value,
+            }
+            for output in created_outputs(prediction)
         ],
     }
 
 
-def _stack(request: Request, one: Cluster) -> Body:
+def _stack(request: Request, cluster: Cluster) -> Body:
     """Return the id of the cluster's stack, under the key that the request's microversion uses."""
     if version_of(request) < CLUSTER_ID_SINCE:
-        return {"stack_id": one.stack_id}
+        return {"stack_id": cluster.stack_id}
     if services_of(request).clusters.stack_id_after_13:
-        return {"cluster_id": one.stack_id, "stack_id": one.stack_id}
-    return {"cluster_id": one.stack_id}
+        return {"cluster_id": cluster.stack_id, "stack_id": cluster.stack_id}
+    return {"cluster_id": cluster.stack_id}
 
 
 def _addresses(groups: Any) -> list[str]:
     return [address for group in groups for address in group.node_addresses]
 
 
-def _differences(base_labels: Labels, own: Labels) -> Body:
-    found = difference(base_labels, own)
+def _differences(base_labels: Labels, labels: Labels) -> Body:
+    differences = difference(base_labels, labels)
     return {
-        "labels_overridden": found.overridden,
-        "labels_added": found.added,
-        "labels_skipped": found.skipped,
+        "labels_overridden": differences.overridden,
+        "labels_added": differences.added,
+        "labels_skipped": differences.skipped,
     }
 
 
-def group_short(request: Request, one: NodeGroup) -> Body:
+def group_short(request: Request, group: NodeGroup) -> Body:
     """Return the body for a node group in a list."""
-    found = {**_of(one, _GROUP_SHORT), "merge_labels": False}
+    body = {**_of(group, _GROUP_SHORT), "merge_labels": False}
     if services_of(request).clusters.plain_group_limits:
-        found |= {"min_node_count": 0, "max_node_count": None}
-    return found
+        body |= {"min_node_count": 0, "max_node_count": None}
+    return body
 
 
 def group(
-    request: Request, one: NodeGroup, its_cluster: Cluster, members: Sequence[Body] | None = None
+    request: Request, group: NodeGroup, its_cluster: Cluster, members: Sequence[Body] | None = None
 ) -> Body:
     """Return the body for a node group of the cluster `its_cluster` with all attributes.
 
     `members` are the bodies of its nodes; if it is None, the body has no members.
     """
-    found = {**_of(one, _GROUP_SHORT), **_of(one, _GROUP_MORE), "merge_labels": False}
+    body = {**_of(group, _GROUP_SHORT), **_of(group, _GROUP_MORE), "merge_labels": False}
     if version_of(request) >= SINCE_TAINTS:
-        found |= _of(one, _TAINTS)
+        body |= _of(group, _TAINTS)
     if members is not None:
-        found["members"] = members
-    rest = _group_rest(request, one, its_cluster)
-    return {**found, **rest, **_times(one), **_warnings(one)}
+        body["members"] = members
+    links_and_labels = _group_rest(request, group, its_cluster)
+    return {**body, **links_and_labels, **_times(group), **_warnings(group)}
 
 
-def group_accepted(request: Request, one: NodeGroup, its_cluster: Cluster) -> Body:
+def group_accepted(request: Request, group: NodeGroup, its_cluster: Cluster) -> Body:
     """Return the body for a new node group.
 
     It has no attributes that the group gets only with its stack, such as the addresses of its
     nodes.
     """
-    found = _of(one, _GROUP_ACCEPTED)
+    body = _of(group, _GROUP_ACCEPTED)
     optional: tuple[str, ...] = _GROUP_ACCEPTED_IF_SET
     if version_of(request) >= SINCE_TAINTS:
         optional += _TAINTS
-    found |= {name: value for name in optional if (value := getattr(one, name))}
-    rest = _group_rest(request, one, its_cluster)
-    return {**found, "merge_labels": False, **rest, **_warnings(one)}
+    body |= {name: value for name in optional if (value := getattr(group, name))}
+    links_and_labels = _group_rest(request, group, its_cluster)
+    return {**body, "merge_labels": False, **links_and_labels, **_warnings(group)}
 
 
-def _group_rest(request: Request, one: NodeGroup, its_cluster: Cluster) -> Body:
-    way = ("clusters", one.cluster_id, "nodegroups", one.uuid)
+def _group_rest(request: Request, group: NodeGroup, its_cluster: Cluster) -> Body:
+    path = ("clusters", group.cluster_id, "nodegroups", group.uuid)
     return {
-        "links": links(request, *way),
-        **_differences(its_cluster.labels, one.labels),
+        "links": links(request, *path),
+        **_differences(its_cluster.labels, group.labels),
     }
 
 
@@ -298,44 +307,44 @@ def certificate(
     `csr` is the request that was signed; None if the certificates are those of an authority.
     `authority` is the `ca_cert_type` in the request, if any.
     """
-    found: Body = {
+    body: Body = {
         "cluster_uuid": its_cluster.uuid,
         "links": links(request, "certificates", its_cluster.uuid),
     }
     if csr is not None:
-        found["csr"] = csr
+        body["csr"] = csr
     if authority is not None:
-        found["ca_cert_type"] = authority
-    return {**found, "pem": pem}
+        body["ca_cert_type"] = authority
+    return {**body, "pem": pem}
 
 
-def quota(one: Quota) -> Body:
+def quota(quota: Quota) -> Body:
     """Return the body for a quota.
 
     The default quota is not stored, so it has no `id` and no times.
     """
-    found = _of(one, ("project_id", "resource", "hard_limit"))
-    return found if one.id == 0 else {"id": one.id, **found, **_times(one)}
+    body = _of(quota, ("project_id", "resource", "hard_limit"))
+    return body if quota.id == 0 else {"id": quota.id, **body, **_times(quota)}
 
 
-def conductor(one: Mapping[str, Any]) -> Body:
-    """Return the body for a conductor; `one` is its row, with `up` for whether it is alive."""
+def conductor(row: Mapping[str, Any]) -> Body:
+    """Return the body for a conductor; `up` in its row tells whether it is alive."""
     names = ("id", "host", "binary", "disabled", "disabled_reason", "report_count")
     return {
-        **{name: one[name] for name in names},
-        "state": "up" if one["up"] else "down",
-        "created_at": time(one["created_at"]),
-        "updated_at": time(one["updated_at"]),
+        **{name: row[name] for name in names},
+        "state": "up" if row["up"] else "down",
+        "created_at": time(row["created_at"]),
+        "updated_at": time(row["updated_at"]),
     }
 
 
-def federation_short(request: Request, one: Federation) -> Body:
+def federation_short(request: Request, federation: Federation) -> Body:
     """Return the body for a federation in a list."""
-    its_links = links(request, "federations", one.uuid)
-    return {**_of(one, _FEDERATION_SHORT), "links": its_links}
+    its_links = links(request, "federations", federation.uuid)
+    return {**_of(federation, _FEDERATION_SHORT), "links": its_links}
 
 
-def federation(request: Request, one: Federation) -> Body:
+def federation(request: Request, federation: Federation) -> Body:
     """Return the body for a federation with all attributes."""
-    more = {"status_reason": one.status_reason, **_times(one)}
-    return {**federation_short(request, one), **more}
+    details = {"status_reason": federation.status_reason, **_times(federation)}
+    return {**federation_short(request, federation), **details}

@@ -64,11 +64,11 @@ def write(scope: Scope, status: int, size: int, began: float, observer: Observer
     method = scope["method"] if scope["method"] in METHODS else "OTHER"
     observer.request_ended(api, route, method, status, taken_s)
     if observer.spans is not None:
-        here, now = about(), time.time()
+        subject, now = about(), time.time()
         attributes = {"http.response.status_code": status, "http.request.method": method,
-                      "http.route": route, "hearth.request_id": here.request_id}  # fmt: skip
+                      "http.route": route, "hearth.request_id": subject.request_id}  # fmt: skip
         observer.span(
-            f"{method} {route}", here.trace, now - taken_s, now, attributes,
+            f"{method} {route}", subject.trace, now - taken_s, now, attributes,
             kind="server", failed=status >= 500,
         )  # fmt: skip
     if log.isEnabledFor(logging.INFO):
@@ -86,10 +86,10 @@ def _path(scope: Scope) -> str:
 
 
 def _who(scope: Scope) -> str:
-    noted = state(scope)
-    caller = noted.get("caller")
-    words = [noted.get("request_id", "-")]
-    if noted.get("global_request_id"):
-        words.append(f"for {noted['global_request_id']}")
-    words.append(f"project {getattr(caller, 'project_id', '') or '-'}")
-    return " ".join(words)
+    request_state = state(scope)
+    caller = request_state.get("caller")
+    parts = [request_state.get("request_id", "-")]
+    if request_state.get("global_request_id"):
+        parts.append(f"for {request_state['global_request_id']}")
+    parts.append(f"project {getattr(caller, 'project_id', '') or '-'}")
+    return " ".join(parts)

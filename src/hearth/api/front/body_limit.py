@@ -40,5 +40,7 @@ class BodyLimit:
 
 
 def _too_large(size: int, limit: int) -> Rejected:
-    words = f"Request limit exceeded: a body of {size} bytes exceeds the maximum of {limit} bytes."
-    return Rejected([RequestLimitExceeded(None, words)])
+    message = (
+        f"Request limit exceeded: a body of {size} bytes exceeds the maximum of {limit} bytes."
+    )
+    return Rejected([RequestLimitExceeded(None, message)])

@@ -42,18 +42,18 @@ class CrossOrigin:
             await app(scope, receive, send)
             return
         origin = headers.get("origin", "")
-        allowed = bool(origin) and not cors.origins.isdisjoint((origin, ANY))
+        is_allowed = bool(origin) and not cors.origins.isdisjoint((origin, ANY))
         method = headers.get("access-control-request-method", "")
-        if allowed and method and scope["method"] == "OPTIONS":
-            wanted = headers.get("access-control-request-headers", "")
-            await _preflight(cors, origin, method, wanted)(scope, receive, send)
+        if is_allowed and method and scope["method"] == "OPTIONS":
+            requested_headers = headers.get("access-control-request-headers", "")
+            await _preflight(cors, origin, method, requested_headers)(scope, receive, send)
             return
 
         async def marked(message: Message) -> None:
             if message["type"] == "http.response.start":
                 answer = MutableHeaders(scope=message)
                 answer.add_vary_header("Origin")
-                if allowed:
+                if is_allowed:
                     _mark(cors, origin, answer)
                     if cors.expose:
                         answer["Access-Control-Expose-Headers"] = ", ".join(cors.expose)
@@ -62,14 +62,15 @@ class CrossOrigin:
         await app(scope, receive, marked)
 
 
-def _preflight(cors: Cors, origin: str, method: str, wanted: str) -> Response:
+def _preflight(cors: Cors, origin: str, method: str, requested_headers: str) -> Response:
     """Return the response to a preflight request; it has no CORS headers if the request is
     refused.
     """
     answer = Response(status_code=200)
     answer.headers["Vary"] = "Origin"
-    names = {one.strip().lower() for one in wanted.split(",") if one.strip()}
-    if method.upper() in cors.methods and names <= SIMPLE | {one.lower() for one in cors.headers}:
+    names = {name.strip().lower() for name in requested_headers.split(",") if name.strip()}
+    allowed_names = SIMPLE | {header.lower() for header in cors.headers}
+    if method.upper() in cors.methods and names <= allowed_names:
         _mark(cors, origin, answer.headers)
         answer.headers["Access-Control-Allow-Methods"] = ", ".join(cors.methods)
         answer.headers["Access-Control-Max-Age"] = str(cors.max_age_s)
@@ -79,7 +80,7 @@ def _preflight(cors: Cors, origin: str, method: str, wanted: str) -> Response:
 
 
 def _mark(cors: Cors, origin: str, headers: MutableHeaders) -> None:
-    named = origin in cors.origins
-    headers["Access-Control-Allow-Origin"] = origin if named else ANY
-    if cors.credentials and named:  # browsers do not allow them with the origin *
+    is_listed = origin in cors.origins
+    headers["Access-Control-Allow-Origin"] = origin if is_listed else ANY
+    if cors.credentials and is_listed:  # browsers do not allow them with the origin *
         headers["Access-Control-Allow-Credentials"] = "true"

@@ -23,29 +23,29 @@ class Departure:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        gone: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        departure: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         watching: asyncio.Task[None] | None = None
 
         async def watch() -> None:
             while (await receive())["type"] != "http.disconnect":
                 pass
-            if not gone.done():
-                gone.set_result(None)
+            if not departure.done():
+                departure.set_result(None)
 
         async def watched() -> Message:
             nonlocal watching
             if watching is not None:  # the body is complete
-                await gone
+                await departure
                 return {"type": "http.disconnect"}
             message = await receive()
             if message["type"] == "http.disconnect":
-                gone.set_result(None)
+                departure.set_result(None)
                 raise Gone
             if not message.get("more_body"):
                 watching = asyncio.create_task(watch())
             return message
 
-        token = departed.set(gone)
+        token = departed.set(departure)
         try:
             with contextlib.suppress(Gone):
                 await self._app(scope, watched, send)

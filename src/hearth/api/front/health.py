@@ -58,19 +58,19 @@ class Healthcheck:
         server = scope.get("server")
         port = server[1] if server else None
         by_port = health.disabled_by_port.get(port) if port is not None else None
-        found: dict[str, str] = {}
+        results: dict[str, str] = {}
         for check in health.checks:
             match check:
                 case "database":
-                    found[check] = await self._asked()
+                    results[check] = await self._asked()
                 case "disable_by_file":
-                    found[check] = "DISABLED BY FILE" if _there(health.disabled_by) else OK
+                    results[check] = "DISABLED BY FILE" if _there(health.disabled_by) else OK
                 case "disable_by_files_ports":
-                    found[check] = "DISABLED BY FILE" if _there(by_port) else OK
+                    results[check] = "DISABLED BY FILE" if _there(by_port) else OK
                 case _:
-                    missing = [one for one in health.enabled_by if not _there(one)]
-                    found[check] = "FILE PATH MISSING" if missing else OK
-        return found
+                    missing_paths = [path for path in health.enabled_by if not _there(path)]
+                    results[check] = "FILE PATH MISSING" if missing_paths else OK
+        return results
 
     async def _asked(self) -> str:
         """Return "OK" if the database takes a write within five seconds, otherwise why it counts as
@@ -82,8 +82,8 @@ class Healthcheck:
         except TimeoutError:
             return "NO ANSWER"
         except Exception as problem:  # after any error the database is unusable
-            words = "health check: the database cannot be used: %s"
-            log.warning(words, str(problem).partition("\n")[0])
+            message = "health check: the database cannot be used: %s"
+            log.warning(message, str(problem).partition("\n")[0])
             return "NOT REACHED"
         return OK
 
@@ -106,23 +106,24 @@ def _may_ask(scope: Scope, health: Health) -> bool:
     return False
 
 
-def _shown(scope: Scope, health: Health, found: Mapping[str, str]) -> Response:
+def _shown(scope: Scope, health: Health, results: Mapping[str, str]) -> Response:
     """Return the response with the results, as text or, if requested, as JSON.
 
     Only the detailed form contains the names of failed checks.
     """
-    bad = {check: words for check, words in found.items() if words != OK}
+    bad = {check: result for check, result in results.items() if result != OK}
     status = 503 if bad else 200
     if "application/json" in Headers(scope=scope).get("accept", ""):
         body: dict[str, object] = {"detailed": health.detailed}
         if health.detailed:
             body["reasons"] = [
-                {"class": check, "reason": words, "details": ""} for check, words in found.items()
+                {"class": check, "reason": result, "details": ""}
+                for check, result in results.items()
             ]
         else:
             body["reasons"] = list(bad.values()) or [OK]
         return JSONResponse(body, status_code=status)
-    words = "\n".join(bad.values()) or OK
-    if health.detailed and found:
-        words = "\n".join(f"{check}: {words}" for check, words in found.items())
-    return PlainTextResponse(words, status_code=status)
+    text = "\n".join(bad.values()) or OK
+    if health.detailed and results:
+        text = "\n".join(f"{check}: {result}" for check, result in results.items())
+    return PlainTextResponse(text, status_code=status)

@@ -54,18 +54,18 @@ class Steps:
 
         `whose` returns the project to which the work belongs, "" as long as it is not known.
         """
-        known = ""
+        owner = ""
         try:
             error: BaseException | None = None
             spent_s = 0.0
             while True:
-                if not known and (known := whose()):
-                    self._running[known] += 1
-                waits = bool(known) and self.waits(known)
+                if not owner and (owner := whose()):
+                    self._running[owner] += 1
+                waits = bool(owner) and self.waits(owner)
                 try:
                     if waits:
-                        yield from self._turn(known)
-                    elif known:
+                        yield from self._turn(owner)
+                    elif owner:
                         self._active_at = monotonic()
                 except asyncio.CancelledError as cancelled:
                     error = cancelled
@@ -79,7 +79,7 @@ class Steps:
                     spent_s += step_s
                     if waits:
                         self._ended(step_s)
-                    if project := known or whose():
+                    if project := owner or whose():
                         self.usage.add(project, spent_s)
                         spent_s = 0.0
                 error = None
@@ -88,10 +88,10 @@ class Steps:
                 except BaseException as problem:
                     error = problem
         finally:
-            if known:
-                self._running[known] -= 1
-                if not self._running[known]:
-                    del self._running[known]
+            if owner:
+                self._running[owner] -= 1
+                if not self._running[owner]:
+                    del self._running[owner]
 
     @property
     def active(self) -> bool:
@@ -118,11 +118,11 @@ class Steps:
 
     def _next(self) -> None:
         """Let the step of the project begin that has used least."""
-        self._waiting = [one for one in self._waiting if not one[1].done()]
+        self._waiting = [waiter for waiter in self._waiting if not waiter[1].done()]
         if not self._waiting:
             self._chosen = False
             return
-        chosen = min(self._waiting, key=lambda one: self.usage.lately(one[0]))
+        chosen = min(self._waiting, key=lambda waiter: self.usage.lately(waiter[0]))
         self._waiting.remove(chosen)
         chosen[1].set_result(None)
 
@@ -176,10 +176,10 @@ class InTurn:
         self._steps = steps
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        known = state(scope)
+        request_state = state(scope)
 
         def whose() -> str:
-            caller: Caller | None = known.get("caller")
+            caller: Caller | None = request_state.get("caller")
             return "" if caller is None else caller.project_id or f"user {caller.user_id}"
 
         account.set(_Account(self._steps, whose))

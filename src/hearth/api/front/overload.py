@@ -24,9 +24,9 @@ class Overload:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        most = self._front.settings.requests_at_once
-        if 0 < most <= self._in_progress:
-            refusal = fault.answer("HTTPServiceUnavailable", WORDS.format(most), 503)
+        limit = self._front.settings.requests_at_once
+        if 0 < limit <= self._in_progress:
+            refusal = fault.answer("HTTPServiceUnavailable", WORDS.format(limit), 503)
             await fault.repeatable(refusal)(scope, receive, send)
             return
         self._in_progress += 1

@@ -57,21 +57,21 @@ def forwarded(headers: Mapping[str, str]) -> dict[str, str]:
     The header `Forwarded` takes precedence over the `X-Forwarded-` headers, except for the prefix.
     Values that are missing or invalid are left out.
     """
-    found = {
+    values = {
         name: headers.get(f"x-forwarded-{name}", "").partition(",")[0].strip()
         for name in ("proto", "host", "for", "port", "prefix")
     }
     if "forwarded" in headers:
         first = headers["forwarded"].partition(",")[0]
         pairs = (part.partition("=") for part in first.split(";"))
-        given = {name.strip().lower(): value.strip().strip('"') for name, _, value in pairs}
-        found |= {name: given.get(name, "") for name in ("proto", "host", "for")} | {"port": ""}
-    return _checked(found)
+        fields = {name.strip().lower(): value.strip().strip('"') for name, _, value in pairs}
+        values |= {name: fields.get(name, "") for name in ("proto", "host", "for")} | {"port": ""}
+    return _checked(values)
 
 
-def _checked(found: Mapping[str, str]) -> dict[str, str]:
-    proto, host, prefix = found["proto"].lower(), found["host"], found["prefix"].rstrip("/")
-    address = found["for"]
+def _checked(values: Mapping[str, str]) -> dict[str, str]:
+    proto, host, prefix = values["proto"].lower(), values["host"], values["prefix"].rstrip("/")
+    address = values["for"]
     if address.startswith("["):
         address = address[1:].partition("]")[0]
     elif address.count(":") == 1:  # an IPv4 address and a port
@@ -80,7 +80,7 @@ def _checked(found: Mapping[str, str]) -> dict[str, str]:
     if proto in USUAL_PORTS:
         good["proto"] = proto
     if HOST.fullmatch(host):
-        port = found["port"]
+        port = values["port"]
         bare = host.rpartition("]")[2].count(":") == 0
         if bare and port.isdecimal() and port != USUAL_PORTS.get(proto or "http"):
             host = f"{host}:{port}"
@@ -92,18 +92,18 @@ def _checked(found: Mapping[str, str]) -> dict[str, str]:
     return good
 
 
-def _restored(scope: Scope, sent: Mapping[str, str]) -> Scope:
-    changed = dict(scope)
-    if "proto" in sent:
-        changed["scheme"] = sent["proto"]
-    if "host" in sent:
-        others = [pair for pair in scope["headers"] if pair[0] != b"host"]
-        changed["headers"] = [(b"host", sent["host"].encode()), *others]
-    if "for" in sent:
-        changed["client"] = (sent["for"], 0)
-    if "prefix" in sent:
-        prefix = sent["prefix"]
-        changed["root_path"] = prefix
-        changed["path"] = prefix + scope["path"]
-        changed["raw_path"] = prefix.encode() + (scope.get("raw_path") or scope["path"].encode())
-    return changed
+def _restored(scope: Scope, values: Mapping[str, str]) -> Scope:
+    restored = dict(scope)
+    if "proto" in values:
+        restored["scheme"] = values["proto"]
+    if "host" in values:
+        other_headers = [pair for pair in scope["headers"] if pair[0] != b"host"]
+        restored["headers"] = [(b"host", values["host"].encode()), *other_headers]
+    if "for" in values:
+        restored["client"] = (values["for"], 0)
+    if "prefix" in values:
+        prefix = values["prefix"]
+        restored["root_path"] = prefix
+        restored["path"] = prefix + scope["path"]
+        restored["raw_path"] = prefix.encode() + (scope.get("raw_path") or scope["path"].encode())
+    return restored

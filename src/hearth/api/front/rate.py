@@ -19,7 +19,7 @@ PROJECTS_MAX = 10_000  # the least recently used are dropped, and begin with a f
 
 
 class _Bucket(Struct):
-    left: float
+    tokens: float
     at: float
 
 
@@ -60,16 +60,16 @@ class Rates:
 
 def _taken(bucket: _Bucket, rate: Rate, now: float) -> float:
     """Take a token and return 0, or return the seconds until `bucket` has one."""
-    bucket.left = min(float(rate.burst), bucket.left + (now - bucket.at) * rate.per_second)
+    bucket.tokens = min(float(rate.burst), bucket.tokens + (now - bucket.at) * rate.per_second)
     bucket.at = now
-    if bucket.left >= 1:
-        bucket.left -= 1
+    if bucket.tokens >= 1:
+        bucket.tokens -= 1
         return 0.0
-    return (1 - bucket.left) / rate.per_second
+    return (1 - bucket.tokens) / rate.per_second
 
 
-def _refusal(words: str) -> Response:
-    return fault.answer("HTTPTooManyRequests", words, 429)
+def _refusal(message: str) -> Response:
+    return fault.answer("HTTPTooManyRequests", message, 429)
 
 
 class RateLimited:
@@ -90,9 +90,9 @@ class RateLimited:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         caller = state(scope).get("caller") if scope["type"] == "http" else None
         if caller is not None and (wait_s := self._rates.wait_s(caller)) > 0:
-            who = "user of a stack" if caller.guest else "project"
-            words = f"The {who} sends too many requests; wait for {wait_s:.1f} s."
-            refusal = self._refusal(words)
+            sender = "user of a stack" if caller.guest else "project"
+            message = f"The {sender} sends too many requests; wait for {wait_s:.1f} s."
+            refusal = self._refusal(message)
             refusal.headers["Retry-After"] = str(math.ceil(wait_s))
             await refusal(scope, receive, send)
             return

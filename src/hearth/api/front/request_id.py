@@ -31,8 +31,8 @@ class RequestId:
             await self._app(scope, receive, send)
             return
         mark = assigned(scope)
-        found = trace_of(header(scope, b"traceparent"))
-        trace = new_trace(self._observer.share) if found is None else found.child()
+        parent = trace_of(header(scope, b"traceparent"))
+        trace = new_trace(self._observer.share) if parent is None else parent.child()
         state(scope)["traceparent"] = trace.header
         working_on(About(request_id=state(scope)["request_id"], trace=trace))
 
@@ -46,8 +46,8 @@ class RequestId:
 
 def assigned(scope: Scope) -> tuple[bytes, bytes]:
     """Assign a request id to a request, and return the header for its response."""
-    sent = header(scope, NAME)
-    mine = f"req-{new_id()}"
-    state(scope)["request_id"] = mine
-    state(scope)["global_request_id"] = sent if OURS.fullmatch(sent) else None
-    return NAME, mine.encode()
+    global_id = header(scope, NAME)
+    request_id = f"req-{new_id()}"
+    state(scope)["request_id"] = request_id
+    state(scope)["global_request_id"] = global_id if OURS.fullmatch(global_id) else None
+    return NAME, request_id.encode()

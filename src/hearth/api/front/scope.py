@@ -14,8 +14,8 @@ SECRET_PATH = re.compile(r"(?<!/stacks)(/nodes/+[^/]+/).+", re.DOTALL)
 
 def state(scope: Scope) -> dict[str, Any]:
     """Return the state of a request, which handlers see as `request.state`."""
-    found: dict[str, Any] = scope.setdefault("state", {})
-    return found
+    request_state: dict[str, Any] = scope.setdefault("state", {})
+    return request_state
 
 
 def below(scope: Scope) -> str:

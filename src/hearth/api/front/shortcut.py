@@ -52,9 +52,9 @@ class Answering:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if not self._traced and scope["type"] == "http" and scope["method"] == "GET":
             finding = self._shortcut(scope)
-            found = None if finding is None else await finding
-            if found is not None:
-                headers, body = found
+            response = None if finding is None else await finding
+            if response is not None:
+                headers, body = response
                 start = {"type": "http.response.start", "status": 200, "headers": headers}
                 await send(start)
                 await send({"type": "http.response.body", "body": body})
@@ -81,9 +81,11 @@ class Shortcut:
         cross_origin = bool(self._front.settings.cors.origins)
         if cross_origin and "origin" in Headers(scope=scope):
             return None
-        began, sent = time.perf_counter(), as_sent(scope, self._front)
-        finding = self._find(sent)
-        return None if finding is None else self._answered(sent, finding, began, cross_origin)
+        began, client_scope = time.perf_counter(), as_sent(scope, self._front)
+        finding = self._find(client_scope)
+        return (
+            None if finding is None else self._answered(client_scope, finding, began, cross_origin)
+        )
 
     async def _answered(
         self,

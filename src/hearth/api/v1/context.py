@@ -34,8 +34,8 @@ def admit(request: Request, endpoint: Endpoint) -> None:
     Administrators may use all projects, and stack domain users may use endpoints with `guest`.
     """
     if "\0" in request.scope["path"] or b"%00" in request.scope["query_string"]:
-        words = "The URL contains a null character."  # not all databases can search for it
-        raise Rejected([HTTPBadRequest(None, words)])
+        message = "The URL contains a null character."  # not all databases can search for it
+        raise Rejected([HTTPBadRequest(None, message)])
     caller, policy = caller_of(request), services_of(request).policy
     tenant = request.path_params["tenant_id"]
     if not caller.project_id:
@@ -53,8 +53,8 @@ def demand(request: Request, rule: str) -> None:
     services_of(request).policy.demand(rule, caller_of(request))
 
 
-def _forbidden(words: str) -> Rejected:
-    return Rejected([HTTPForbidden(None, words)])
+def _forbidden(message: str) -> Rejected:
+    return Rejected([HTTPForbidden(None, message)])
 
 
 def scope_of(request: Request) -> str | None:
@@ -98,12 +98,12 @@ async def stack_with(
     """Return the stack in the path, and what `look` reads about it, if possible in the same
     transaction. For `deleted`, and the errors, see `stack_of`.
     """
-    found: list[T] = []
+    readings: list[T] = []
 
     def also(tx: Tx, row: StackRow) -> None:
-        found[:] = [look(tx, row)]
+        readings[:] = [look(tx, row)]
 
     row = await stack_of(request, deleted=deleted, also=also)
-    if not found:  # the stack belongs to another project
+    if not readings:  # the stack belongs to another project
         return row, await services_of(request).store.read(lambda tx: look(tx, row))
-    return row, found[0]
+    return row, readings[0]

@@ -22,13 +22,15 @@ async def of_stack(request: Request) -> Response:
     def look(tx: Tx, row: StackRow) -> tuple[dict[str, StackRow], list[NumberedEvent]]:
         stacks = {row.id: row}
         if depth:
-            stacks |= {one.id: one for one in reads.children(tx, row, depth, retained=True)}
-        wanted = parse.event_filter(request, tuple(stacks))
-        return stacks, reads.list_events(tx, wanted)
+            stacks |= {child.id: child for child in reads.children(tx, row, depth, retained=True)}
+        event_filter = parse.event_filter(request, tuple(stacks))
+        return stacks, reads.list_events(tx, event_filter)
 
-    row, (stacks, found) = await stack_with(request, look, deleted=True)
+    row, (stacks, events) = await stack_with(request, look, deleted=True)
     root = row if depth else None
-    body = [view.event(request, stacks[one.event.stack_id], one, root) for one in found]
+    body = [
+        view.event(request, stacks[numbered.event.stack_id], numbered, root) for numbered in events
+    ]
     return JSONResponse({"events": body})
 
 
@@ -37,22 +39,26 @@ async def of_resource(request: Request) -> Response:
     name = request.path_params["resource_name"]
 
     def look(tx: Tx, row: StackRow) -> tuple[EventFilter, list[NumberedEvent]]:
-        wanted = parse.event_filter(request, (row.id,), resource_name=name)
-        return wanted, reads.list_events(tx, wanted)
+        event_filter = parse.event_filter(request, (row.id,), resource_name=name)
+        return event_filter, reads.list_events(tx, event_filter)
 
-    row, (wanted, found) = await stack_with(request, look, deleted=True)
-    if not found and wanted.marker is None:
+    row, (event_filter, events) = await stack_with(request, look, deleted=True)
+    if not events and event_filter.marker is None:
         if row.deleted_at is None:
             await find_resource(services_of(request), row, name)
         raise Rejected([HTTPNotFound(None, f"No events found for resource {name}")])
-    return JSONResponse({"events": [view.event(request, row, one, None) for one in found]})
+    return JSONResponse(
+        {"events": [view.event(request, row, numbered, None) for numbered in events]}
+    )
 
 
 async def show(request: Request) -> Response:
     """Show an event, with the properties of the resource at that time."""
     row = await stack_of(request, deleted=True)
     event_id = request.path_params["event_id"]
-    found = await services_of(request).store.read(lambda tx: reads.get_event(tx, row.id, event_id))
-    if found is None or found.event.resource_name != request.path_params["resource_name"]:
+    numbered = await services_of(request).store.read(
+        lambda tx: reads.get_event(tx, row.id, event_id)
+    )
+    if numbered is None or numbered.event.resource_name != request.path_params["resource_name"]:
         raise Rejected([HTTPNotFound(None, f"No event {event_id} found")])
-    return JSONResponse({"event": view.event(request, row, found, None, full=True)})
+    return JSONResponse({"event": view.event(request, row, numbered, None, full=True)})

@@ -43,16 +43,16 @@ BESIDE_NO_REVISION = (
 )  # fmt: skip
 
 
-def bad(words: str) -> Rejected:
+def bad(message: str) -> Rejected:
     """Return the exception for a malformed request."""
-    return Rejected([HTTPBadRequest(None, words)])
+    return Rejected([HTTPBadRequest(None, message)])
 
 
-async def body(request: Request, *, needed: bool = True) -> dict[str, Any]:
+async def body(request: Request, *, required: bool = True) -> dict[str, Any]:
     """Return the JSON object in the body of a request. Raises Rejected if it is malformed or too
     large.
 
-    If `needed` is false and the body does not begin like a JSON object, or has another content
+    If `required` is false and the body does not begin like a JSON object, or has another content
     type, the result is empty.
     """
     limit = services_of(request).limits.body_bytes
@@ -66,7 +66,7 @@ async def body(request: Request, *, needed: bool = True) -> dict[str, Any]:
             raise too_large(len(raw), limit)
     kind = request.headers.get("content-type", "").partition(";")[0].strip()
     if kind not in ("", "application/json", "text/plain") or not raw.lstrip().startswith(b"{"):
-        if needed:
+        if required:
             raise bad(
                 "The request needs a JSON object as its body, with Content-Type application/json"
             )
@@ -75,18 +75,18 @@ async def body(request: Request, *, needed: bool = True) -> dict[str, Any]:
         raise bad(f"The request body has more than {CONTAINERS_MAX} lists and maps")
     try:
         with collector_paused():
-            found: dict[str, Any] = _decode(bytes(raw))
+            document: dict[str, Any] = _decode(bytes(raw))
     except ValueError as problem:
         raise bad(f"The request body is not valid JSON: {problem}") from None
     except RecursionError:
         raise bad("The lists and maps in the request body are nested too deeply") from None
-    return found
+    return document
 
 
 def too_large(size: int, limit: int) -> Rejected:
     """Return the exception for a body of `size` bytes, when only `limit` bytes are allowed."""
-    words = f"Request limit exceeded: JSON body size ({size} bytes) exceeds maximum allowed size "
-    return Rejected([RequestLimitExceeded(None, f"{words}({limit} bytes).")])
+    message = f"Request limit exceeded: JSON body size ({size} bytes) exceeds maximum allowed size "
+    return Rejected([RequestLimitExceeded(None, f"{message}({limit} bytes).")])
 
 
 def stack_request(data: Mapping[str, Any], *, existing: bool = False) -> StackRequest:
@@ -144,16 +144,16 @@ async def update_request_of(
     the template is required nevertheless. Source: spec/rest-api.md, 2.5.
     """
     laid_over = existing or boolean(data.get("existing") or False, "existing")
-    found = stack_request(data, existing=laid_over)
-    found = await gathered(services_of(request), caller_of(request), found)
-    if not existing and found.template is None and data.get("revision") is None:
+    update_request = stack_request(data, existing=laid_over)
+    update_request = await gathered(services_of(request), caller_of(request), update_request)
+    if not existing and update_request.template is None and data.get("revision") is None:
         raise bad("No template specified")
     if data.get("revision") is None:
-        return found
-    if beside := [key for key in BESIDE_NO_REVISION if data.get(key)]:
-        words = f"revision cannot be combined with {', '.join(beside)}"
-        raise bad(f"{words}: a revision already contains template, files and environment")
-    return replace(found, revision=integer(data["revision"], "revision"))
+        return update_request
+    if conflicts := [key for key in BESIDE_NO_REVISION if data.get(key)]:
+        message = f"revision cannot be combined with {', '.join(conflicts)}"
+        raise bad(f"{message}: a revision already contains template, files and environment")
+    return replace(update_request, revision=integer(data["revision"], "revision"))
 
 
 def agreed_plan(data: Mapping[str, Any]) -> str | None:
@@ -194,8 +194,8 @@ def _template(value: Any) -> str | None:
         return value
     if isinstance(value, Mapping):
         if value.keys().isdisjoint(VERSION_KEYS):
-            words = f"the template has no version key; add {VERSION_KEYS[0]}"
-            raise Rejected([NoTemplateVersion(None, words)])
+            message = f"the template has no version key; add {VERSION_KEYS[0]}"
+            raise Rejected([NoTemplateVersion(None, message)])
         return json.dumps(value)
     raise bad("The template is not valid: expected a map or a string")
 
@@ -317,8 +317,8 @@ def given(request: Request, query: Query) -> list[str]:
 
 def last(request: Request, query: Query) -> str | None:
     """Return the last value of a query parameter, or None if the query does not contain a value."""
-    found = given(request, query)
-    return found[-1] if found else None
+    values = given(request, query)
+    return values[-1] if values else None
 
 
 def flag(request: Request, query: Query, *, default: bool = False) -> bool:
@@ -335,8 +335,8 @@ def number(request: Request, query: Query) -> int | None:
 
 def _words(request: Request, query: Query) -> tuple[str, ...]:
     """Return the words in a query parameter, which are separated by commas or given one by one."""
-    found = [w for value in given(request, query) for w in value.split(",")]
-    return tuple(word for word in found if word)
+    parts = [w for value in given(request, query) for w in value.split(",")]
+    return tuple(word for word in parts if word)
 
 
 def filters(request: Request) -> dict[str, tuple[Any, ...]]:
@@ -352,12 +352,12 @@ def filters(request: Request) -> dict[str, tuple[Any, ...]]:
         if not values:
             continue
         if query.shape is FLAG_TEXT:
-            found: tuple[Any, ...] = tuple(boolean(value, query.name) for value in values)
+            column_values: tuple[Any, ...] = tuple(boolean(value, query.name) for value in values)
         elif query.shape is COUNT:
-            found = tuple(integer(value, query.name) for value in values)
+            column_values = tuple(integer(value, query.name) for value in values)
         else:
-            found = tuple(values)
-        equal[query.column] = (*equal.get(query.column, ()), *found)
+            column_values = tuple(values)
+        equal[query.column] = (*equal.get(query.column, ()), *column_values)
     return equal
 
 
@@ -384,8 +384,8 @@ def _descending(request: Request) -> bool | None:
         case "desc":
             return True
         case other:
-            words = f"Invalid sort_dir {other}: expected asc or desc"
-            raise Rejected([InvalidDirection(None, words)])
+            message = f"Invalid sort_dir {other}: expected asc or desc"
+            raise Rejected([InvalidDirection(None, message)])
 
 
 def stack_filter(request: Request, project_id: str | None) -> StackFilter:

@@ -22,12 +22,12 @@ from hearth.store.drift_checks import Result
 from hearth.store.rows import StackRow
 
 FILTERS: Mapping[str, Callable[[Record, Sequence[str]], bool]] = {
-    "name": lambda record, asked: _among(record.name, asked),
-    "type": lambda record, asked: any(part in record.type for part in asked),
-    "status": lambda record, asked: record.status.value in asked,
-    "action": lambda record, asked: _among(record.action.value, asked),
-    "physical_resource_id": lambda record, asked: _among(record.physical_id or "", asked),
-    "id": lambda record, asked: _among(record.id, asked),
+    "name": lambda record, choices: _among(record.name, choices),
+    "type": lambda record, choices: any(part in record.type for part in choices),
+    "status": lambda record, choices: record.status.value in choices,
+    "action": lambda record, choices: _among(record.action.value, choices),
+    "physical_resource_id": lambda record, choices: _among(record.physical_id or "", choices),
+    "id": lambda record, choices: _among(record.id, choices),
 }
 """For each filter, a function that returns whether a record matches the given values. As in Heat,
 the case of letters counts only in types and statuses."""
@@ -35,9 +35,9 @@ KEYS = {query.name for query in queries.RESOURCES}
 NOT_YET = "no background check of this stack has ended yet"
 
 
-def _among(value: str, asked: Sequence[str]) -> bool:
+def _among(value: str, choices: Sequence[str]) -> bool:
     """Return whether a value is one of those asked for, whatever the case of letters."""
-    return value.lower() in (one.lower() for one in asked)
+    return value.lower() in (choice.lower() for choice in choices)
 
 
 async def index(request: Request) -> Response:
@@ -51,15 +51,17 @@ async def index(request: Request) -> Response:
     depth = _depth(request)
     row, rows = await stack_with(request, partial(use.rows_of, depth=depth), deleted=True)
     detail = parse.flag(request, queries.WITH_DETAIL)
-    found = await use.resources(services_of(request), caller_of(request), row, rows, detail=detail)
-    asked = parse.by_state(parse.filters(request))
-    shown = [
-        _view(request, one)
-        for one in found
-        if all(FILTERS[key](one.record, values) for key, values in asked.items())
+    resources = await use.resources(
+        services_of(request), caller_of(request), row, rows, detail=detail
+    )
+    filters = parse.by_state(parse.filters(request))
+    bodies = [
+        _view(request, resource)
+        for resource in resources
+        if all(FILTERS[key](resource.record, values) for key, values in filters.items())
     ]
-    answer = JSONResponse({"resources": shown})
-    if rows.fingerprint is not None and not detail and answer.rest is None:
+    answer = JSONResponse({"resources": bodies})
+    if rows.fingerprint is not None and not detail and answer.remainder is None:
         fingerprint = rows.fingerprint
         request.state.lasting = Lasting(bytes(answer.body), fingerprint, with_resources=True)
     return answer
@@ -73,19 +75,19 @@ def _depth(request: Request) -> int:
     return min(parse.number(request, queries.DEPTH) or 0, limit)
 
 
-def _view(request: Request, one: use.ResourceView) -> view.Body:
+def _view(request: Request, resource: use.ResourceView) -> view.Body:
     body = view.resource(
         request,
-        one.stack,
-        one.record,
-        required_by=one.required_by,
-        nested=one.nested,
-        parent_resource=one.parent_resource,
-        attributes=one.attributes,
-        description=one.description,
+        resource.stack,
+        resource.record,
+        required_by=resource.required_by,
+        nested=resource.nested,
+        parent_resource=resource.parent_resource,
+        attributes=resource.attributes,
+        description=resource.description,
     )
-    if one.waiting is not None:
-        body["waiting"] = one.waiting.as_json()
+    if resource.waiting is not None:
+        body["waiting"] = resource.waiting.as_json()
     return body
 
 
@@ -97,12 +99,12 @@ async def drift(request: Request) -> Response:
     if parse.flag(request, queries.CACHED):
         return await _last_drift(request, row)
     depth = _depth(request)
-    found = await compare.drift(services_of(request), caller_of(request), row, depth=depth)
-    counts = Counter(one.state for one in found)
+    drifts = await compare.drift(services_of(request), caller_of(request), row, depth=depth)
+    counts = Counter(resource_drift.state for resource_drift in drifts)
     body = {
         "state": compare.together(counts),
-        "counts": {one.value: counts[one] for one in compare.DriftState},
-        "resources": [one.as_json() for one in found],
+        "counts": {state.value: counts[state] for state in compare.DriftState},
+        "resources": [resource_drift.as_json() for resource_drift in drifts],
     }
     return JSONResponse({"drift": body})
 
@@ -111,10 +113,10 @@ async def _last_drift(request: Request, row: StackRow) -> Response:
     """Return the last result of the background check."""
     last = await services_of(request).store.read(lambda tx: drift_checks.last(tx, row.id))
     result = Result(SKIPPED, reason=NOT_YET) if last is None else last.result
-    known = result.state in set(compare.DriftState)
+    is_known = result.state in set(compare.DriftState)
     body = {
-        "state": result.state if known else compare.DriftState.NOT_CHECKABLE,
-        "counts": {one.value: result.counts.get(one.value, 0) for one in compare.DriftState},
+        "state": result.state if is_known else compare.DriftState.NOT_CHECKABLE,
+        "counts": {state.value: result.counts.get(state.value, 0) for state in compare.DriftState},
         "resources": result.resources,
         "checked_at": view.time(None if last is None else last.checked_at),
         "reason": result.reason,
@@ -130,18 +132,18 @@ async def show(request: Request) -> Response:
     if caller.guest:
         record = await use.find_resource_for(services, caller, row, name)
         rows = use.rows_about(rows, record)
-    shown = await use.show_resource(
+    resource = await use.show_resource(
         services, caller, row, name, set(parse.given(request, queries.WITH_ATTR)), rows
     )
-    return JSONResponse({"resource": _view(request, shown)})
+    return JSONResponse({"resource": _view(request, resource)})
 
 
 async def metadata(request: Request) -> Response:
     """Show the metadata of a resource, which its server reads."""
     row = await stack_of(request)
     name = request.path_params["resource_name"]
-    found = await use.metadata(services_of(request), caller_of(request), row, name)
-    return JSONResponse({"metadata": found})
+    metadata = await use.metadata(services_of(request), caller_of(request), row, name)
+    return JSONResponse({"metadata": metadata})
 
 
 async def mark(request: Request) -> Response:
@@ -163,6 +165,6 @@ async def send_signal(request: Request) -> Response:
     services, caller = services_of(request), caller_of(request)
     name = request.path_params["resource_name"]
     record = await use.find_resource_for(services, caller, row, name)
-    details = await parse.body(request, needed=False)
+    details = await parse.body(request, required=False)
     await signal(services, caller, row, record, details or None)
     return JSONResponse(None)

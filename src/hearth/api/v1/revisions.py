@@ -16,17 +16,17 @@ from hearth.store.texts import RevisionRow
 async def index(request: Request) -> Response:
     """List the revisions of a stack, newest first."""
     row = await stack_of(request, deleted=True)
-    found = await use.list_revisions(services_of(request), row)
-    return JSONResponse({"revisions": [_summary(row, one) for one in found]})
+    revisions = await use.list_revisions(services_of(request), row)
+    return JSONResponse({"revisions": [_summary(row, revision) for revision in revisions]})
 
 
-def _summary(row: StackRow, one: RevisionRow) -> view.Body:
+def _summary(row: StackRow, revision: RevisionRow) -> view.Body:
     return {
-        "number": one.number,
-        "created_at": view.time(one.created_at),
-        "created_by": one.created_by,
-        "copy_of": one.copy_of,
-        "current": one.number == row.revision,
+        "number": revision.number,
+        "created_at": view.time(revision.created_at),
+        "created_by": revision.created_by,
+        "copy_of": revision.copy_of,
+        "current": revision.number == row.revision,
     }
 
 
@@ -35,19 +35,19 @@ async def show(request: Request) -> Response:
     the files.
     """
     row = await stack_of(request, deleted=True)
-    kept = await use.show_revision(services_of(request), row, _number(request, "number"))
-    template = await as_object(services_of(request), row, kept.revision.template)
+    entry = await use.show_revision(services_of(request), row, _number(request, "number"))
+    template = await as_object(services_of(request), row, entry.revision.template)
     sight = sight_of(services_of(request), caller_of(request))
     if not sight.secrets:
         template = without_hidden_defaults(template)
     body = {
-        **_summary(row, kept.row),
+        **_summary(row, entry.row),
         "template": template,
         "environment": use.masked_environment(
-            kept.revision, kept.program, sees_hidden=sight.hidden
+            entry.revision, entry.program, sees_hidden=sight.hidden
         ),
-        "files": sorted(kept.revision.files),
-        "parameters": use.parameters_of(kept, sees_hidden=sight.hidden),
+        "files": sorted(entry.revision.files),
+        "parameters": use.parameters_of(entry, sees_hidden=sight.hidden),
     }
     return JSONResponse({"revision": body})
 

@@ -78,7 +78,7 @@ ALL_STACKS = [
     ),
     Endpoint(
         "stack_plan", "POST", STACKS + "/plan", "stacks:preview", stacks.create_plan,
-        wrapped("plan", FREE), body=shapes.PREVIEW, errors=(404, 409), beside=True,
+        wrapped("plan", FREE), body=shapes.PREVIEW, errors=(404, 409), beyond_heat=True,
     ),
 ]  # fmt: skip
 
@@ -92,14 +92,14 @@ LOOKUPS = [
     ),
     *(
         Endpoint(
-            "stack_lookup_subpath", method, STACKS + "/{stack_identity}/" + word, "stacks:lookup",
-            stacks.lookup_below, status=302,
+            "stack_lookup_subpath", method, STACKS + "/{stack_identity}/" + subpath,
+            "stacks:lookup", stacks.lookup_below, status=302,
         )
-        for method, words in (
+        for method, subpaths in (
             ("GET", ("resources", "events", "template", "actions", "environment", "files")),
             ("POST", ("resources", "events", "template", "actions")),
         )
-        for word in words
+        for subpath in subpaths
     ),
 ]  # fmt: skip
 
@@ -133,12 +133,12 @@ ONE_STACK = [
     Endpoint(
         "stack_update_plan", "PUT", STACK + "/plan", "stacks:preview_update",
         stacks.update_plan, wrapped("plan", FREE), body=shapes.UPDATE_PLAN, errors=(409,),
-        beside=True,
+        beyond_heat=True,
     ),
     Endpoint(
         "stack_update_patch_plan", "PATCH", STACK + "/plan", "stacks:preview_update_patch",
         stacks.update_plan, wrapped("plan", FREE), body=shapes.UPDATE_PLAN, errors=(409,),
-        beside=True,
+        beyond_heat=True,
     ),
     Endpoint(
         "action_stack", "POST", STACK + "/actions", None, stacks.action, NULL,
@@ -171,15 +171,15 @@ ONE_STACK = [
     ),
     Endpoint(
         "stack_revisions", "GET", STACK + "/revisions", "stacks:template", revisions.index,
-        wrapped("revisions", several(FREE)), beside=True,
+        wrapped("revisions", several(FREE)), beyond_heat=True,
     ),
     Endpoint(
         "stack_revision_show", "GET", STACK + "/revisions/{number}", "stacks:template",
-        revisions.show, wrapped("revision", FREE), beside=True,
+        revisions.show, wrapped("revision", FREE), beyond_heat=True,
     ),
     Endpoint(
         "stack_revision_diff", "GET", STACK + "/revisions/{number}/diff/{other}",
-        "stacks:template", revisions.diff, FREE, beside=True,
+        "stacks:template", revisions.diff, FREE, beyond_heat=True,
     ),
 ]  # fmt: skip
 
@@ -213,7 +213,7 @@ RESOURCES = [
     ),
     Endpoint(
         "stack_drift", "GET", STACK + "/drift", "stacks:show", resources.drift, shapes.DRIFT,
-        query=(queries.DEPTH, queries.CACHED), beside=True,
+        query=(queries.DEPTH, queries.CACHED), beyond_heat=True,
     ),
     Endpoint(
         "resource_show", "GET", RESOURCE, "resource:show", resources.show,

@@ -18,26 +18,26 @@ async def index(request: Request) -> Response:
     """List the engines, each with the time of its last heartbeat. If no engine is alive, the
     response is 503.
     """
-    found = await services_of(request).store.read(engines)
-    if not any(one.up for one in found):
-        words = "No engine is running: operations wait until one starts."
-        raise Rejected([HTTPServiceUnavailable(None, words)])
-    return JSONResponse({"services": [_view(one) for one in found]})
+    engine_rows = await services_of(request).store.read(engines)
+    if not any(engine.up for engine in engine_rows):
+        message = "No engine is running: operations wait until one starts."
+        raise Rejected([HTTPServiceUnavailable(None, message)])
+    return JSONResponse({"services": [_view(engine) for engine in engine_rows]})
 
 
-def _view(one: EngineRow) -> dict[str, object]:
+def _view(engine: EngineRow) -> dict[str, object]:
     return {
-        "id": one.id,
+        "id": engine.id,
         "binary": "hearth-engine",
-        "engine_id": one.id,
-        "host": one.host,
-        "hostname": one.host,
+        "engine_id": engine.id,
+        "host": engine.host,
+        "hostname": engine.host,
         "topic": "engine",
         "report_interval": HEARTBEAT_S,
-        "created_at": _time(one.started_at),
-        "updated_at": _time(one.beat_at),
+        "created_at": _time(engine.started_at),
+        "updated_at": _time(engine.beat_at),
         "deleted_at": None,
-        "status": "up" if one.up else "down",
+        "status": "up" if engine.up else "down",
     }
 
 

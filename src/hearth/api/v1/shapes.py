@@ -39,21 +39,21 @@ def each(value: Shape) -> Shape:
     return {"type": "object", "additionalProperties": value}
 
 
-def exact(needed: Mapping[str, Shape], maybe: Mapping[str, Shape] | None = None) -> Shape:
-    """Return the schema of a map with all the keys in `needed`, any of the keys in `maybe`, and no
-    others.
+def exact(required: Mapping[str, Shape], optional: Mapping[str, Shape] | None = None) -> Shape:
+    """Return the schema of a map with all the keys in `required`, any of the keys in `optional`,
+    and no others.
     """
     return {
         "type": "object",
-        "properties": {**needed, **(maybe or {})},
-        "required": list(needed),
+        "properties": {**required, **(optional or {})},
+        "required": list(required),
         "additionalProperties": False,
     }
 
 
-def lenient(needed: Mapping[str, Shape], maybe: Mapping[str, Shape] | None = None) -> Shape:
+def lenient(required: Mapping[str, Shape], optional: Mapping[str, Shape] | None = None) -> Shape:
     """Return the schema of a map as `exact` does, but with any other keys, which are ignored."""
-    shape = dict(exact(needed, maybe))
+    shape = dict(exact(required, optional))
     del shape["additionalProperties"]
     return shape
 

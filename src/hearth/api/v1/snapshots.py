@@ -16,38 +16,42 @@ async def create(request: Request) -> Response:
     """Begin a snapshot of a stack. The response is the snapshot itself, without a wrapping key."""
     row = await stack_of(request)
     name = (await parse.body(request)).get("name")
-    made = await use.take_snapshot(
+    snapshot = await use.take_snapshot(
         services_of(request),
         caller_of(request),
         row,
         None if name is None else parse.short(str(name), "name"),
     )
-    return JSONResponse(await _shown(request, row, made))
+    return JSONResponse(await _shown(request, row, snapshot))
 
 
 async def index(request: Request) -> Response:
     """List the snapshots of a stack."""
     row = await stack_of(request)
-    found = await use.list_snapshots(services_of(request), row)
-    return JSONResponse({"snapshots": [await _shown(request, row, one) for one in found]})
+    snapshots = await use.list_snapshots(services_of(request), row)
+    return JSONResponse(
+        {"snapshots": [await _shown(request, row, snapshot) for snapshot in snapshots]}
+    )
 
 
 async def show(request: Request) -> Response:
     """Show a snapshot."""
     row = await stack_of(request)
-    found = await use.show_snapshot(services_of(request), row, request.path_params["snapshot_id"])
-    return JSONResponse({"snapshot": await _shown(request, row, found)})
+    snapshot = await use.show_snapshot(
+        services_of(request), row, request.path_params["snapshot_id"]
+    )
+    return JSONResponse({"snapshot": await _shown(request, row, snapshot)})
 
 
-async def _shown(request: Request, row: StackRow, one: Snapshot) -> view.Body:
+async def _shown(request: Request, row: StackRow, snapshot: Snapshot) -> view.Body:
     """Return the body for a snapshot.
 
     If the caller may not export the stack, hidden values are masked and private data is left out.
     """
-    shown = await view.snapshot(services_of(request), row, one)
-    if shown["data"] is not None and not sight_of(services_of(request), caller_of(request)).secrets:
-        shown["data"] = redacted(shown["data"])
-    return shown
+    body = await view.snapshot(services_of(request), row, snapshot)
+    if body["data"] is not None and not sight_of(services_of(request), caller_of(request)).secrets:
+        body["data"] = redacted(body["data"])
+    return body
 
 
 async def delete(request: Request) -> Response:

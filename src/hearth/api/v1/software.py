@@ -23,7 +23,7 @@ STATUSES = ("IN_PROGRESS", "COMPLETE", "FAILED")
 def config(data: Mapping[str, Any]) -> ConfigRequest:
     """Return the request to create a configuration. Raises Rejected."""
     fields = _Fields(data)
-    found = ConfigRequest(
+    config_request = ConfigRequest(
         name=fields.text("name"),
         group=fields.text("group"),
         config=fields.value("config"),
@@ -32,23 +32,23 @@ def config(data: Mapping[str, Any]) -> ConfigRequest:
         options=fields.map("options") or {},
     )
     fields.done()
-    return found
+    return config_request
 
 
 def deployment(data: Mapping[str, Any]) -> DeploymentRequest:
     """Return the request to create a deployment. Raises Rejected."""
     fields = _Fields(data)
-    found = DeploymentRequest(
+    deployment_request = DeploymentRequest(
         config_id=fields.needed("config_id"),
         server_id=fields.needed("server_id"),
         input_values=fields.map("input_values") or {},
         action=fields.text("action"),
         status=fields.status(),
-        reason=fields.text("status_reason", most=None),
-        user_project_id=fields.text("stack_user_project_id", most=PROJECT_CHARACTERS_MAX),
+        reason=fields.text("status_reason", maximum=None),
+        user_project_id=fields.text("stack_user_project_id", maximum=PROJECT_CHARACTERS_MAX),
     )
     fields.done()
-    return found
+    return deployment_request
 
 
 def deployment_changes(data: Mapping[str, Any]) -> dict[str, Any]:
@@ -57,16 +57,16 @@ def deployment_changes(data: Mapping[str, Any]) -> dict[str, Any]:
     A field that is missing or null stays unchanged. Raises Rejected.
     """
     fields = _Fields(data)
-    found = {
+    changes = {
         "config_id": fields.text("config_id"),
         "input_values": fields.map("input_values"),
         "output_values": fields.map("output_values"),
         "action": fields.text("action"),
         "status": fields.status(),
-        "reason": fields.text("status_reason", most=None),
+        "reason": fields.text("status_reason", maximum=None),
     }
     fields.done()
-    return {name: value for name, value in found.items() if value is not None}
+    return {name: value for name, value in changes.items() if value is not None}
 
 
 class _Fields:
@@ -89,57 +89,59 @@ class _Fields:
 
         If the value cannot be stored in the database, add an error and return None.
         """
-        found = self._data.get(name)
-        if (words := _unkept(found)) is None:
-            return found
-        self._wrong(name, words)
+        value = self._data.get(name)
+        if (reason := _unkept(value)) is None:
+            return value
+        self._wrong(name, reason)
         return None
 
     def map(self, name: str) -> dict[str, Any] | None:
         """Return a map; None if the field is missing. For any other value, add an error."""
-        found = self.value(name)
-        if found is None or isinstance(found, dict):
-            return found
+        value = self.value(name)
+        if value is None or isinstance(value, dict):
+            return value
         self._wrong(name, "expected a map")
         return None
 
-    def text(self, name: str, *, most: int | None = NAME_CHARACTERS_MAX) -> str | None:
-        """Return a string of at most `most` characters; None if the field is missing.
+    def text(self, name: str, *, maximum: int | None = NAME_CHARACTERS_MAX) -> str | None:
+        """Return a string of at most `maximum` characters; None if the field is missing.
 
-        If `most` is None, the length is not limited. A number is converted to a string. For any
+        If `maximum` is None, the length is not limited. A number is converted to a string. For any
         other value, add an error.
         """
-        found = self.value(name)
-        if isinstance(found, int | float) and not isinstance(found, bool):
-            found = str(found)
-        if found is None:
+        value = self.value(name)
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            value = str(value)
+        if value is None:
             return None
-        if not isinstance(found, str):
+        if not isinstance(value, str):
             self._wrong(name, "expected a string")
             return None
-        if most is not None and (len(found) > most or "\0" in found):
-            words = f"this must be at most {most} characters long, without null characters"
-            self.problems.append(Invalid(Span(path=name), words))
-        return found
+        if maximum is not None and (len(value) > maximum or "\0" in value):
+            message = f"this must be at most {maximum} characters long, without null characters"
+            self.problems.append(Invalid(Span(path=name), message))
+        return value
 
     def needed(self, name: str) -> str:
         """Return a string, and add an error if the field is missing or empty."""
-        found = self.text(name)
-        if not found and not any(one.at and one.at.path == name for one in self.problems):
+        text = self.text(name)
+        if not text and not any(
+            problem.at and problem.at.path == name for problem in self.problems
+        ):
             self._wrong(name, "this is missing")
-        return found or ""
+        return text or ""
 
     def status(self) -> str | None:
         """Return the status of a deployment; None if the field is missing. For another word, add an
         error.
         """
-        found = self.text("status")
-        if found is not None and found not in STATUSES:
-            self._wrong("status", f'expected one of {", ".join(STATUSES)}, got "{found}"')
-        return found
+        status = self.text("status")
+        if status is not None and status not in STATUSES:
+            self._wrong("status", f'expected one of {", ".join(STATUSES)}, got "{status}"')
+        return status
 
-    def _wrong(self, name: str, words: str) -> None:
-        self.problems.append(HTTPBadRequest(Span(path=name), words))
+    def _wrong(self, name: str, message: str) -> None:
+        self.problems.append(HTTPBadRequest(Span(path=name), message))
 
 
 def _unkept(value: Any) -> str | None:
@@ -147,14 +149,14 @@ def _unkept(value: Any) -> str | None:
     if too_deep(value):
         return "this is nested too deeply"
     waiting = [value]
-    for one in waiting:
-        if isinstance(one, Mapping):
-            waiting += (*one.keys(), *one.values())
-        elif isinstance(one, list):
-            waiting += one
-        elif isinstance(one, float) and not math.isfinite(one):
-            return f"{one} is not a JSON number"
-        elif isinstance(one, str) and not one.isascii() and _broken(one):
+    for node in waiting:
+        if isinstance(node, Mapping):
+            waiting += (*node.keys(), *node.values())
+        elif isinstance(node, list):
+            waiting += node
+        elif isinstance(node, float) and not math.isfinite(node):
+            return f"{node} is not a JSON number"
+        elif isinstance(node, str) and not node.isascii() and _broken(node):
             return "this contains an invalid character (a lone surrogate)"
     return None
 

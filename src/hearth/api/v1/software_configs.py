@@ -15,32 +15,32 @@ async def index(request: Request) -> Response:
     everywhere = parse.flag(request, queries.GLOBAL)
     if everywhere:
         demand(request, "software_configs:global_index")
-    found = await use.list_configs(
+    configs = await use.list_configs(
         services_of(request),
         None if everywhere else request.path_params["tenant_id"],
         limit=parse.number(request, queries.LIMIT),
         marker=parse.last(request, queries.MARKER),
     )
     of_project = everywhere or services_of(request).policy.is_admin(caller_of(request))
-    shown = [view.software_config_summary(one, project=of_project) for one in found]
-    return JSONResponse({"software_configs": shown})
+    bodies = [view.software_config_summary(config, project=of_project) for config in configs]
+    return JSONResponse({"software_configs": bodies})
 
 
 async def create(request: Request) -> Response:
     """Create a software configuration. It cannot be changed later."""
     config_request = software.config(await parse.body(request))
-    made = await use.create_config(
+    config = await use.create_config(
         services_of(request), request.path_params["tenant_id"], config_request
     )
-    return JSONResponse({"software_config": made.document()})
+    return JSONResponse({"software_config": config.document()})
 
 
 async def show(request: Request) -> Response:
     """Show a software configuration."""
     path = request.path_params
-    found = await use.show_config(services_of(request), scope_of(request), path["config_id"])
-    shown = seen_config(sight_of(services_of(request), caller_of(request)), found.document())
-    return JSONResponse({"software_config": shown})
+    config = await use.show_config(services_of(request), scope_of(request), path["config_id"])
+    body = seen_config(sight_of(services_of(request), caller_of(request)), config.document())
+    return JSONResponse({"software_config": body})
 
 
 async def delete(request: Request) -> Response:

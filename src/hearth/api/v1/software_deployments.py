@@ -16,7 +16,7 @@ from hearth.store.software_deployments import Deployment
 
 async def index(request: Request) -> Response:
     """List software deployments, oldest first."""
-    found = use.list_deployments(
+    batches = use.list_deployments(
         services_of(request),
         request.path_params["tenant_id"],
         parse.last(request, queries.SERVER_ID),
@@ -24,8 +24,8 @@ async def index(request: Request) -> Response:
     sight = sight_of(services_of(request), caller_of(request))
 
     async def shown() -> AsyncIterator[list[Any]]:
-        async for some in found:
-            yield [seen_deployment(sight, one.document()) for one in some]
+        async for batch in batches:
+            yield [seen_deployment(sight, deployment.document()) for deployment in batch]
 
     return await listing("software_deployments", shown())
 
@@ -34,17 +34,17 @@ async def create(request: Request) -> Response:
     """Create a software deployment. The server finds it in its metadata."""
     deployment_request = software.deployment(await parse.body(request))
     tenant = request.path_params["tenant_id"]
-    made = await use.create_deployment(services_of(request), tenant, deployment_request)
-    return _shown(request, made)
+    deployment = await use.create_deployment(services_of(request), tenant, deployment_request)
+    return _shown(request, deployment)
 
 
 async def show(request: Request) -> Response:
     """Show a software deployment, including results that its server has left in the cloud."""
     caller, path = caller_of(request), request.path_params
-    found = await use.show_deployment(
+    deployment = await use.show_deployment(
         services_of(request), caller, scope_of(request), path["deployment_id"]
     )
-    return _shown(request, found)
+    return _shown(request, deployment)
 
 
 async def update(request: Request) -> Response:
@@ -53,10 +53,10 @@ async def update(request: Request) -> Response:
     """
     path = request.path_params
     changes = software.deployment_changes(await parse.body(request))
-    changed = await use.update_deployment(
+    deployment = await use.update_deployment(
         services_of(request), scope_of(request), path["deployment_id"], changes
     )
-    return _shown(request, changed)
+    return _shown(request, deployment)
 
 
 async def delete(request: Request) -> Response:
@@ -69,13 +69,13 @@ async def delete(request: Request) -> Response:
 async def metadata(request: Request) -> Response:
     """List the configurations that a server has to apply, sorted by name."""
     caller, path = caller_of(request), request.path_params
-    found = await use.server_configs(
+    configs = await use.server_configs(
         services_of(request), caller, path["tenant_id"], path["server_id"]
     )
     sight = sight_of(services_of(request), caller)
-    return JSONResponse({"metadata": [seen_config(sight, one.document()) for one in found]})
+    return JSONResponse({"metadata": [seen_config(sight, config.document()) for config in configs]})
 
 
-def _shown(request: Request, one: Deployment) -> Response:
+def _shown(request: Request, deployment: Deployment) -> Response:
     sight = sight_of(services_of(request), caller_of(request))
-    return JSONResponse({"software_deployment": seen_deployment(sight, one.document())})
+    return JSONResponse({"software_deployment": seen_deployment(sight, deployment.document())})

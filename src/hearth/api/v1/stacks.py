@@ -52,8 +52,8 @@ async def index(request: Request) -> Response:
         services, filters, count=parse.flag(request, queries.WITH_COUNT)
     )
     of_project = everywhere or services.policy.is_admin(caller_of(request))
-    shown = [view.summary(request, row, project=of_project) for row in rows]
-    body: dict[str, object] = {"stacks": shown}
+    summaries = [view.summary(request, row, project=of_project) for row in rows]
+    body: dict[str, object] = {"stacks": summaries}
     if filters.limit and len(rows) == filters.limit:
         body["links"] = [{"rel": "next", "href": _next(request, rows[-1].id)}]
     if count is not None:
@@ -106,11 +106,11 @@ async def preview(request: Request) -> Response:
     """Show the resources of a stack with their properties, without creating anything."""
     caller = caller_of(request)
     data = await parse.body(request)
-    found = await plan_create(
+    prediction = await plan_create(
         services_of(request), caller, _new_name(data), await parse.stack_request_of(request, data)
     )
-    row, items = found.desired.row, created_items(found)
-    body = view.stack(request, row, found.desired.program, created_outputs(found))
+    row, items = prediction.desired.row, created_items(prediction)
+    body = view.stack(request, row, prediction.desired.program, created_outputs(prediction))
     for key in ("stack_status", "stack_status_reason"):
         del body[key]
     href = view.stack_url(request, row).removesuffix(row.id) + "None"
@@ -134,10 +134,10 @@ async def lookup_arn(request: Request) -> Response:
     Whether the stack exists is not checked.
     """
     arn = f"arn:{request.path_params['arn']}"
-    found = ARN.match(arn)
-    if found is None:
+    match = ARN.match(arn)
+    if match is None:
         raise Rejected([EntityNotFound(None, "Stack", arn)])
-    url = f"{view.base(request)}/{quote(found['project'])}/stacks/{quote(found['rest'])}"
+    url = f"{view.base(request)}/{quote(match['project'])}/stacks/{quote(match['rest'])}"
     return RedirectResponse(_with_query(request, url), status_code=302)
 
 
@@ -172,9 +172,9 @@ async def show(request: Request) -> Response:
         if program is not None:
             values = await outputs(services, caller_of(request), row, ahead=ahead)
     sees = sight_of(services, caller_of(request)).hidden
-    shown = view.stack(request, row, program, values, sees_hidden=sees)
-    answer = JSONResponse({"stack": shown})
-    if ahead.fingerprint is not None and answer.rest is None:
+    body = view.stack(request, row, program, values, sees_hidden=sees)
+    answer = JSONResponse({"stack": body})
+    if ahead.fingerprint is not None and answer.remainder is None:
         with_resources = ahead.records is not None
         request.state.lasting = Lasting(bytes(answer.body), ahead.fingerprint, with_resources)
     return answer
@@ -213,15 +213,15 @@ async def update_preview(request: Request) -> Response:
     stack_request = await parse.update_request_of(
         request, await parse.body(request), existing=request.method == "PATCH"
     )
-    found = await plan_update(
+    prediction = await plan_update(
         services_of(request), caller_of(request), row, stack_request, recorded=True
     )
     nested = parse.flag(request, queries.NESTED)
-    shown = await changes(services_of(request), found, show_nested=nested)
+    groups = await changes(services_of(request), prediction, show_nested=nested)
     return JSONResponse(
         {
             "resource_changes": {
-                group: list(map(view.timed, items)) for group, items in shown.items()
+                group: list(map(view.timed, items)) for group, items in groups.items()
             }
         }
     )
@@ -231,10 +231,10 @@ async def create_plan(request: Request) -> Response:
     """Plan a create: the action for each resource, and its reasons."""
     caller = caller_of(request)
     data = await parse.body(request)
-    found = await plan_create(
+    prediction = await plan_create(
         services_of(request), caller, _new_name(data), await parse.stack_request_of(request, data)
     )
-    return JSONResponse({"plan": found.plan.as_json()})
+    return JSONResponse({"plan": prediction.plan.as_json()})
 
 
 async def update_plan(request: Request) -> Response:
@@ -247,8 +247,8 @@ async def update_plan(request: Request) -> Response:
     if parse.boolean(data.get("delete", False), "delete"):
         return JSONResponse({"plan": (await plan_delete(services_of(request), row)).as_json()})
     stack_request = await parse.update_request_of(request, data, existing=request.method == "PATCH")
-    found = await plan_update(services_of(request), caller_of(request), row, stack_request)
-    return JSONResponse({"plan": found.plan.as_json()})
+    prediction = await plan_update(services_of(request), caller_of(request), row, stack_request)
+    return JSONResponse({"plan": prediction.plan.as_json()})
 
 
 async def delete(request: Request) -> Response:
@@ -267,8 +267,8 @@ async def action(request: Request) -> Response:
         raise parse.bad("The body must contain exactly one action")
     (word,) = data
     if word not in ACTIONS:
-        known = ", ".join(ACTIONS)
-        raise parse.bad(f"Invalid action {word} specified: expected one of {known}")
+        choices = ", ".join(ACTIONS)
+        raise parse.bad(f"Invalid action {word} specified: expected one of {choices}")
     demand(request, f"actions:{word}")
     row = await stack_of(request)
     match word:
@@ -324,18 +324,18 @@ async def output_list(request: Request) -> Response:
     """List the outputs, without their values."""
     row = await stack_of(request)
     _, program = await services_of(request).program(row)
-    found = [
+    bodies = [
         {"output_key": name, "description": output.description}
         for name, output in program.outputs.items()
     ]
-    return JSONResponse({"outputs": found})
+    return JSONResponse({"outputs": bodies})
 
 
 async def output_show(request: Request) -> Response:
     """Show an output with its value, or the reason why it has none."""
     row = await stack_of(request)
     key = request.path_params["output_key"]
-    found = await outputs(services_of(request), caller_of(request), row, key)
-    if not found:
+    values = await outputs(services_of(request), caller_of(request), row, key)
+    if not values:
         raise Rejected([NotFound(None, f"Specified output key {key} not found.")])
-    return JSONResponse({"output": view.output(found[0])})
+    return JSONResponse({"output": view.output(values[0])})

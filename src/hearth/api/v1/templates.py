@@ -49,39 +49,41 @@ async def validate(request: Request) -> Response:
         return JSONResponse(
             {"Findings": await findings(services_of(request), caller, stack_request)}
         )
-    found = await validate_template(
+    validation = await validate_template(
         services_of(request),
         caller,
         stack_request,
         show_nested=parse.flag(request, queries.NESTED),
         any_service=bool(codes),
     )
-    return JSONResponse(found)
+    return JSONResponse(validation)
 
 
 async def type_list(request: Request) -> Response:
     """List the resource types that the caller may use and the cloud can serve."""
     status = parse.last(request, queries.SUPPORT_STATUS)
     if status is not None and status not in SupportStatus.__members__:
-        known = ", ".join(SupportStatus.__members__)
-        raise Rejected([Invalid(None, f"Invalid support status {status}: expected one of {known}")])
+        choices = ", ".join(SupportStatus.__members__)
+        raise Rejected(
+            [Invalid(None, f"Invalid support status {status}: expected one of {choices}")]
+        )
     pattern = parse.last(request, queries.TYPE_NAME)
     version = parse.last(request, queries.TYPE_VERSION)
-    found = []
-    for kind in await _types(request):
-        if not _matches(pattern, kind.name) or (status is None and kind.support.hidden):
+    rtypes = []
+    for rtype in await _types(request):
+        if not _matches(pattern, rtype.name) or (status is None and rtype.support.hidden):
             continue
-        if status is not None and kind.support.status != status:
+        if status is not None and rtype.support.status != status:
             continue
-        if version is not None and kind.support.version != version:
+        if version is not None and rtype.support.version != version:
             continue
-        found.append(kind)
+        rtypes.append(rtype)
     if parse.flag(request, queries.WITH_DESCRIPTION):
         body: list[object] = [
-            {"resource_type": kind.name, "description": _about(kind)} for kind in found
+            {"resource_type": rtype.name, "description": _about(rtype)} for rtype in rtypes
         ]
     else:
-        body = [kind.name for kind in found]
+        body = [rtype.name for rtype in rtypes]
     return JSONResponse({"resource_types": body})
 
 
@@ -92,11 +94,11 @@ async def _types(request: Request) -> list[ResourceType]:
     names = sorted({*catalog.names(), *retired_types()})
     lacking = await unavailable_to(services, caller, names)
     usable = [name for name in names if not name.startswith("<") and name not in lacking]
-    found = map(catalog.find, usable)
+    candidates = map(catalog.find, usable)
     return [
-        kind
-        for kind in found
-        if isinstance(kind, ResourceType) and services.policy.allows_type(kind.name, caller)
+        rtype
+        for rtype in candidates
+        if isinstance(rtype, ResourceType) and services.policy.allows_type(rtype.name, caller)
     ]
 
 
@@ -112,8 +114,8 @@ def _matches(pattern: str | None, name: str) -> bool:
         return False
 
 
-def _about(kind: ResourceType) -> str:
-    return " ".join((kind.__doc__ or "").split())
+def _about(rtype: ResourceType) -> str:
+    return " ".join((rtype.__doc__ or "").split())
 
 
 async def _type(request: Request) -> ResourceType:
@@ -124,28 +126,28 @@ async def _type(request: Request) -> ResourceType:
     services = services_of(request)
     services.policy.demand_types([name], caller_of(request))
     catalog = services.programs.catalog
-    kind = catalog.find(name)
-    if not isinstance(kind, ResourceType):
+    rtype = catalog.find(name)
+    if not isinstance(rtype, ResourceType):
         like = nearest(name, catalog.names())
-        words = f"{name}; did you mean {like}?" if like else name
-        raise Rejected([EntityNotFound(None, "Resource Type", words)])
-    if kind.support.hidden:
+        message = f"{name}; did you mean {like}?" if like else name
+        raise Rejected([EntityNotFound(None, "Resource Type", message)])
+    if rtype.support.hidden:
         raise Rejected([NotSupported(None, f"The schema of {name} is hidden.")])
-    for why in (await unavailable_to(services, caller_of(request), [name])).values():
-        raise Rejected([ResourceTypeUnavailable(None, f"{name}: {why}")])
-    return kind
+    for reason in (await unavailable_to(services, caller_of(request), [name])).values():
+        raise Rejected([ResourceTypeUnavailable(None, f"{name}: {reason}")])
+    return rtype
 
 
 async def type_show(request: Request) -> Response:
     """Show the properties and attributes of a resource type."""
-    kind = await _type(request)
-    support = kind.support
+    rtype = await _type(request)
+    support = rtype.support
     return JSONResponse(
         {
-            "resource_type": kind.name,
-            "description": _about(kind),
-            "properties": _visible(kind.properties),
-            "attributes": _visible(kind.attributes),
+            "resource_type": rtype.name,
+            "description": _about(rtype),
+            "properties": _visible(rtype.properties),
+            "attributes": _visible(rtype.attributes),
             "support_status": _support(support),
         }
     )
@@ -155,12 +157,12 @@ async def type_template(request: Request) -> Response:
     """Generate a template for a resource type: a parameter for each property, an output for
     each attribute.
     """
-    kind = await _type(request)
+    rtype = await _type(request)
     match (parse.last(request, queries.TEMPLATE_TYPE) or "cfn").lower():
         case "cfn":
-            return JSONResponse(made.cfn(kind))
+            return JSONResponse(made.cfn(rtype))
         case "hot":
-            return JSONResponse(made.hot(kind))
+            return JSONResponse(made.hot(rtype))
         case other:
             raise parse.bad(f"Template type is not supported: {other}; expected hot or cfn")
 
@@ -168,9 +170,9 @@ async def type_template(request: Request) -> Response:
 def _visible(declared: Mapping[str, Prop] | Mapping[str, Attr]) -> dict[str, object]:
     """Return the declarations as JSON, without hidden ones, which exist only for old templates."""
     return {
-        name: as_json(one)
-        for name, one in declared.items()
-        if one.support is None or not one.support.hidden
+        name: as_json(declaration)
+        for name, declaration in declared.items()
+        if declaration.support is None or not declaration.support.hidden
     }
 
 
@@ -193,7 +195,9 @@ async def versions(request: Request) -> Response:
 async def functions(request: Request) -> Response:
     """List the functions of a version of the template language."""
     version = request.path_params["template_version"]
-    found = describe.functions(version, conditions=parse.flag(request, queries.WITH_CONDITION_FUNC))
-    if found is None:
+    functions = describe.functions(
+        version, conditions=parse.flag(request, queries.WITH_CONDITION_FUNC)
+    )
+    if functions is None:
         raise Rejected([NotFound(None, f"Template version {version} not found")])
-    return JSONResponse({"template_functions": found})
+    return JSONResponse({"template_functions": functions})

@@ -26,62 +26,63 @@ CFN_TYPES = {
 }
 
 
-def hot(kind: ResourceType) -> Body:
-    """Return a template for the resource type `kind` in the format HOT.
+def hot(rtype: ResourceType) -> Body:
+    """Return a template for the resource type `rtype` in the format HOT.
 
     It has a parameter for each property that is neither hidden nor unsupported, and an output for
     each attribute.
     """
-    properties = _properties(kind)
-    name = type(kind).__name__
+    properties = _properties(rtype)
+    name = type(rtype).__name__
     return {
         "heat_template_version": "2016-10-14",
         "description": f"Initial template of {name}",
         "parameters": {key: _parameter(prop) for key, prop in properties.items()},
         "resources": {
             name: {
-                "type": kind.name,
+                "type": rtype.name,
                 "properties": {key: {"get_param": key} for key in properties},
             }
         },
-        "outputs": _outputs(kind, "description", "value", lambda attr: {"get_attr": [name, attr]}),
+        "outputs": _outputs(rtype, "description", "value", lambda attr: {"get_attr": [name, attr]}),
     }
 
 
-def cfn(kind: ResourceType) -> Body:
-    """Return a template for the resource type `kind` in the CloudFormation format.
+def cfn(rtype: ResourceType) -> Body:
+    """Return a template for the resource type `rtype` in the CloudFormation format.
 
     It has the same parameters and outputs as `hot`.
     """
-    properties = _properties(kind)
-    name = type(kind).__name__
+    properties = _properties(rtype)
+    name = type(rtype).__name__
     return {
         "HeatTemplateFormatVersion": "2012-12-12",
         "Description": f"Initial template of {name}",
         "Parameters": {key: _cfn_parameter(prop) for key, prop in properties.items()},
         "Resources": {
             name: {
-                "Type": kind.name,
+                "Type": rtype.name,
                 "Properties": {key: _cfn_value(key, prop) for key, prop in properties.items()},
             }
         },
         "Outputs": _outputs(
-            kind, "Description", "Value", lambda attr: {"Fn::GetAtt": [name, attr]}
+            rtype, "Description", "Value", lambda attr: {"Fn::GetAtt": [name, attr]}
         ),
     }
 
 
-def _properties(kind: ResourceType) -> dict[str, Prop]:
+def _properties(rtype: ResourceType) -> dict[str, Prop]:
     return {
         key: prop
-        for key, prop in kind.properties.items()
+        for key, prop in rtype.properties.items()
         if prop.implemented and (prop.support is None or not prop.support.hidden)
     }
 
 
-def _outputs(kind: ResourceType, about: str, value: str, read: Callable[[str], Body]) -> Body:
+def _outputs(rtype: ResourceType, about: str, value: str, value_of: Callable[[str], Body]) -> Body:
     return {
-        key: {about: attr.description, value: read(key)} for key, attr in kind.attributes.items()
+        key: {about: attr.description, value: value_of(key)}
+        for key, attr in rtype.attributes.items()
     }
 
 
@@ -96,33 +97,35 @@ def _holds_maps(prop: Prop) -> bool:
 
 
 def _parameter(prop: Prop) -> Body:
-    found: Body = {"type": _type(prop)}
+    parameter: Body = {"type": _type(prop)}
     if prop.description:
-        found["description"] = prop.description
+        parameter["description"] = prop.description
     if prop.has_default and prop.default is not None:
-        found["default"] = prop.default
+        parameter["default"] = prop.default
     if prop.constraints:
-        found["constraints"] = [constraint_as_json(one) for one in prop.constraints]
-    return found
+        parameter["constraints"] = [
+            constraint_as_json(constraint) for constraint in prop.constraints
+        ]
+    return parameter
 
 
 def _cfn_parameter(prop: Prop) -> Body:
-    found: Body = {"Type": CFN_TYPES[_type(prop)]}
+    parameter: Body = {"Type": CFN_TYPES[_type(prop)]}
     if prop.description:
-        found["Description"] = prop.description
+        parameter["Description"] = prop.description
     if prop.has_default and prop.default is not None:
-        found["Default"] = prop.default
-    for one in prop.constraints:
-        match constraint_as_json(one):
+        parameter["Default"] = prop.default
+    for constraint in prop.constraints:
+        match constraint_as_json(constraint):
             case {"allowed_values": values}:
-                found["AllowedValues"] = values
+                parameter["AllowedValues"] = values
             case {"allowed_pattern": pattern}:
-                found["AllowedPattern"] = pattern
+                parameter["AllowedPattern"] = pattern
             case {"length": bounds}:
-                found |= {f"{key.title()}Length": bound for key, bound in bounds.items()}
+                parameter |= {f"{key.title()}Length": bound for key, bound in bounds.items()}
             case {"range": bounds}:
-                found |= {f"{key.title()}Value": bound for key, bound in bounds.items()}
-    return found
+                parameter |= {f"{key.title()}Value": bound for key, bound in bounds.items()}
+    return parameter
 
 
 def _cfn_value(key: str, prop: Prop) -> Body:

@@ -63,11 +63,11 @@ def base(request: Request) -> str:
 
     It is computed once per request.
     """
-    kept: str | None = request.scope.get("hearth.base")
-    if kept is None:
-        kept = f"{origin(request.scope)}{request.scope.get('root_path', '')}/v1"
-        request.scope["hearth.base"] = kept
-    return kept
+    url: str | None = request.scope.get("hearth.base")
+    if url is None:
+        url = f"{origin(request.scope)}{request.scope.get('root_path', '')}/v1"
+        request.scope["hearth.base"] = url
+    return url
 
 
 def stack_url(request: Request, row: StackRow) -> str:
@@ -131,7 +131,7 @@ def stack(
         "timeout_mins": row.timeout_mins,
     }
     if outputs is not None:
-        body["outputs"] = [output(one) for one in outputs]
+        body["outputs"] = [output(value) for value in outputs]
     return body
 
 
@@ -152,55 +152,55 @@ def document(body: Mapping[str, Any]) -> Body:
     `body` is the document as it is stored. In the result, the template consists of maps and lists
     instead of text, and the environment has all sections. The same holds for nested stacks.
     """
-    shown = {**body}
+    plain = {**body}
     environment = body.get("environment", {})
-    shown["environment"] = {
+    plain["environment"] = {
         name: environment.get(name, empty()) for name, empty in SECTIONS.items()
     }
     if isinstance(template := body.get("template"), str):
-        shown["template"] = load(template, "template").plain()
-    shown["resources"] = {
+        plain["template"] = load(template, "template").plain()
+    plain["resources"] = {
         name: document(entry) if "template" in entry else entry
         for name, entry in body["resources"].items()
     }
-    return shown
+    return plain
 
 
-async def snapshot(services: Services, row: StackRow, one: Snapshot) -> Body:
+async def snapshot(services: Services, row: StackRow, snapshot: Snapshot) -> Body:
     """Return the body for a snapshot.
 
     It contains the document of the stack once the snapshot is complete; until then, `data` is null.
     """
-    body = one.body if one.status is Status.COMPLETE else None
+    body = snapshot.body if snapshot.status is Status.COMPLETE else None
     return {
-        "id": one.id,
-        "name": one.name,
-        "action": one.action.value,
-        "status": one.status.value,
-        "status_reason": one.reason,
-        "creation_time": time(one.created_at),
+        "id": snapshot.id,
+        "name": snapshot.name,
+        "action": snapshot.action.value,
+        "status": snapshot.status.value,
+        "status_reason": snapshot.reason,
+        "creation_time": time(snapshot.created_at),
         "data": await documented(services, row, body) if body else None,
     }
 
 
-def software_config_summary(one: Config, *, project: bool) -> Body:
+def software_config_summary(config: Config, *, project: bool) -> Body:
     """Return the body for a software configuration in a list.
 
     If `project` is true, it contains the project, which administrators see.
     """
-    body = {key: one.document()[key] for key in ("id", "name", "group", "creation_time")}
-    return {**body, "project": one.project_id} if project else body
+    body = {key: config.document()[key] for key in ("id", "name", "group", "creation_time")}
+    return {**body, "project": config.project_id} if project else body
 
 
-def output(one: OutputValue) -> Body:
+def output(output: OutputValue) -> Body:
     """Return the body for an output, with its error if its value could not be computed."""
     body: Body = {
-        "output_key": one.key,
-        "description": one.description,
-        "output_value": one.value,
+        "output_key": output.key,
+        "description": output.description,
+        "output_value": output.value,
     }
-    if one.error is not None:
-        body["output_error"] = one.error
+    if output.error is not None:
+        body["output_error"] = output.error
     return body
 
 
@@ -254,7 +254,7 @@ def resource(
 def event(
     request: Request,
     row: StackRow,
-    one: NumberedEvent,
+    numbered: NumberedEvent,
     root: StackRow | None,
     *,
     full: bool = False,
@@ -264,7 +264,7 @@ def event(
     If `root` is given, the links include this stack as the root stack. If `full` is true, the body
     has the type and the properties of the resource.
     """
-    e = one.event
+    e = numbered.event
     its_stack = stack_url(request, row)
     its_resource = f"{its_stack}/resources/{quoted(e.resource_name)}"
     links = [

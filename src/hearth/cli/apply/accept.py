@@ -24,14 +24,14 @@ def accepted(text: str, path: Path, resources: Sequence[Body]) -> tuple[str, lis
     lines = text.splitlines(keepends=True)
     edits: list[tuple[int, int, str, str]] = []
     done: list[str] = []
-    left: list[str] = []
-    for one in resources:
-        for difference in one["differences"]:
-            name = f"{one['resource_name']}.{difference['property']}"
-            node = _property(root, one["resource_name"], difference["property"])
-            why = _obstacle(one, node, difference, lines)
-            if why is not None or node is None:
-                left.append(f"{name}: {why}")
+    by_hand: list[str] = []
+    for resource in resources:
+        for difference in resource["differences"]:
+            name = f"{resource['resource_name']}.{difference['property']}"
+            node = _property(root, resource["resource_name"], difference["property"])
+            obstacle = _obstacle(resource, node, difference, lines)
+            if obstacle is not None or node is None:
+                by_hand.append(f"{name}: {obstacle}")
                 continue
             have = json.dumps(difference["have"], ensure_ascii=False)
             edits.append((node.line - 1, node.column - 1, _token(lines, node), have))
@@ -39,7 +39,7 @@ def accepted(text: str, path: Path, resources: Sequence[Body]) -> tuple[str, lis
     for line, column, token, have in sorted(edits, reverse=True):
         at = lines[line]
         lines[line] = f"{at[:column]}{have}{at[column + len(token) :]}"
-    return "".join(lines), done, left
+    return "".join(lines), done, by_hand
 
 
 def _property(root: Node, resource: str, name: str) -> Node | None:
@@ -53,11 +53,11 @@ def _property(root: Node, resource: str, name: str) -> Node | None:
 
 
 def _obstacle(
-    one: Body, node: Node | None, difference: Mapping[str, Any], lines: Sequence[str]
+    resource: Body, node: Node | None, difference: Mapping[str, Any], lines: Sequence[str]
 ) -> str | None:
     """Return why a property cannot be changed in the template, or None."""
-    if one["parent_resource"] is not None:
-        return f"it is in the nested stack of {one['parent_resource']}"
+    if resource["parent_resource"] is not None:
+        return f"it is in the nested stack of {resource['parent_resource']}"
     if difference["have"] == MASK:
         return "its value is hidden"
     if node is None:
@@ -73,11 +73,11 @@ def _obstacle(
 
 def _token(lines: Sequence[str], node: Node) -> str:
     """Return the text of a scalar as it is written; empty if it is not in one line."""
-    rest = lines[node.line - 1][node.column - 1 :]
-    if rest[:1] in "'\"":
-        end = rest.find(rest[0], 1) + 1
-        return rest[:end] if end else ""
-    written = rest.rstrip("\n")
+    text = lines[node.line - 1][node.column - 1 :]
+    if text[:1] in "'\"":
+        end = text.find(text[0], 1) + 1
+        return text[:end] if end else ""
+    written = text.rstrip("\n")
     for stop in (" #", ",", "}", "]"):
         written = written.partition(stop)[0]
     written = written.rstrip()

@@ -16,7 +16,7 @@ class Refused(Exception):
 class Api(Protocol):
     """An Orchestration API, used as one user in one project."""
 
-    where: str
+    location: str
     """Where the stack is kept, for messages: the path of the state file, or the name of a cloud."""
 
     async def call(
@@ -35,5 +35,5 @@ class Api(Protocol):
 def refused(status: int, body: Any, raw: str) -> Refused:
     """Return the exception for an error response of the API."""
     error = body.get("error") if isinstance(body, dict) else None
-    words = str(error.get("message") or "") if isinstance(error, dict) else raw
-    return Refused(words.splitlines() or [f"status {status}"], status)
+    message = str(error.get("message") or "") if isinstance(error, dict) else raw
+    return Refused(message.splitlines() or [f"status {status}"], status)

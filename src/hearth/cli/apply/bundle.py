@@ -39,9 +39,9 @@ def bundle(
         project.environment(str(path))
     name = str(template)
     project.template(name)
-    problems = [one for one in project.problems if not isinstance(one, Notice)]
+    problems = [problem for problem in project.problems if not isinstance(problem, Notice)]
     if problems:
-        raise Refused([str(one) for one in problems])
+        raise Refused([str(problem) for problem in problems])
     if name not in project.parsed:
         raise Refused([f"{name} is not a template"])
     folder = os.path.dirname(name) or "."
@@ -50,10 +50,10 @@ def bundle(
         return os.path.relpath(path, folder) if "://" not in path else path
 
     files = {short(path): _content(path, text) for path, text in project.files.items()}
-    read = {**project.parsed, **project.environments}
-    for file, root in read.items():
+    roots = {**project.parsed, **project.environments}
+    for file, root in roots.items():
         files[short(file)] = project.texts[file]
-        if len(files) > 1 or len(read) > 1:  # otherwise it names no file
+        if len(files) > 1 or len(roots) > 1:  # otherwise it names no file
             files[short(file)] = rewritten(project.texts[file], file, root, short)
     body = _body(files.pop(short(name)), files, parameters)
     if environments:
@@ -107,13 +107,13 @@ def rewritten(text: str, path: str, root: Node, short: Any) -> str:
 def _edits(written: Node, resolved: Node, short: Any) -> Iterator[Edit]:
     """Yield the names of files that must be changed."""
     waiting = [(written, resolved)]
-    seen: set[int] = set()
+    visited: set[int] = set()
     while waiting:
         old, new = waiting.pop()
         if isinstance(old.value, dict | list):
-            if id(old.value) in seen:
+            if id(old.value) in visited:
                 continue
-            seen.add(id(old.value))
+            visited.add(id(old.value))
             pairs = (
                 [(old.value[key], new.value[key]) for key in old.value]
                 if isinstance(old.value, dict)

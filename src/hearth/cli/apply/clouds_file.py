@@ -13,9 +13,9 @@ def clouds_file(usual: Sequence[str]) -> Path | None:
     """Return the file of clouds that is used: $OS_CLIENT_CONFIG_FILE, or the first of the usual
     ones that exists; None without one.
     """
-    named = os.environ.get("OS_CLIENT_CONFIG_FILE")
-    paths = [*([named] if named else []), *usual]
-    return next((Path(one) for one in paths if os.path.exists(one)), None)
+    env_path = os.environ.get("OS_CLIENT_CONFIG_FILE")
+    paths = [*([env_path] if env_path else []), *usual]
+    return next((Path(path) for path in paths if os.path.exists(path)), None)
 
 
 def check_clouds_file(path: Path, name: str) -> None:
@@ -29,17 +29,17 @@ def check_clouds_file(path: Path, name: str) -> None:
     if root.value is None:
         return
     clouds = _map(path, root, "the file", "with the key clouds").get("clouds")
-    known = {} if clouds is None else _map(path, clouds, "clouds", "of names to clouds")
-    if name not in known:  # it may be in another file, or in environment variables
+    by_name = {} if clouds is None else _map(path, clouds, "clouds", "of names to clouds")
+    if name not in by_name:  # it may be in another file, or in environment variables
         return
-    cloud = _map(path, known[name], f"cloud {name}", "of settings")
+    cloud = _map(path, by_name[name], f"cloud {name}", "of settings")
     if "auth" in cloud:
         url = _map(path, cloud["auth"], f"auth of cloud {name}", "of settings").get("auth_url")
         if url is not None and not str(url.value).lower().startswith(("http://", "https://")):
             raise Refused([f"{url.span(str(path))}: auth_url of cloud {name} must be a URL"])
 
 
-def _map(path: Path, node: Node, what: str, of_what: str) -> dict[str, Node]:
+def _map(path: Path, node: Node, subject: str, expected: str) -> dict[str, Node]:
     if not isinstance(node.value, dict):
-        raise Refused([f"{node.span(str(path))}: {what} must be a map {of_what}"])
+        raise Refused([f"{node.span(str(path))}: {subject} must be a map {expected}"])
     return node.value

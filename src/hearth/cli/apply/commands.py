@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from hearth.cli.apply.options import Where, serve_options, template_options, where_options
+from hearth.cli.apply.options import Location, location_options, serve_options, template_options
 from hearth.model import collector
 from hearth.process.ending import Finished
 
 if TYPE_CHECKING:
-    from hearth.cli.apply.runs import Wanted
+    from hearth.cli.apply.runs import ChangeRequest
 
-Given = dict[str, Any]
-WHERE = ("name", "cloud", "state", "service", "as_json")
+Arguments = dict[str, Any]
+LOCATION = ("name", "cloud", "state", "service", "as_json")
 
 
 policy_option = click.option(
@@ -26,35 +26,41 @@ policy_option = click.option(
 name_argument = click.argument("name_given", metavar="[NAME]", required=False)
 
 
-def run_command(given: Given, main: Callable[[Where], Coroutine[Any, Any, int]]) -> NoReturn:
+def run_command(
+    arguments: Arguments, main: Callable[[Location], Coroutine[Any, Any, int]]
+) -> NoReturn:
     """Run a command with the place that its options name, and end with its status."""
     collector.off()
     from hearth.cli.apply.runs import run
 
-    serve, port = given.pop("serve", False), given.pop("serve_port", None)
-    where = Where(**{key: given.pop(key) for key in WHERE}, serve=port or (0 if serve else None))
-    if where.service and where.serve is not None:
+    serve, port = arguments.pop("serve", False), arguments.pop("serve_port", None)
+    location = Location(
+        **{key: arguments.pop(key) for key in LOCATION}, serve=port or (0 if serve else None)
+    )
+    if location.service and location.serve is not None:
         raise click.UsageError("--service and --serve exclude each other")
-    raise Finished(run(lambda: main(where), as_json=where.as_json))
+    raise Finished(run(lambda: main(location), as_json=location.as_json))
 
 
-def _wanted(target: Path | None, given: Given, policies: tuple[Path, ...]) -> "Wanted":
+def _change_request(
+    target: Path | None, arguments: Arguments, policies: tuple[Path, ...]
+) -> "ChangeRequest":
     """Return the request that the arguments describe. Raises Refused, OSError."""
     from hearth.cli.apply.api import Refused
     from hearth.cli.apply.bundle import bundle
-    from hearth.cli.apply.runs import Wanted
+    from hearth.cli.apply.runs import ChangeRequest
     from hearth.cli.apply.saved_plan import SavedPlan
 
-    template = given.pop("template") or target
-    environments, parameters = given.pop("environments"), given.pop("parameters")
-    files, revision = given.pop("parameter_files"), given.pop("revision")
-    more = {"converge": given.pop("converge")}
+    template = arguments.pop("template") or target
+    environments, parameters = arguments.pop("environments"), arguments.pop("parameters")
+    files, revision = arguments.pop("parameter_files"), arguments.pop("revision")
+    options = {"converge": arguments.pop("converge")}
     if revision is not None:
         if (template is not None and template.exists()) or environments:
             raise Refused(["a revision contains its template and its environments"])
-        return Wanted(
+        return ChangeRequest(
             None if target is None else str(target),
-            body={"revision": revision, "parameters": values_of(parameters, files), **more},
+            body={"revision": revision, "parameters": values_of(parameters, files), **options},
             policies=policies,
         )
     if template is None:
@@ -63,10 +69,10 @@ def _wanted(target: Path | None, given: Given, policies: tuple[Path, ...]) -> "W
     if saved is not None:
         if environments or parameters or files:
             raise Refused(["a saved plan contains its environments and parameters"])
-        gone = bool(saved.body.get("delete"))
-        return Wanted(saved.name, saved=saved, delete=gone, policies=policies)
-    body = {**bundle(template, environments, values_of(parameters, files)), **more}
-    return Wanted(
+        delete = bool(saved.body.get("delete"))
+        return ChangeRequest(saved.name, saved=saved, delete=delete, policies=policies)
+    body = {**bundle(template, environments, values_of(parameters, files)), **options}
+    return ChangeRequest(
         template.stem, body=body, template=template, environments=tuple(environments),
         policies=policies,
     )  # fmt: skip
@@ -98,7 +104,7 @@ def values_of(parameters: Sequence[str], files: Sequence[str]) -> dict[str, str]
 
 @click.command()
 @click.argument("target", metavar="[TEMPLATE]", required=False, type=click.Path(path_type=Path))
-@where_options
+@location_options
 @template_options
 @serve_options
 @click.option("-o", "--out", type=click.Path(path_type=Path), help="Save the plan in this file.")
@@ -110,7 +116,7 @@ def plan(
     policies: tuple[Path, ...],
     *,
     destroy: bool,
-    **given: Any,
+    **arguments: Any,
 ) -> None:
     """Show what apply would do to each resource, and why.
 
@@ -118,19 +124,19 @@ def plan(
     """
     from hearth.cli.apply import runs
 
-    async def main(where: Where) -> int:
+    async def main(location: Location) -> int:
         name = str(target) if target is not None else None
-        wanted = runs.Wanted(name, delete=True, policies=policies)
+        request = runs.ChangeRequest(name, delete=True, policies=policies)
         if not destroy:
-            wanted = _wanted(target, given, policies)
-        return await runs.plan(where, wanted, out)
+            request = _change_request(target, arguments, policies)
+        return await runs.plan(location, request, out)
 
-    run_command(given, main)
+    run_command(arguments, main)
 
 
 @click.command()
 @click.argument("target", metavar="[TEMPLATE]", required=False, type=click.Path(path_type=Path))
-@where_options
+@location_options
 @template_options
 @serve_options
 @click.option("-y", "--yes", is_flag=True, help="Do not ask for confirmation.")
@@ -144,7 +150,7 @@ def apply(
     yes: bool,
     rollback: bool,
     timeout: int | None,
-    **given: Any,
+    **arguments: Any,
 ) -> None:
     """Create or change a stack: show the plan, ask for confirmation, and carry it out.
 
@@ -153,20 +159,24 @@ def apply(
     """
     from hearth.cli.apply import runs
 
-    async def main(where: Where) -> int:
-        wanted = _wanted(target, given, policies)
-        return await runs.apply(where, wanted, sure=yes, rollback=rollback, timeout=timeout)
+    async def main(location: Location) -> int:
+        request = _change_request(target, arguments, policies)
+        return await runs.apply(
+            location, request, confirmed=yes, rollback=rollback, timeout=timeout
+        )
 
-    run_command(given, main)
+    run_command(arguments, main)
 
 
 @click.command()
 @name_argument
-@where_options
+@location_options
 @serve_options
 @click.option("-y", "--yes", is_flag=True, help="Do not ask for confirmation.")
 @policy_option
-def destroy(name_given: str | None, policies: tuple[Path, ...], *, yes: bool, **given: Any) -> None:
+def destroy(
+    name_given: str | None, policies: tuple[Path, ...], *, yes: bool, **arguments: Any
+) -> None:
     """Delete the stack NAME and its resources: show the plan, ask for confirmation, and carry it
     out.
 
@@ -174,30 +184,30 @@ def destroy(name_given: str | None, policies: tuple[Path, ...], *, yes: bool, **
     """
     from hearth.cli.apply import runs
 
-    async def main(where: Where) -> int:
-        wanted = runs.Wanted(name_given, delete=True, policies=policies)
-        return await runs.apply(where, wanted, sure=yes, rollback=False, timeout=None)
+    async def main(location: Location) -> int:
+        request = runs.ChangeRequest(name_given, delete=True, policies=policies)
+        return await runs.apply(location, request, confirmed=yes, rollback=False, timeout=None)
 
-    run_command(given, main)
+    run_command(arguments, main)
 
 
 @click.command()
 @name_argument
-@where_options
-def watch(name_given: str | None, **given: Any) -> None:
+@location_options
+def watch(name_given: str | None, **arguments: Any) -> None:
     """Follow the operation of the stack NAME that is in progress.
 
     Exit status: 0 if the stack is complete, 1 if not, 130 after Ctrl-C.
     """
     from hearth.cli.apply import runs
 
-    run_command(given, lambda where: runs.watch(where, name_given))
+    run_command(arguments, lambda location: runs.watch(location, name_given))
 
 
 @click.command()
 @name_argument
-@where_options
-def refresh(name_given: str | None, **given: Any) -> None:
+@location_options
+def refresh(name_given: str | None, **arguments: Any) -> None:
     """Check that the objects of the stack NAME are there and healthy, and record the result.
 
     The next apply replaces objects that are missing or unhealthy. Exit status: 0 if all are there
@@ -205,4 +215,4 @@ def refresh(name_given: str | None, **given: Any) -> None:
     """
     from hearth.cli.apply import runs
 
-    run_command(given, lambda where: runs.refresh(where, name_given))
+    run_command(arguments, lambda location: runs.refresh(location, name_given))

@@ -6,7 +6,7 @@ from pathlib import Path
 from hearth.authoring.terminal import say, say_json, style
 from hearth.cli.apply.accept import accepted
 from hearth.cli.apply.api import Refused
-from hearth.cli.apply.options import Where
+from hearth.cli.apply.options import Location
 from hearth.cli.apply.plan_text import value
 from hearth.cli.apply.runs import CHANGES
 from hearth.cli.apply.stack import DEPTH, Body, Stack
@@ -15,47 +15,47 @@ from hearth.cli.apply.text_file import text_of
 COLOURS = {"in sync": "green", "drifted": "yellow", "missing": "red", "not checkable": "cyan"}
 
 
-async def drift(where: Where, name: str | None, template: Path | None, *, every: bool) -> int:
+async def drift(location: Location, name: str | None, template: Path | None, *, every: bool) -> int:
     """Print what differs; `every` is whether resources in sync are listed, too.
 
     If `template` is given, the real values are taken over into this file. Return 2 if anything has
     drifted, else 0.
     """
-    async with where.opened(name, sign_in=True) as (api, found):
-        stack = await Stack(api, found).demand()
+    async with location.opened(name, sign_in=True) as (api, stack_name):
+        stack = await Stack(api, stack_name).demand()
         query = {"nested_depth": DEPTH}
-        found_drift = (await api.call("GET", f"{stack.path}/drift", query=query))["drift"]
-    status = _print(where, found_drift, lines(found_drift, every=every))
+        report = (await api.call("GET", f"{stack.path}/drift", query=query))["drift"]
+    status = _print(location, report, lines(report, every=every))
     if template is not None:
-        _accept(template, found_drift)
+        _accept(template, report)
     return status
 
 
-async def last_drift(where: Where, name: str | None) -> int:
+async def last_drift(location: Location, name: str | None) -> int:
     """Print the result of the last background check, and when it was made; return like `drift`.
 
     Raises Refused if there is none.
     """
     advice = "hearth drift without --cached reads the cloud now"
-    if not where.service:
+    if not location.service:
         raise Refused(["--cached: only a service checks stacks in the background", advice])
-    async with where.opened(name) as (api, found):
-        stack = await Stack(api, found).demand()
+    async with location.opened(name) as (api, stack_name):
+        stack = await Stack(api, stack_name).demand()
         query = {"cached": "true"}
-        found_drift = (await api.call("GET", f"{stack.path}/drift", query=query))["drift"]
-    if found_drift["checked_at"] is None:
-        raise Refused([f"{stack.name}: {found_drift['reason']}", advice])
-    return _print(where, found_drift, last_lines(found_drift))
+        report = (await api.call("GET", f"{stack.path}/drift", query=query))["drift"]
+    if report["checked_at"] is None:
+        raise Refused([f"{stack.name}: {report['reason']}", advice])
+    return _print(location, report, last_lines(report))
 
 
-def _print(where: Where, found_drift: Body, text: Iterator[str]) -> int:
+def _print(location: Location, report: Body, text: Iterator[str]) -> int:
     """Print a drift as JSON or as `text`; return 2 if anything has drifted, else 0."""
-    if where.as_json:
-        say_json({"type": "drift", **found_drift})
+    if location.as_json:
+        say_json({"type": "drift", **report})
     else:
         for line in text:
             say(line)
-    return CHANGES if found_drift["state"] == "drifted" else 0
+    return CHANGES if report["state"] == "drifted" else 0
 
 
 def last_lines(found_drift: Body) -> Iterator[str]:
@@ -66,35 +66,33 @@ def last_lines(found_drift: Body) -> Iterator[str]:
     yield from lines(found_drift, every=False)
 
 
-def lines(found_drift: Body, *, every: bool) -> Iterator[str]:
+def lines(report: Body, *, every: bool) -> Iterator[str]:
     """Yield the lines of a drift, and a summary."""
-    for one in found_drift["resources"]:
-        if one["state"] == "in sync" and not every:
+    for resource in report["resources"]:
+        if resource["state"] == "in sync" and not every:
             continue
-        above = f"{one['parent_resource']}." if one["parent_resource"] else ""
-        reason = f": {one['reason']}" if one["reason"] else ""
-        state = style(one["state"], fg=COLOURS[one["state"]])
-        yield f"{above}{one['resource_name']}  {one['resource_type']}  {state}{reason}"
-        for pair in one["differences"]:
+        above = f"{resource['parent_resource']}." if resource["parent_resource"] else ""
+        reason = f": {resource['reason']}" if resource["reason"] else ""
+        state = style(resource["state"], fg=COLOURS[resource["state"]])
+        yield f"{above}{resource['resource_name']}  {resource['resource_type']}  {state}{reason}"
+        for pair in resource["differences"]:
             yield f"    {pair['property']}: {value(pair['want'])} -> {value(pair['have'])}"
-        if one["reason"] is None:
-            for other in one["not_checkable"]:
-                words = f"    {other['property']}: not checkable: {other['reason']}"
-                yield style(words, dim=True)
-    counts = ", ".join(
-        f"{count} {state}" for state, count in found_drift["counts"].items() if count
-    )
+        if resource["reason"] is None:
+            for prop in resource["not_checkable"]:
+                line = f"    {prop['property']}: not checkable: {prop['reason']}"
+                yield style(line, dim=True)
+    counts = ", ".join(f"{count} {state}" for state, count in report["counts"].items() if count)
     yield f"Drift: {counts or 'the stack has no resources'}."
 
 
-def _accept(path: Path, found_drift: Body) -> None:
+def _accept(path: Path, report: Body) -> None:
     text = text_of(path)
-    changed, done, left = accepted(text, path, found_drift["resources"])
+    new_text, done, by_hand = accepted(text, path, report["resources"])
     if done:
         from hearth.authoring.fmt_files import replace
 
-        replace(path, changed)
+        replace(path, new_text)
     for line in done:
         say(f"accepted {line}")
-    for line in left:
+    for line in by_hand:
         say(f"{style('change by hand:', fg='yellow')} {line}", err=True)

@@ -47,8 +47,12 @@ class LocalTokens(Struct, frozen=True):
         These tokens have no access rules.
         """
         user = await _user(self.store, owner_of_token(token))
-        own = None if user is None else user.data.get("token")
-        if user is None or own is None or not hmac.compare_digest(own.encode(), token.encode()):
+        stored_token = None if user is None else user.data.get("token")
+        if (
+            user is None
+            or stored_token is None
+            or not hmac.compare_digest(stored_token.encode(), token.encode())
+        ):
             return None
         return user.caller
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct, field
 
 from hearth.cli.apply.api import Refused
-from hearth.cli.apply.progress import View
+from hearth.cli.apply.progress import ProgressView
 from hearth.cli.apply.stack import Body, Stack, nested_paths, paths
 from hearth.cli.apply.waits import waits_for
 from hearth.cli.board import Board
@@ -21,7 +21,7 @@ class Follower(Struct):
     """Shows the events of a stack in `view`, those after `marker` or all."""
 
     stack: Stack
-    view: View
+    view: ProgressView
     look_s: float
     marker: str | None = None
     _asked_at: float = field(default=0.0)
@@ -54,9 +54,9 @@ class Follower(Struct):
         while True:
             events = await self._events(board)
             now = time.monotonic()
-            changed = board.take(events, now)
+            lines = board.take(events, now)
             await self._ask(now, ended=ended)
-            self.view.update(board, changed, self._waits)
+            self.view.update(board, lines, self._waits)
             if not events or not ended:
                 return ended
 
@@ -93,9 +93,9 @@ class Follower(Struct):
 
 def waits_of(resources: Sequence[Body]) -> dict[str, str]:
     """Return what resources wait for, by their dotted path."""
-    found = {}
-    for path, one in paths(resources):
-        reason, rtype = one.get("resource_status_reason") or "", one["resource_type"]
-        if words := waits_for(one.get("waiting"), reason, rtype):
-            found[".".join(path)] = words
-    return found
+    phrases = {}
+    for path, resource in paths(resources):
+        reason, rtype = resource.get("resource_status_reason") or "", resource["resource_type"]
+        if phrase := waits_for(resource.get("waiting"), reason, rtype):
+            phrases[".".join(path)] = phrase
+    return phrases

@@ -49,11 +49,11 @@ class Graph(Struct):
         """Return the chain of resources whose actions took the longest together so far."""
         best: dict[Path, tuple[float, int, Path | None]] = {}
         for path, vertex in self.vertices.items():  # those needed come first
-            known = [one for one in vertex.needs if one in best]
-            before = max(known, key=lambda one: best[one][:2], default=None)
+            needs = [need for need in vertex.needs if need in best]
+            before = max(needs, key=lambda need: best[need][:2], default=None)
             seconds, length, _ = best[before] if before is not None else (0.0, 0, None)
             best[path] = seconds + (vertex.seconds or 0.0), length + 1, before
-        at: Path | None = max(best, key=lambda one: best[one][:2], default=None)
+        at: Path | None = max(best, key=lambda end: best[end][:2], default=None)
         chain: list[Vertex] = []
         while at is not None:
             chain.append(self.vertices[at])
@@ -64,15 +64,17 @@ class Graph(Struct):
         """Return the estimated seconds until the operation ends, from earlier operations; None if
         nothing is known about a resource in progress.
         """
-        rest: dict[Path, float] = {}
+        remaining: dict[Path, float] = {}
         for path, vertex in self.vertices.items():
-            own = 0.0
+            seconds = 0.0
             if not vertex.ended:
                 if vertex.earlier is None:
                     return None
-                own = max(0.0, vertex.earlier - (vertex.seconds or 0.0))
-            rest[path] = own + max((rest.get(one, 0.0) for one in vertex.needs), default=0.0)
-        return max(rest.values(), default=0.0)
+                seconds = max(0.0, vertex.earlier - (vertex.seconds or 0.0))
+            remaining[path] = seconds + max(
+                (remaining.get(need, 0.0) for need in vertex.needs), default=0.0
+            )
+        return max(remaining.values(), default=0.0)
 
 
 def graph_of(resources: Sequence[Body], events: Sequence[Body], now: float) -> Graph:
@@ -83,40 +85,41 @@ def graph_of(resources: Sequence[Body], events: Sequence[Body], now: float) -> G
     waits = waits_of(resources)
     runs = _runs(events, now)
     by_type: dict[str, list[float]] = defaultdict(list)
-    for one in resources:
-        by_type[one["resource_type"]] += runs.get(_key(one), [])[:-1]
-    found = {}
+    for resource in resources:
+        by_type[resource["resource_type"]] += runs.get(_key(resource), [])[:-1]
+    vertices = {}
     needs: dict[Path, list[Path]] = defaultdict(list)
-    listed = sorted(paths(resources), key=lambda item: len(item[0]))
-    for path, one in listed:
-        for user in one.get("required_by") or ():
+    by_depth = sorted(paths(resources), key=lambda item: len(item[0]))
+    for path, resource in by_depth:
+        for user in resource.get("required_by") or ():
             needs[(*path[:-1], user)].append(path)
         if len(path) > 1:
             needs[path[:-1]].append(path)  # a nested stack is complete after its resources
-    for path, one in listed:
-        times = runs.get(_key(one), [])
-        before = times[:-1] or by_type[one["resource_type"]]
-        found[path] = Vertex(
-            path, one["resource_type"], one["resource_status"], times[-1] if times else None,
-            waits.get(".".join(path), ""), tuple(needs[path]), median(before) if before else None,
+    for path, resource in by_depth:
+        times = runs.get(_key(resource), [])
+        before = times[:-1] or by_type[resource["resource_type"]]
+        vertices[path] = Vertex(
+            path, resource["resource_type"], resource["resource_status"],
+            times[-1] if times else None, waits.get(".".join(path), ""), tuple(needs[path]),
+            median(before) if before else None,
         )  # fmt: skip
-    return Graph(_ordered(found))
+    return Graph(_ordered(vertices))
 
 
-def _ordered(found: Mapping[Path, Vertex]) -> dict[Path, Vertex]:
+def _ordered(vertices: Mapping[Path, Vertex]) -> dict[Path, Vertex]:
     """Return the resources in an order in which each comes after those that it needs."""
     order: dict[Path, Vertex] = {}
-    seen: set[Path] = set()
-    for first in found:
+    visited: set[Path] = set()
+    for first in vertices:
         waiting = [(first, False)]
         while waiting:
             path, done = waiting.pop()
             if done:
-                order[path] = found[path]
-            elif path not in seen:
-                seen.add(path)
+                order[path] = vertices[path]
+            elif path not in visited:
+                visited.add(path)
                 waiting.append((path, True))
-                waiting += [(one, False) for one in found[path].needs if one in found]
+                waiting += [(need, False) for need in vertices[path].needs if need in vertices]
     return order
 
 
@@ -128,9 +131,9 @@ def _runs(events: Sequence[Body], now: float) -> dict[str, list[float]]:
     """Return the seconds of the actions of each resource, in their order; the last may go on."""
     runs: dict[str, list[float]] = defaultdict(list)
     begun: dict[str, float] = {}
-    for one in events:
-        key, at = _key(one), _seconds(one["event_time"])
-        if one["resource_status"].endswith("_IN_PROGRESS"):
+    for event in events:
+        key, at = _key(event), _seconds(event["event_time"])
+        if event["resource_status"].endswith("_IN_PROGRESS"):
             begun.setdefault(key, at)
         elif key in begun:
             runs[key].append(at - begun.pop(key))
@@ -147,7 +150,7 @@ def text(graph: Graph) -> Iterator[str]:
     """Yield the lines of the graph for people."""
     for vertex in graph.vertices.values():
         took = f"  {duration(vertex.seconds)}" if vertex.seconds is not None else ""
-        needs = ", ".join(_short(one, vertex.path) for one in vertex.needs)
+        needs = ", ".join(_short(need, vertex.path) for need in vertex.needs)
         yield f"{vertex.name}  {vertex.type}  {vertex.status}{took}"
         if needs:
             yield f"    needs {needs}"
@@ -155,12 +158,14 @@ def text(graph: Graph) -> Iterator[str]:
             yield f"    {vertex.waits}"
     chain = graph.critical()
     if chain:
-        parts = [f"{one.name} {duration(one.seconds or 0.0)}" for one in chain]
+        parts = [f"{vertex.name} {duration(vertex.seconds or 0.0)}" for vertex in chain]
         yield f"critical path so far: {' > '.join(parts)}"
-    if any(not one.ended for one in graph.vertices.values()):
-        left = graph.left()
-        words = "unknown" if left is None else f"about {duration(left)}, from earlier operations"
-        yield f"time left: {words}"
+    if any(not vertex.ended for vertex in graph.vertices.values()):
+        left_s = graph.left()
+        estimate = (
+            "unknown" if left_s is None else f"about {duration(left_s)}, from earlier operations"
+        )
+        yield f"time left: {estimate}"
 
 
 def _short(path: Path, user: Path) -> str:
@@ -169,7 +174,7 @@ def _short(path: Path, user: Path) -> str:
 
 def dot(graph: Graph) -> Iterator[str]:
     """Yield the lines of the graph in the DOT language."""
-    critical = {one.path for one in graph.critical()}
+    critical = {vertex.path for vertex in graph.critical()}
     yield "digraph stack {"
     yield "  rankdir=LR; node [shape=box, style=filled];"
     for vertex in graph.vertices.values():
@@ -182,13 +187,13 @@ def dot(graph: Graph) -> Iterator[str]:
             f'fillcolor="{_fill(vertex)}", penwidth={pen}];'
         )
     for vertex in graph.vertices.values():
-        for one in vertex.needs:
-            yield f'  "{_quoted(".".join(one))}" -> "{_quoted(vertex.name)}";'
+        for need in vertex.needs:
+            yield f'  "{_quoted(".".join(need))}" -> "{_quoted(vertex.name)}";'
     yield "}"
 
 
-def _quoted(words: str) -> str:
-    return words.replace('"', '\\"')
+def _quoted(text: str) -> str:
+    return text.replace('"', '\\"')
 
 
 def _fill(vertex: Vertex) -> str:
@@ -200,7 +205,7 @@ def svg(graph: Graph) -> Iterator[str]:
     levels: dict[Path, int] = {}
     columns: dict[int, list[Vertex]] = defaultdict(list)
     for vertex in graph.vertices.values():
-        level = max((levels.get(one, 0) + 1 for one in vertex.needs), default=0)
+        level = max((levels.get(need, 0) + 1 for need in vertex.needs), default=0)
         levels[vertex.path] = level
         columns[level].append(vertex)
     at = {
@@ -210,16 +215,16 @@ def svg(graph: Graph) -> Iterator[str]:
     }
     width = max((x for x, _ in at.values()), default=0) + BOX_WIDTH + GAP_Y
     height = max((y for _, y in at.values()), default=0) + BOX_HEIGHT + GAP_Y
-    critical = {one.path for one in graph.critical()}
+    critical = {vertex.path for vertex in graph.critical()}
     yield (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
         'font-family="sans-serif" font-size="12">'
     )
     for vertex in graph.vertices.values():
         x, y = at[vertex.path]
-        for one in vertex.needs:
-            if one in at:
-                from_x, from_y = at[one][0] + BOX_WIDTH, at[one][1] + BOX_HEIGHT // 2
+        for need in vertex.needs:
+            if need in at:
+                from_x, from_y = at[need][0] + BOX_WIDTH, at[need][1] + BOX_HEIGHT // 2
                 yield (
                     f'<path d="M{from_x} {from_y} C{from_x + GAP_X // 2} {from_y} '
                     f'{x - GAP_X // 2} {y + BOX_HEIGHT // 2} {x} {y + BOX_HEIGHT // 2}" '
@@ -233,14 +238,14 @@ def svg(graph: Graph) -> Iterator[str]:
             f'<rect x="{x}" y="{y}" width="{BOX_WIDTH}" height="{BOX_HEIGHT}" rx="4" '
             f'fill="{_fill(vertex)}" stroke="#333" stroke-width="{stroke}"/>'
         )
-        for line, words in enumerate((vertex.name, f"{vertex.status}{took}")):
-            yield f'<text x="{x + 8}" y="{y + 18 + 18 * line}">{_escaped(words)}</text>'
+        for line, label in enumerate((vertex.name, f"{vertex.status}{took}")):
+            yield f'<text x="{x + 8}" y="{y + 18 + 18 * line}">{_escaped(label)}</text>'
     yield "</svg>"
 
 
-def _escaped(words: str) -> str:
-    words = words if len(words) <= LABEL_MAX else f"{words[: LABEL_MAX - 1]}…"
-    return re.sub(r"[<>&]", lambda found: f"&#{ord(found[0])};", words)
+def _escaped(text: str) -> str:
+    text = text if len(text) <= LABEL_MAX else f"{text[: LABEL_MAX - 1]}…"
+    return re.sub(r"[<>&]", lambda match: f"&#{ord(match[0])};", text)
 
 
 FORMATS = {"text": text, "dot": dot, "svg": svg}

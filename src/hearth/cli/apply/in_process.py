@@ -31,17 +31,17 @@ class InProcess:
             "server": ("localhost", 80), "headers": [(b"host", b"localhost"), kind],
             "client": ("localhost", 0), "state": {"caller": self._caller},
         }  # fmt: skip
-        sent = b"" if body is None else json.dumps(body).encode()
-        said: list[Any] = []
+        content = b"" if body is None else json.dumps(body).encode()
+        messages: list[Any] = []
 
         async def receive() -> Any:
-            return {"type": "http.request", "body": sent, "more_body": False}
+            return {"type": "http.request", "body": content, "more_body": False}
 
         async def send(message: Any) -> None:
-            said.append(message)
+            messages.append(message)
 
         await self._app(scope, receive, send)
-        raw = b"".join(one.get("body", b"") for one in said[1:])
-        headers = {key.decode(): value.decode() for key, value in said[0]["headers"]}
+        raw = b"".join(part.get("body", b"") for part in messages[1:])
+        headers = {key.decode(): value.decode() for key, value in messages[0]["headers"]}
         is_json = raw and "json" in headers.get("content-type", "")
-        return Response(said[0]["status"], headers, json.loads(raw) if is_json else None, raw)
+        return Response(messages[0]["status"], headers, json.loads(raw) if is_json else None, raw)

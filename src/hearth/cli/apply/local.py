@@ -66,24 +66,24 @@ LIMITS = Limits(
 class _OwnClouds(StackClouds):
     """The cloud of every stack is that of the user, and its own users are in the state file."""
 
-    def __init__(self, pool: Clouds, own: Cloud, store: Store, *, reachable: bool) -> None:
+    def __init__(self, pool: Clouds, cloud: Cloud, store: Store, *, reachable: bool) -> None:
         super().__init__(pool)
-        self._own = own
+        self._cloud = cloud
         self._store = store
         self._reachable = reachable
 
     def of(self, row: StackRow, credential: StackCredential | None) -> Cloud:
-        return self._own
+        return self._cloud
 
     def users(self, row: StackRow, on_project: Callable[[str], None]) -> Users:
         return LocalUsers(self._store, row, on_project, reachable=self._reachable)
 
 
 class _OwnServices(Services):
-    own: Cloud = field(default_factory=lambda: UnauthorizedCloud(NO_CLOUD))
+    user_cloud: Cloud = field(default_factory=lambda: UnauthorizedCloud(NO_CLOUD))
 
     def cloud(self, caller: Caller) -> Cloud:
-        return self.own
+        return self.user_cloud
 
 
 class _Open(Policy):
@@ -101,8 +101,8 @@ class _Open(Policy):
 class LocalApi:
     """Answers requests in this process; `url` is the address at which others send requests."""
 
-    def __init__(self, api: InProcess, where: str, store: StateStore, url: str | None) -> None:
-        self.where = where
+    def __init__(self, api: InProcess, location: str, store: StateStore, url: str | None) -> None:
+        self.location = location
         self.url = url
         self._api = api
         self._store = store
@@ -124,9 +124,9 @@ class LocalApi:
 
         The engine would try again for ever.
         """
-        if (why := self._store.trouble()) is not None:
+        if (trouble := self._store.trouble()) is not None:
             hint = "no more calls are sent; run the same command again when the file can be written"
-            raise Refused([f"{self.where} cannot be written: {why}", hint])
+            raise Refused([f"{self.location} cannot be written: {trouble}", hint])
 
 
 @asynccontextmanager
@@ -152,19 +152,19 @@ async def local_api(
         state.lock()
     store = state.open_for_plan() if plan else state.open(create=create)
     pool = NoClouds(NO_CLOUD) if cloud is None else pool_of(cloud)
-    own = LocalCloud(pool.cloud(NamedCredential(cloud or "")))
+    own_cloud = LocalCloud(pool.cloud(NamedCredential(cloud or "")))
     try:
-        caller = await _caller(store, state, own if cloud is not None and sign_in else None)
+        caller = await _caller(store, state, own_cloud if cloud is not None and sign_in else None)
         bound = _bound(serve) if work and serve is not None else None
         port = serve if bound is None else bound.getsockname()[1]
         url = None if port is None else f"http://{HOST}:{port}"
-        services = await _services(store, pool, own, url)
-        own.api = InProcess(services, caller)
+        services = await _services(store, pool, own_cloud, url)
+        own_cloud.api = InProcess(services, caller)
         async with _endpoint(services, bound), _working(services) if work else nullcontext():
-            yield LocalApi(own.api, str(state.path), store, url)
+            yield LocalApi(own_cloud.api, str(state.path), store, url)
     except SQLAlchemyError as problem:  # also those of requests
-        words = str(getattr(problem, "orig", None) or problem)
-        raise Refused([f"{state.path} cannot be used: {words}"]) from None
+        message = str(getattr(problem, "orig", None) or problem)
+        raise Refused([f"{state.path} cannot be used: {message}"]) from None
     finally:
         await pool.aclose()
         store.close()
@@ -224,33 +224,33 @@ async def _worked(engine: "Engine", store: Store) -> None:
     await engine.run()
 
 
-async def _caller(store: Store, state: StateFile, own: Cloud | None) -> Caller:
+async def _caller(store: Store, state: StateFile, cloud: Cloud | None) -> Caller:
     """Return the user of the cloud; without a cloud, a user in the project of the stack."""
     query = sa.select(stack.c.project_id, stack.c.name).where(
         stack.c.deleted_at.is_(None), stack.c.parent_id.is_(None)
     )
-    found = await store.read(lambda tx: tx.execute(query).first())
-    known = None if found is None else found.project_id
-    if found is not None and found.name != state.name:
-        raise Refused([f"{state.path} is the state of the stack {found.name}, not of {state.name}"])
-    if own is None:
-        return Caller("local", "local", known or NOWHERE, roles=ROLES)
+    row = await store.read(lambda tx: tx.execute(query).first())
+    project_id = None if row is None else row.project_id
+    if row is not None and row.name != state.name:
+        raise Refused([f"{state.path} is the state of the stack {row.name}, not of {state.name}"])
+    if cloud is None:
+        return Caller("local", "local", project_id or NOWHERE, roles=ROLES)
     try:
-        who = await own.whoami()
+        identity = await cloud.whoami()
     except CloudFault as fault:
-        words = "the cloud does not accept the credential"
+        message = "the cloud does not accept the credential"
         if fault.status not in (401, 403):
-            words = "Keystone cannot be reached"
-        raise Refused([f"{words}: {fault.message}"]) from None
-    if who.project_id is None:
+            message = "Keystone cannot be reached"
+        raise Refused([f"{message}: {fault.message}"]) from None
+    if identity.project_id is None:
         raise Refused(
             ["the credential is not scoped to a project; set project_name in clouds.yaml"]
         )
-    if known not in (None, who.project_id):
-        words = f"{state.path} has a stack of project {known}"
-        raise Refused([words, f"the credential is scoped to project {who.project_id}"])
-    name = who.username or who.user_id
-    return Caller(who.user_id, name, who.project_id, roles=frozenset(who.roles))
+    if project_id not in (None, identity.project_id):
+        message = f"{state.path} has a stack of project {project_id}"
+        raise Refused([message, f"the credential is scoped to project {identity.project_id}"])
+    name = identity.username or identity.user_id
+    return Caller(identity.user_id, name, identity.project_id, roles=frozenset(identity.roles))
 
 
 def _endpoints(url: str | None) -> Endpoints:
@@ -264,7 +264,7 @@ def _endpoints(url: str | None) -> Endpoints:
     )  # fmt: skip
 
 
-async def _services(store: Store, pool: Clouds, own: Cloud, url: str | None) -> _OwnServices:
+async def _services(store: Store, pool: Clouds, cloud: Cloud, url: str | None) -> _OwnServices:
     """Return the services; `url` is the address of the endpoint, if any."""
     use_installed()
     limits = TemplateLimits(
@@ -273,8 +273,9 @@ async def _services(store: Store, pool: Clouds, own: Cloud, url: str | None) -> 
     clock = DatabaseClock()
     await clock.ask(store)
     return _OwnServices(
-        store=store, clock=clock, bus=Bus(), policy=_Open(), new_id=new_id, limits=LIMITS, own=own,
+        store=store, clock=clock, bus=Bus(), policy=_Open(), new_id=new_id, limits=LIMITS,
+        user_cloud=cloud,
         programs=Programs(default_catalog(), template_type=TemplateResource, limits=limits),
-        clouds=_OwnClouds(pool, own, store, reachable=url is not None),
+        clouds=_OwnClouds(pool, cloud, store, reachable=url is not None),
         endpoints=_endpoints(url), reach=Reach.NOBODY if url is None else Reach.STACK_USERS,
     )  # fmt: skip

@@ -24,12 +24,12 @@ class LocalCloud(ListingCloud):
         self._cloud = cloud
 
     async def request(
-        self, service: str, method: str, path: str, *, json: Any = None, **more: Any
+        self, service: str, method: str, path: str, *, json: Any = None, **arguments: Any
     ) -> Response:
         """Make one call; see `Cloud`."""
         if service != SERVICE or not path.startswith(PATH):
-            return await self._cloud.request(service, method, path, json=json, **more)
-        params: Mapping[str, str] = more.get("params") or {}
+            return await self._cloud.request(service, method, path, json=json, **arguments)
+        params: Mapping[str, str] = arguments.get("params") or {}
         answer = await self.api.ask(method, path, json, dict(params))
         if answer.status >= 300:
             raise fault_of(service, answer.status, answer.headers, answer.body)
@@ -47,6 +47,6 @@ class LocalCloud(ListingCloud):
         """Return a valid token of the credential; see `Cloud`."""
         return await self._cloud.token()
 
-    def elsewhere(self, **where: Any) -> Cloud:
+    def elsewhere(self, **arguments: Any) -> Cloud:
         """Return another region, or another cloud; see `Cloud`."""
-        return self._cloud.elsewhere(**where)
+        return self._cloud.elsewhere(**arguments)

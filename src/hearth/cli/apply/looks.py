@@ -7,7 +7,7 @@ from typing import Any
 from hearth.authoring.terminal import say, say_json, say_value, style
 from hearth.cli.apply.api import Refused
 from hearth.cli.apply.graph import FORMATS, graph_of
-from hearth.cli.apply.options import Where
+from hearth.cli.apply.options import Location
 from hearth.cli.apply.plan_text import value
 from hearth.cli.apply.runs import output_lines, outputs_of
 from hearth.cli.apply.stack import Body, Stack, paths
@@ -15,46 +15,46 @@ from hearth.cli.apply.waits import waits_for
 from hearth.model.problem import hint, nearest
 
 
-async def output(where: Where, name: str | None, key: str | None) -> int:
+async def output(location: Location, name: str | None, key: str | None) -> int:
     """Print all outputs, or the value of the output `key` alone."""
-    async with where.opened(name) as (api, found):
-        stack = await Stack(api, found).demand()
-        assert stack.shown is not None
-        outputs = outputs_of(stack.shown)
+    async with location.opened(name) as (api, stack_name):
+        stack = await Stack(api, stack_name).demand()
+        assert stack.details is not None
+        outputs = outputs_of(stack.details)
         errors = {
-            one["output_key"]: one["output_error"]
-            for one in stack.shown.get("outputs") or ()
-            if one.get("output_error")
+            output["output_key"]: output["output_error"]
+            for output in stack.details.get("outputs") or ()
+            if output.get("output_error")
         }
     if key is None:
-        if where.as_json:
+        if location.as_json:
             say_json(outputs)
         else:
             for line in output_lines(outputs):
                 say(line)
-            for one, error in errors.items():
-                say(f"{one}: {error}", err=True)
+            for output_key, error in errors.items():
+                say(f"{output_key}: {error}", err=True)
         return 0
     if key in errors:
         raise Refused([f"{key}: {errors[key]}"])
     if key not in outputs:
         raise Refused([f"there is no output {key}{hint(nearest(key, outputs))}"], 404)
-    known = outputs[key]
-    if isinstance(known, str) and not where.as_json:
-        say_value(known)
+    output_value = outputs[key]
+    if isinstance(output_value, str) and not location.as_json:
+        say_value(output_value)
     else:
-        say_json(known)
+        say_json(output_value)
     return 0
 
 
-async def show(where: Where, name: str | None) -> int:
+async def show(location: Location, name: str | None) -> int:
     """Print the state of a stack and of its resources."""
-    async with where.opened(name) as (api, found):
-        stack = await Stack(api, found).demand()
+    async with location.opened(name) as (api, stack_name):
+        stack = await Stack(api, stack_name).demand()
         resources = await stack.resources()
-    assert stack.shown is not None
-    if where.as_json:
-        say_json({"stack": stack.shown, "resources": resources})
+    assert stack.details is not None
+    if location.as_json:
+        say_json({"stack": stack.details, "resources": resources})
         return 0
     for line in _shown(stack, resources):
         say(line)
@@ -62,84 +62,86 @@ async def show(where: Where, name: str | None) -> int:
 
 
 def _shown(stack: Stack, resources: Any) -> Iterator[str]:
-    shown = stack.shown or {}
-    yield f"{style(stack.name, bold=True)}  {stack.status}  {shown['id']}"
+    details = stack.details or {}
+    yield f"{style(stack.name, bold=True)}  {stack.status}  {details['id']}"
     if not stack.status.endswith("_COMPLETE"):
-        yield f"  {shown.get('stack_status_reason') or ''}"
-    listed = sorted(paths(resources), key=lambda item: item[0])
-    width = max((len(path[-1]) + 2 * len(path) for path, _ in listed), default=0)
-    for path, one in listed:
+        yield f"  {details.get('stack_status_reason') or ''}"
+    by_path = sorted(paths(resources), key=lambda item: item[0])
+    width = max((len(path[-1]) + 2 * len(path) for path, _ in by_path), default=0)
+    for path, resource in by_path:
         indent = "  " * len(path)
         yield (
-            f"{indent}{path[-1]:{width - len(indent)}}  {one['resource_type']}  "
-            f"{one['resource_status']}  {one['physical_resource_id'] or ''}"
+            f"{indent}{path[-1]:{width - len(indent)}}  {resource['resource_type']}  "
+            f"{resource['resource_status']}  {resource['physical_resource_id'] or ''}"
         )
-        reason = one.get("resource_status_reason") or ""
-        words = waits_for(one.get("waiting"), reason, one["resource_type"])
-        if one["resource_status"].endswith("_FAILED"):
-            words = reason
-        if words:
-            yield f"{indent}    {words}"
-    outputs = outputs_of(shown)
+        reason = resource.get("resource_status_reason") or ""
+        phrase = waits_for(resource.get("waiting"), reason, resource["resource_type"])
+        if resource["resource_status"].endswith("_FAILED"):
+            phrase = reason
+        if phrase:
+            yield f"{indent}    {phrase}"
+    outputs = outputs_of(details)
     if outputs:
         yield "outputs"
         yield from (f"  {line}" for line in output_lines(outputs))
 
 
-async def events(where: Where, name: str | None) -> int:
+async def events(location: Location, name: str | None) -> int:
     """Print the events of a stack and of its nested stacks, the oldest first."""
-    async with where.opened(name) as (api, found):
-        stack = await Stack(api, found).demand()
-        listed = await stack.all_events()
-    for one in listed:
-        if where.as_json:
-            say_json({"type": "event", **one})
+    async with location.opened(name) as (api, stack_name):
+        stack = await Stack(api, stack_name).demand()
+        events = await stack.all_events()
+    for event in events:
+        if location.as_json:
+            say_json({"type": "event", **event})
         else:
-            say(_event(one))
+            say(_event(event))
     return 0
 
 
-def _event(one: Body) -> str:
-    reason = one["resource_status_reason"] or ""
+def _event(event: Body) -> str:
+    reason = event["resource_status_reason"] or ""
     usual = ("", "state changed")
-    why = "" if reason in usual else f"  {reason}"
-    return f"{one['event_time']}  {one['resource_name']}  {one['resource_status']}{why}"
+    suffix = "" if reason in usual else f"  {reason}"
+    return f"{event['event_time']}  {event['resource_name']}  {event['resource_status']}{suffix}"
 
 
-async def graph(where: Where, name: str | None, form: str) -> int:
+async def graph(location: Location, name: str | None, form: str) -> int:
     """Print the graph of a stack."""
-    async with where.opened(name) as (api, found):
-        stack = await Stack(api, found).demand()
-        resources, listed = await stack.resources(), await stack.all_events()
-    for line in FORMATS[form](graph_of(resources, listed, time.time())):
+    async with location.opened(name) as (api, stack_name):
+        stack = await Stack(api, stack_name).demand()
+        resources, events = await stack.resources(), await stack.all_events()
+    for line in FORMATS[form](graph_of(resources, events, time.time())):
         say(line)
     return 0
 
 
-async def revisions(where: Where, name: str | None) -> int:
+async def revisions(location: Location, name: str | None) -> int:
     """Print the revisions of a stack, the newest first."""
-    async with where.opened(name) as (api, found):
-        stack = await Stack(api, found).demand()
-        listed = (await api.call("GET", f"{stack.path}/revisions"))["revisions"]
-    for one in listed:
-        if where.as_json:
-            say_json({"type": "revision", **one})
+    async with location.opened(name) as (api, stack_name):
+        stack = await Stack(api, stack_name).demand()
+        revisions = (await api.call("GET", f"{stack.path}/revisions"))["revisions"]
+    for revision in revisions:
+        if location.as_json:
+            say_json({"type": "revision", **revision})
             continue
-        copy = f"  like revision {one['copy_of']}" if one["copy_of"] is not None else ""
-        now = "  current" if one["current"] else ""
-        say(f"{one['number']:4}  {one['created_at']}  {one['created_by']}{copy}{now}")
+        copy = f"  like revision {revision['copy_of']}" if revision["copy_of"] is not None else ""
+        now = "  current" if revision["current"] else ""
+        say(
+            f"{revision['number']:4}  {revision['created_at']}  {revision['created_by']}{copy}{now}"
+        )
     return 0
 
 
-async def diff(where: Where, name: str | None, before: int, after: int | None) -> int:
+async def diff(location: Location, name: str | None, before: int, after: int | None) -> int:
     """Print the difference between two revisions; `after` is the current one if it is None."""
-    async with where.opened(name) as (api, found):
-        stack = await Stack(api, found).demand()
+    async with location.opened(name) as (api, stack_name):
+        stack = await Stack(api, stack_name).demand()
         if after is None:
-            listed = (await api.call("GET", f"{stack.path}/revisions"))["revisions"]
-            after = next(one["number"] for one in listed if one["current"])
+            revisions = (await api.call("GET", f"{stack.path}/revisions"))["revisions"]
+            after = next(revision["number"] for revision in revisions if revision["current"])
         compared = (await api.call("GET", f"{stack.path}/revisions/{before}/diff/{after}"))["diff"]
-    if where.as_json:
+    if location.as_json:
         say_json(compared)
         return 0
     for line in _difference(compared):
@@ -149,18 +151,18 @@ async def diff(where: Where, name: str | None, before: int, after: int | None) -
 
 def _difference(compared: Body) -> Iterator[str]:
     """Yield the lines of a difference between revisions: resources first, then the texts."""
-    changed = compared["resources"] or {}
+    resources = compared["resources"] or {}
     for mark, key, colour in (("+", "added", "green"), ("-", "removed", "red")):
-        for name in changed.get(key, ()):
+        for name in resources.get(key, ()):
             yield style(f"{mark} {name}", fg=colour)
-    for one in changed.get("changed", ()):
-        yield style(f"~ {one['resource']}", fg="yellow")
-        for name in one["properties"]:
+    for entry in resources.get("changed", ()):
+        yield style(f"~ {entry['resource']}", fg="yellow")
+        for name in entry["properties"]:
             yield f"    {name['property']}: {value(name['before'])} -> {value(name['after'])}"
-        if one["parts"]:
-            yield f"    its {', '.join(one['parts'])} changed"
-    for one in compared["parameters"]:
-        yield f"parameter {one['parameter']}: {value(one['before'])} -> {value(one['after'])}"
+        if entry["parts"]:
+            yield f"    its {', '.join(entry['parts'])} changed"
+    for entry in compared["parameters"]:
+        yield f"parameter {entry['parameter']}: {value(entry['before'])} -> {value(entry['after'])}"
     for text in (compared["template"], *compared["files"].values()):
         for line in text.splitlines():
             yield style(line, fg={"+": "green", "-": "red"}.get(line[:1]))

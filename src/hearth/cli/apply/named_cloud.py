@@ -31,30 +31,35 @@ def pool_of(name: str) -> "CloudPool":
             check_clouds_file(path, name)
         try:
             clouds = loader.OpenStackConfig()
-            known = sorted(str(one) for one in clouds.get_cloud_names())
-            if known == ["defaults"]:  # which the library adds if there is no other
-                known = []
-            if name in known:
+            names = sorted(str(name) for name in clouds.get_cloud_names())
+            if names == ["defaults"]:  # which the library adds if there is no other
+                names = []
+            if name in names:
                 return CloudPool(_config(clouds.get_one(cloud=name)))
             if path is not None and clouds.config_filename != str(path):
                 yaml.safe_load(text_of(path))  # the library has skipped the file; this says why
         except Exception as problem:  # of any class: the library trusts the file
-            words = str(problem) if len(str(problem)) > 1 else repr(problem)
+            message = str(problem) if len(str(problem)) > 1 else repr(problem)
             of = "" if path is None else f" of {path}"
-            raise Refused([f"cloud {name}{of} cannot be used: {words}"]) from None
+            raise Refused([f"cloud {name}{of} cannot be used: {message}"]) from None
     if path is None:
         raise Refused([f"there is no cloud {name}", "no clouds.yaml was found"])
-    raise Refused([f"there is no cloud {name}", f"{path} has {', '.join(known) or 'no clouds'}"])
+    raise Refused([f"there is no cloud {name}", f"{path} has {', '.join(names) or 'no clouds'}"])
 
 
 def _config(region: Any) -> CloudConfig:
     """Return the settings of a region. Raises FileNotFoundError for a missing certificate."""
     verify, certificate = region.get_requests_verify_args()
-    own = certificate if isinstance(certificate, tuple) else (certificate, None)
+    client_files = certificate if isinstance(certificate, tuple) else (certificate, None)
     authority = verify if isinstance(verify, str) else None
-    for file in (authority, *own):
+    for file in (authority, *client_files):
         if file is not None and not Path(file).exists():
             raise FileNotFoundError(f"there is no file {file}")
-    tls = Tls(insecure=verify is False, ca_file=authority, cert_file=own[0], key_file=own[1])
+    tls = Tls(
+        insecure=verify is False,
+        ca_file=authority,
+        cert_file=client_files[0],
+        key_file=client_files[1],
+    )
     interface = region.get_interface() or "public"
     return CloudConfig(region=region.get_region_name(), interface=interface, tls=tls)

@@ -13,7 +13,7 @@ from hearth.cli.apply.api import Api, Refused
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-class Where(Struct, frozen=True):
+class Location(Struct, frozen=True):
     """Where a stack is: in a state file with a cloud or, if `service` is true, in a service.
 
     `cloud` is a name in clouds.yaml. `serve` is the port of the endpoint for signals and polls (0:
@@ -74,7 +74,7 @@ class Where(Struct, frozen=True):
             say(f"serving signals and polls at {url}")
 
 
-def where_options(command: F) -> F:
+def location_options(command: F) -> F:
     """Add the options that say where a stack is."""
     for option in reversed(
         (

@@ -42,7 +42,7 @@ NAMED_MAX = 5  # resources in one message
 class Rule(Struct, frozen=True):
     """A rule with its place in the file. If `denies` is false, it only warns."""
 
-    place: str
+    position: str
     name: str
     denies: bool
     expression: str
@@ -61,12 +61,16 @@ class PlanPolicy(Struct, frozen=True):
         """
         resources = list(_flat(plan))
         denied = [
-            f"{place}: {one['resource']} is protected, but its planned action is {one['action']}"
-            for place, pattern in self.protect
-            for one in resources
-            if one["action"] in DESTROYING and fnmatch.fnmatchcase(one["resource"], pattern)
+            f"{position}: {resource['resource']} is protected, "
+            f"but its planned action is {resource['action']}"
+            for position, pattern in self.protect
+            for resource in resources
+            if resource["action"] in DESTROYING
+            and fnmatch.fnmatchcase(resource["resource"], pattern)
         ]
-        denied += self._denied_unseen([one for one in resources if one.get("unexpanded")])
+        denied += self._denied_unseen(
+            [resource for resource in resources if resource.get("unexpanded")]
+        )
         warned: list[str] = []
         if self.rules:
             evaluate = _evaluator({"resources": resources})
@@ -80,21 +84,21 @@ class PlanPolicy(Struct, frozen=True):
 
         A new nested stack contains nothing that is protected.
         """
-        for place, pattern in self.protect:
-            for one in unseen:
-                path = one["resource"]
-                if one["action"] not in MAKING and _may_match(pattern, f"{path}."):
+        for position, pattern in self.protect:
+            for resource in unseen:
+                path = resource["resource"]
+                if resource["action"] not in MAKING and _may_match(pattern, f"{path}."):
                     yield (
-                        f"{place}: {path} may contain protected resources, and its planned action "
-                        f"is {one['action']}, but the plan does not contain them: "
-                        f"{one['unexpanded']}"
+                        f"{position}: {path} may contain protected resources, and its planned "
+                        f"action is {resource['action']}, but the plan does not contain them: "
+                        f"{resource['unexpanded']}"
                     )
         for rule in self.rules:
             if rule.denies:
-                for one in unseen:
+                for resource in unseen:
                     yield (
-                        f"{rule.place}: {rule.name} cannot be evaluated: the plan does not contain "
-                        f"the resources in {one['resource']}: {one['unexpanded']}"
+                        f"{rule.position}: {rule.name} cannot be evaluated: the plan does not "
+                        f"contain the resources in {resource['resource']}: {resource['unexpanded']}"
                     )
 
 
@@ -115,28 +119,28 @@ def _flat(plan: Body, above: str = "") -> Iterator[dict[str, Any]]:
 
     The resources of an old nested stack that is removed are among them.
     """
-    for one in plan["resources"]:
-        path = f"{above}{one['resource']}"
-        own = {key: one[key] for key in one if key not in STACKS}
-        yield {"deletes_data": False, **own, "resource": path}
+    for resource in plan["resources"]:
+        path = f"{above}{resource['resource']}"
+        values = {key: resource[key] for key in resource if key not in STACKS}
+        yield {"deletes_data": False, **values, "resource": path}
         for key in STACKS:
-            if one.get(key):
-                yield from _flat(one[key], f"{path}.")
+            if resource.get(key):
+                yield from _flat(resource[key], f"{path}.")
 
 
 def _broken(rule: Rule, evaluate: Any) -> str | None:
     """Return the message of a rule if the plan breaks it."""
     try:
-        found = evaluate(rule.expression)
+        outcome = evaluate(rule.expression)
     except Exception as problem:  # whatever a YAQL function raises
-        raise Refused([f"{rule.place}: {rule.name} cannot be evaluated: {problem}"]) from None
-    if isinstance(found, (list, tuple)):
-        names = [str(one["resource"]) for one in found if isinstance(one, Mapping)]
-        more = f" and {len(names) - NAMED_MAX} more" if len(names) > NAMED_MAX else ""
-        names_found = f": {', '.join(names[:NAMED_MAX])}{more}" if names else ""
+        raise Refused([f"{rule.position}: {rule.name} cannot be evaluated: {problem}"]) from None
+    if isinstance(outcome, (list, tuple)):
+        names = [str(resource["resource"]) for resource in outcome if isinstance(resource, Mapping)]
+        suffix = f" and {len(names) - NAMED_MAX} more" if len(names) > NAMED_MAX else ""
+        names_found = f": {', '.join(names[:NAMED_MAX])}{suffix}" if names else ""
     else:
         names_found = ""
-    return f"{rule.place}: {rule.message}{names_found}" if found else None
+    return f"{rule.position}: {rule.message}{names_found}" if outcome else None
 
 
 def _evaluator(data: Any) -> Any:
@@ -152,22 +156,22 @@ def read_policy(path: Path) -> PlanPolicy:
     """Read a policy file. Raises Refused with the places of mistakes, and OSError."""
     root = nodes_of(text_of(path), path)
     wrong: list[str] = []
-    found = PlanPolicy(
+    policy = PlanPolicy(
         list(_protected(root, path, wrong)),
         list(_rules(root, path, wrong)),
     )
-    known = {"protect", "rules"}
+    keys = {"protect", "rules"}
     if not isinstance(root.value, dict):
         wrong.append(f"{path}: expected a map with the keys protect and rules")
     else:
         wrong += [
-            f"{_place(node, path)}: unknown key {key}; expected protect or rules"
+            f"{_position(node, path)}: unknown key {key}; expected protect or rules"
             for key, node in root.value.items()
-            if key not in known
+            if key not in keys
         ]
     if wrong:
         raise Refused(wrong)
-    return found
+    return policy
 
 
 def _items(root: Node, key: str, path: Path, wrong: list[str]) -> list[Node]:
@@ -175,7 +179,7 @@ def _items(root: Node, key: str, path: Path, wrong: list[str]) -> list[Node]:
     if node is None:
         return []
     if not isinstance(node.value, list):
-        wrong.append(f"{_place(node, path)}: {key} must be a list")
+        wrong.append(f"{_position(node, path)}: {key} must be a list")
         return []
     return node.value
 
@@ -183,27 +187,27 @@ def _items(root: Node, key: str, path: Path, wrong: list[str]) -> list[Node]:
 def _protected(root: Node, path: Path, wrong: list[str]) -> Iterator[tuple[str, str]]:
     for node in _items(root, "protect", path, wrong):
         if isinstance(node.value, str):
-            yield _place(node, path), node.value
+            yield _position(node, path), node.value
         else:
-            wrong.append(f"{_place(node, path)}: expected the name of a resource, or a pattern")
+            wrong.append(f"{_position(node, path)}: expected the name of a resource, or a pattern")
 
 
 def _rules(root: Node, path: Path, wrong: list[str]) -> Iterator[Rule]:
     for number, node in enumerate(_items(root, "rules", path, wrong), 1):
-        place, plain = _place(node, path), node.plain()
-        given = plain if isinstance(plain, dict) else {}
-        kinds = [kind for kind in ("deny", "warn") if isinstance(given.get(kind), str)]
-        unknown = given.keys() - {"name", "deny", "warn", "message"}
+        position, plain = _position(node, path), node.plain()
+        fields = plain if isinstance(plain, dict) else {}
+        kinds = [kind for kind in ("deny", "warn") if isinstance(fields.get(kind), str)]
+        unknown = fields.keys() - {"name", "deny", "warn", "message"}
         if len(kinds) != 1 or unknown:
             wrong.append(
-                f"{place}: a rule needs either deny or warn with an expression, and may have a "
+                f"{position}: a rule needs either deny or warn with an expression, and may have a "
                 "name and a message"
             )
             continue
-        name = str(given.get("name") or f"rule {number}")
-        message = str(given.get("message") or name)
-        yield Rule(place, name, kinds[0] == "deny", given[kinds[0]], message)
+        name = str(fields.get("name") or f"rule {number}")
+        message = str(fields.get("message") or name)
+        yield Rule(position, name, kinds[0] == "deny", fields[kinds[0]], message)
 
 
-def _place(node: Node, path: Path) -> str:
+def _position(node: Node, path: Path) -> str:
     return str(node.span(str(path)))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from hearth.authoring.terminal import printable, say, say_json
 from hearth.cli.apply.waits import duration
-from hearth.cli.board import Board, Line
+from hearth.cli.board import Board, ResourceLine
 
 if TYPE_CHECKING:
     from rich.tree import Tree
@@ -17,7 +17,7 @@ FRAMES_PER_S = 8
 MARGIN = 3  # lines of the terminal that the tree leaves free
 
 
-class View(Protocol):
+class ProgressView(Protocol):
     """Where the progress of an operation is shown.
 
     `shows_waits` is whether it shows what resources wait for.
@@ -25,12 +25,12 @@ class View(Protocol):
 
     shows_waits: bool
 
-    def update(self, board: Board, changed: Sequence[Line], waits: Mapping[str, str]) -> None:
+    def update(self, board: Board, lines: Sequence[ResourceLine], waits: Mapping[str, str]) -> None:
         """Show the board after some lines have changed. `waits` has what resources wait for, by
         their dotted path.
         """
 
-    def say(self, words: str) -> None:
+    def say(self, message: str) -> None:
         """Print a sentence for people."""
 
     def data(self, kind: str, body: Mapping[str, Any]) -> None:
@@ -42,8 +42,8 @@ class JsonView:
 
     shows_waits = False
 
-    def update(self, board: Board, changed: Sequence[Line], waits: Mapping[str, str]) -> None:
-        for line in changed:
+    def update(self, board: Board, lines: Sequence[ResourceLine], waits: Mapping[str, str]) -> None:
+        for line in lines:
             self.data(
                 "resource",
                 {
@@ -55,7 +55,7 @@ class JsonView:
                 },
             )
 
-    def say(self, words: str) -> None:
+    def say(self, message: str) -> None:
         pass
 
     def data(self, kind: str, body: Mapping[str, Any]) -> None:
@@ -70,23 +70,23 @@ class PlainView:
     def __init__(self) -> None:
         self._began = time.monotonic()
 
-    def update(self, board: Board, changed: Sequence[Line], waits: Mapping[str, str]) -> None:
+    def update(self, board: Board, lines: Sequence[ResourceLine], waits: Mapping[str, str]) -> None:
         seconds = time.monotonic() - self._began
         rows = []
-        for line in changed:
-            why = f"  {line.reason}" if line.failed else ""
-            rows.append(f"{seconds:7.1f} s  {'.'.join(line.path)}  {line.status}{why}")
+        for line in lines:
+            reason = f"  {line.reason}" if line.failed else ""
+            rows.append(f"{seconds:7.1f} s  {'.'.join(line.path)}  {line.status}{reason}")
         for row in rows:
             say(row)
 
-    def say(self, words: str) -> None:
-        say(words)
+    def say(self, message: str) -> None:
+        say(message)
 
     def data(self, kind: str, body: Mapping[str, Any]) -> None:
         pass
 
 
-class LiveView(PlainView):
+class LiveProgress(PlainView):
     """A tree of the resources in progress, redrawn in place; failures stay above it."""
 
     shows_waits = True
@@ -101,16 +101,16 @@ class LiveView(PlainView):
         self._board: Board | None = None
         self._waits: Mapping[str, str] = {}
 
-    def update(self, board: Board, changed: Sequence[Line], waits: Mapping[str, str]) -> None:
-        for line in changed:
+    def update(self, board: Board, lines: Sequence[ResourceLine], waits: Mapping[str, str]) -> None:
+        for line in lines:
             if line.failed:
                 text = printable(f"{'.'.join(line.path)}  {line.status}  {line.reason}")
                 self._console.print(text, style="red", markup=False, highlight=False)
         room = max(1, self._console.size.height - MARGIN)
         self._live.update(tree(board, waits, time.monotonic(), room, utf8=_utf8(self._console)))
 
-    def say(self, words: str) -> None:
-        self._console.print(printable(words), markup=False, highlight=False)
+    def say(self, message: str) -> None:
+        self._console.print(printable(message), markup=False, highlight=False)
 
     def close(self) -> None:
         """End the live display."""
@@ -135,32 +135,32 @@ def tree(
     name = printable(board.stack)
     root = Tree(Text.assemble((name, "bold"), f"  {board.status}  {ended} of {count}"))
     running = {path: line for path, line in board.lines.items() if line.running}
-    shown = sorted(running, key=lambda path: running[path].since)[: room - 1]
+    paths = sorted(running, key=lambda path: running[path].since)[: room - 1]
     branches: dict[tuple[str, ...], Tree] = {(): root}
     mark = "…" if utf8 else "*"
-    for path in sorted(shown, key=lambda path: (len(path), path)):
+    for path in sorted(paths, key=lambda path: (len(path), path)):
         line = running[path]
         above = next(path[:n] for n in range(len(path) - 1, -1, -1) if path[:n] in branches)
-        words = printable(waits.get(".".join(path), ""))
+        phrase = printable(waits.get(".".join(path), ""))
         label = Text.assemble(
             (f"{mark} ", "yellow"), printable(".".join(path[len(above) :])), "  ",
             (line.status.partition("_")[0].lower(), "yellow"), "  ",
-            (duration(line.elapsed(now)), "dim"), *([("  " + words, "dim")] if words else []),
+            (duration(line.elapsed(now)), "dim"), *([("  " + phrase, "dim")] if phrase else []),
             no_wrap=True, overflow="ellipsis",
         )  # fmt: skip
         branches[path] = branches[above].add(label)
-    if len(running) > len(shown):
-        root.add(Text(f"and {len(running) - len(shown)} more in progress", style="dim"))
+    if len(running) > len(paths):
+        root.add(Text(f"and {len(running) - len(paths)} more in progress", style="dim"))
     return root
 
 
 @contextlib.contextmanager
-def viewed(*, as_json: bool) -> Iterator[View]:
+def viewed(*, as_json: bool) -> Iterator[ProgressView]:
     """Return the view for standard output, and close it at the end of the block."""
     if as_json:
         yield JsonView()
     elif sys.stdout.isatty():
-        live = LiveView()
+        live = LiveProgress()
         try:
             yield live
         finally:

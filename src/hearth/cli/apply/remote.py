@@ -15,7 +15,7 @@ class ServiceApi:
     """Sends requests to the service that the catalogue of a cloud names."""
 
     def __init__(self, cloud: Cloud, name: str) -> None:
-        self.where = f"the cloud {name}"
+        self.location = f"the cloud {name}"
         self._cloud = cloud
 
     async def call(

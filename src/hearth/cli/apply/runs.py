@@ -19,8 +19,8 @@ from hearth.authoring.terminal import say, say_json, style
 from hearth.cli.apply import plan_text
 from hearth.cli.apply.api import Refused
 from hearth.cli.apply.follow import LOCAL_S, REMOTE_S, Follower
-from hearth.cli.apply.options import Where
-from hearth.cli.apply.progress import View, viewed
+from hearth.cli.apply.options import Location
+from hearth.cli.apply.progress import ProgressView, viewed
 from hearth.cli.apply.saved_plan import SavedPlan
 from hearth.cli.apply.stack import Body, Stack
 
@@ -30,7 +30,7 @@ CHANGES = 2  # the exit status of a plan with changes
 INTERRUPTED = 130
 
 
-class Wanted(Struct, frozen=True):
+class ChangeRequest(Struct, frozen=True):
     """The request of a plan or an apply: a body, or a saved plan; `name` is the default name.
 
     `template` is the path of the template and `environments` are those of its environments, for
@@ -65,8 +65,8 @@ def run(main: Callable[[], Coroutine[Any, Any, int]], *, as_json: bool) -> int:
     except BrokenPipeError:
         os._exit(1)  # nobody reads the output any more
     except OSError as problem:
-        where = f"{problem.filename}: " if problem.filename else ""
-        refused = Refused([f"{where}{problem.strerror}"])
+        prefix = f"{problem.filename}: " if problem.filename else ""
+        refused = Refused([f"{prefix}{problem.strerror}"])
     if as_json:
         body = {"type": "error", "status": refused.status, "messages": refused.lines}
         say_json(body)
@@ -76,111 +76,116 @@ def run(main: Callable[[], Coroutine[Any, Any, int]], *, as_json: bool) -> int:
     return 1
 
 
-async def plan(where: Where, wanted: Wanted, out: Path | None) -> int:
+async def plan(location: Location, request: ChangeRequest, out: Path | None) -> int:
     """Print a plan; return 1 if it would fail, 2 if it has changes, else 0.
 
     The plan is saved to `out`, unless it would fail. A stack that has failed counts as a change.
     """
-    opened = where.opened(wanted.name, sign_in=True, plan=not wanted.delete)
+    opened = location.opened(request.name, sign_in=True, plan=not request.delete)
     async with opened as (api, name):
         stack = await Stack(api, name).find()
-        body = _body(wanted)
-        found = await _planned(stack, wanted)
-        _show_plan(where, found)
-        _judged(where, wanted, found)
-        if plan_text.fails(found):
+        body = _body(request)
+        plan = await _planned(stack, request)
+        _show_plan(location, plan)
+        _judged(location, request, plan)
+        if plan_text.fails(plan):
             saved = "" if out is None else f"; {out} was not written"
             raise Refused([f"the plan would fail{saved}"])
         if out is not None:
-            SavedPlan.of(stack, body, found).write(out)
-        if _unsettled(where, stack, found):
+            SavedPlan.of(stack, body, plan).write(out)
+        if _unsettled(location, stack, plan):
             return CHANGES
-    return CHANGES if plan_text.changes(found) else 0
+    return CHANGES if plan_text.changes(plan) else 0
 
 
 async def apply(
-    where: Where, wanted: Wanted, *, sure: bool, rollback: bool, timeout: int | None
+    location: Location,
+    request: ChangeRequest,
+    *,
+    confirmed: bool,
+    rollback: bool,
+    timeout: int | None,
 ) -> int:
     """Plan, ask, carry out and follow; return 0 if the stack is complete."""
-    opened = where.opened(wanted.name, sign_in=True, work=True, create=not wanted.delete)
+    opened = location.opened(request.name, sign_in=True, work=True, create=not request.delete)
     async with opened as (api, name):
         stack = await Stack(api, name).find()
-        if stack.in_progress and not wanted.delete:
-            if (status := await _resume(where, stack)) != 0:
+        if stack.in_progress and not request.delete:
+            if (status := await _resume(location, stack)) != 0:
                 return status
             await stack.find()
-        if wanted.saved is not None:
-            wanted.saved.demand(stack)
-        body = _body(wanted)
-        found = await _planned(stack, wanted)
-        if wanted.saved is not None:
-            wanted.saved.demand_same(found)
-        _show_plan(where, found)
-        _judged(where, wanted, found)
-        unsettled = not wanted.delete and _unsettled(where, stack, found)
-        if not plan_text.changes(found) and not wanted.delete and not unsettled:
-            return await _ended(where, stack, "nothing to do")
-        if not _agreed(where, sure=sure, delete=wanted.delete):
+        if request.saved is not None:
+            request.saved.demand(stack)
+        body = _body(request)
+        plan = await _planned(stack, request)
+        if request.saved is not None:
+            request.saved.demand_same(plan)
+        _show_plan(location, plan)
+        _judged(location, request, plan)
+        unsettled = not request.delete and _unsettled(location, stack, plan)
+        if not plan_text.changes(plan) and not request.delete and not unsettled:
+            return await _ended(location, stack, "nothing to do")
+        if not _agreed(location, confirmed=confirmed, delete=request.delete):
             return 1
         marker = await stack.last_event()
-        if wanted.delete:
+        if request.delete:
             await stack.destroy()
         else:
-            more = {"timeout_mins": timeout} if timeout else {}
-            agreed = {"plan": found["hash"], "disable_rollback": not rollback}
-            await stack.apply({**body, **more, **agreed})
-        return await _followed(where, stack, marker)
+            limits = {"timeout_mins": timeout} if timeout else {}
+            agreed = {"plan": plan["hash"], "disable_rollback": not rollback}
+            await stack.apply({**body, **limits, **agreed})
+        return await _followed(location, stack, marker)
 
 
-async def watch(where: Where, name: str | None) -> int:
+async def watch(location: Location, name: str | None) -> int:
     """Follow the operation in progress; return 0 if the stack is complete."""
-    async with where.opened(name) as (api, found):
-        return await _followed(where, await Stack(api, found).demand(), None)
+    async with location.opened(name) as (api, stack_name):
+        return await _followed(location, await Stack(api, stack_name).demand(), None)
 
 
-async def refresh(where: Where, name: str | None) -> int:
+async def refresh(location: Location, name: str | None) -> int:
     """Check all resources in the cloud; return 0 if all are there and healthy."""
-    async with where.opened(name, sign_in=True, work=True) as (api, found):
-        stack = await Stack(api, found).demand()
+    async with location.opened(name, sign_in=True, work=True) as (api, stack_name):
+        stack = await Stack(api, stack_name).demand()
         marker = await stack.last_event()
         await stack.check()
-        return await _followed(where, stack, marker)
+        return await _followed(location, stack, marker)
 
 
-def _unsettled(where: Where, stack: Stack, found: Body) -> bool:
+def _unsettled(location: Location, stack: Stack, plan: Body) -> bool:
     """Return whether an update has to end a failed operation although it changes no resource."""
-    if plan_text.changes(found) or stack.shown is None or stack.good:
+    if plan_text.changes(plan) or stack.details is None or stack.good:
         return False
-    if not where.as_json:
+    if not location.as_json:
         say(f"The stack is {stack.status}; an update without changes completes it.")
     return True
 
 
-def _body(wanted: Wanted) -> Body:
-    if wanted.delete:
+def _body(request: ChangeRequest) -> Body:
+    if request.delete:
         return {"delete": True}
-    if wanted.saved is not None:
-        return wanted.saved.body
-    assert wanted.body is not None
-    return wanted.body
+    if request.saved is not None:
+        return request.saved.body
+    assert request.body is not None
+    return request.body
 
 
-async def _planned(stack: Stack, wanted: Wanted) -> Body:
-    body = _body(wanted)
-    if body.get("delete") and stack.shown is None:
-        raise Refused([f"there is no stack {stack.name} in {stack.api.where}"], 404)
+async def _planned(stack: Stack, request: ChangeRequest) -> Body:
+    body = _body(request)
+    if body.get("delete") and stack.details is None:
+        raise Refused([f"there is no stack {stack.name} in {stack.api.location}"], 404)
     try:
         return await stack.plan(body)
     except Refused as refused:
-        if wanted.template is None:
+        if request.template is None:
             raise
-        lines = [placed(line, wanted.template) for line in refused.lines]
+        lines = [placed(line, request.template) for line in refused.lines]
         if refused.status == BAD_REQUEST:
-            lines = _in_words_of_lint(lines, wanted)
+            lines = _in_words_of_lint(lines, request)
         raise Refused(lines, refused.status) from None
 
 
-def _in_words_of_lint(lines: Sequence[str], wanted: Wanted) -> list[str]:
+def _in_words_of_lint(lines: Sequence[str], request: ChangeRequest) -> list[str]:
     """Return the errors of a refused request in the words of lint, which knows the files.
 
     `lines` are the errors in the words of the API, with their places at the front; those at places
@@ -190,19 +195,24 @@ def _in_words_of_lint(lines: Sequence[str], wanted: Wanted) -> list[str]:
     from hearth.authoring.finding import Severity
     from hearth.authoring.lint import lint
 
-    assert wanted.template is not None
+    assert request.template is not None
     errors: dict[str, list[str]] = {}
-    for one in lint(wanted.template, wanted.environments):
-        if one.severity is Severity.ERROR and one.code != "missing-parameter":
-            place = f"{os.path.normpath(one.file)}:{one.line}:"
-            errors.setdefault(place, []).append(f"{place}{one.column}: {one.message}")
-    seen = {place for line in lines for place in errors if line.startswith(place)}
-    rest = [line for line in lines if not any(line.startswith(place) for place in seen)]
-    values = bool(wanted.body and wanted.body.get("parameters"))
-    known = [
-        text for place, texts in errors.items() if place in seen or not values for text in texts
+    for finding in lint(request.template, request.environments):
+        if finding.severity is Severity.ERROR and finding.code != "missing-parameter":
+            position = f"{os.path.normpath(finding.file)}:{finding.line}:"
+            errors.setdefault(position, []).append(f"{position}{finding.column}: {finding.message}")
+    matched = {position for line in lines for position in errors if line.startswith(position)}
+    other_lines = [
+        line for line in lines if not any(line.startswith(position) for position in matched)
     ]
-    return [*known, *rest]
+    values = bool(request.body and request.body.get("parameters"))
+    from_lint = [
+        text
+        for position, texts in errors.items()
+        if position in matched or not values
+        for text in texts
+    ]
+    return [*from_lint, *other_lines]
 
 
 def placed(line: str, template: Path) -> str:
@@ -210,35 +220,35 @@ def placed(line: str, template: Path) -> str:
 
     In messages of the API, places are at the end, and files are relative to the template's folder.
     """
-    found = PLACE.search(line)
-    if found is None:
+    match = PLACE.search(line)
+    if match is None:
         return line
     file = str(template)
-    if found[1] != "template":
-        file = os.path.normpath(template.parent / found[1])
-    return f"{file}:{found[2]}: {line[: found.start()]}"
+    if match[1] != "template":
+        file = os.path.normpath(template.parent / match[1])
+    return f"{file}:{match[2]}: {line[: match.start()]}"
 
 
-def _show_plan(where: Where, found: Body) -> None:
-    if where.as_json:
-        body = {"summary": dict(plan_text.counted(found)), **found}
+def _show_plan(location: Location, plan: Body) -> None:
+    if location.as_json:
+        body = {"summary": dict(plan_text.counted(plan)), **plan}
         say_json({"type": "plan", **body})
         return
-    for line in plan_text.lines(found):
+    for line in plan_text.lines(plan):
         say(line)
-    say(plan_text.summary(found))
+    say(plan_text.summary(plan))
 
 
-def _judged(where: Where, wanted: Wanted, found: Body) -> None:
+def _judged(location: Location, request: ChangeRequest, plan: Body) -> None:
     """Print the warnings of policies. Raises Refused if a policy denies the plan."""
     denied: list[str] = []
-    for path in wanted.policies:
+    for path in request.policies:
         from hearth.cli.apply.policy import read_policy
 
-        reasons, warned = read_policy(path).judge(found)
+        reasons, warned = read_policy(path).judge(plan)
         denied += reasons
         for line in warned:
-            if where.as_json:
+            if location.as_json:
                 say_json({"type": "warning", "message": line})
             else:
                 say(f"{style('warning:', fg='yellow')} {line}", err=True)
@@ -246,34 +256,34 @@ def _judged(where: Where, wanted: Wanted, found: Body) -> None:
         raise Refused(denied)
 
 
-def _agreed(where: Where, *, sure: bool, delete: bool) -> bool:
+def _agreed(location: Location, *, confirmed: bool, delete: bool) -> bool:
     """Ask whether to go on. Raises Refused if nobody can be asked."""
-    if sure:
+    if confirmed:
         return True
-    if where.as_json or not sys.stdin.isatty():
+    if location.as_json or not sys.stdin.isatty():
         raise Refused(["cannot ask for confirmation without a terminal or with --json; use --yes"])
-    words = "Destroy these resources?" if delete else "Apply these changes?"
-    return click.confirm(words)
+    question = "Destroy these resources?" if delete else "Apply these changes?"
+    return click.confirm(question)
 
 
-async def _resume(where: Where, stack: Stack) -> int:
+async def _resume(location: Location, stack: Stack) -> int:
     """Follow an operation that an earlier command has not finished."""
-    if not where.as_json:
+    if not location.as_json:
         say(f"continuing {stack.status}: an earlier command did not finish it")
-    return await _followed(where, stack, await stack.last_event())
+    return await _followed(location, stack, await stack.last_event())
 
 
-async def _followed(where: Where, stack: Stack, marker: str | None) -> int:
-    with viewed(as_json=where.as_json) as view, interrupted(view, where) as stop:
-        look_s = REMOTE_S if where.service else LOCAL_S
+async def _followed(location: Location, stack: Stack, marker: str | None) -> int:
+    with viewed(as_json=location.as_json) as view, interrupted(view, location) as stop:
+        look_s = REMOTE_S if location.service else LOCAL_S
         await Follower(stack, view, look_s, marker).until_ended(stop)
     if stop.is_set() and stack.in_progress:
         return INTERRUPTED
-    return await _ended(where, stack, stack.status)
+    return await _ended(location, stack, stack.status)
 
 
 @contextlib.contextmanager
-def interrupted(view: View, where: Where) -> Iterator[asyncio.Event]:
+def interrupted(view: ProgressView, location: Location) -> Iterator[asyncio.Event]:
     """Return an event that Ctrl-C sets; the second Ctrl-C ends the process at once."""
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
@@ -282,7 +292,7 @@ def interrupted(view: View, where: Where) -> Iterator[asyncio.Event]:
         if stop.is_set():
             os._exit(INTERRUPTED)
         stop.set()
-        if where.service:
+        if location.service:
             view.say("the service continues the operation; hearth watch follows it")
         else:
             view.say("stopping after the calls in progress; Ctrl-C again aborts them")
@@ -297,18 +307,18 @@ def interrupted(view: View, where: Where) -> Iterator[asyncio.Event]:
                 loop.remove_signal_handler(number)
 
 
-async def _ended(where: Where, stack: Stack, words: str) -> int:
+async def _ended(location: Location, stack: Stack, headline: str) -> int:
     """Print how the operation has ended, and the outputs; return the exit status."""
-    assert stack.shown is not None
+    assert stack.details is not None
     good = stack.good
-    gone = stack.status == "DELETE_COMPLETE"
-    reason = str(stack.shown.get("stack_status_reason") or "")
-    outputs = {} if gone else outputs_of(stack.shown)
-    if where.as_json:
+    is_deleted = stack.status == "DELETE_COMPLETE"
+    reason = str(stack.details.get("stack_status_reason") or "")
+    outputs = {} if is_deleted else outputs_of(stack.details)
+    if location.as_json:
         body = {"status": stack.status, "reason": reason, "outputs": outputs}
         say_json({"type": "end", **body})
         return 0 if good else 1
-    say(style(words, fg="green" if good else "red"))
+    say(style(headline, fg="green" if good else "red"))
     for line in () if good else reason.split("\n"):
         say(line)
     for line in output_lines(outputs):
@@ -316,12 +326,12 @@ async def _ended(where: Where, stack: Stack, words: str) -> int:
     return 0 if good else 1
 
 
-def outputs_of(shown: Body) -> dict[str, Any]:
+def outputs_of(stack: Body) -> dict[str, Any]:
     """Return the outputs that have a value, by name."""
     return {
-        one["output_key"]: one["output_value"]
-        for one in shown.get("outputs") or ()
-        if not one.get("output_error")
+        output["output_key"]: output["output_value"]
+        for output in stack.get("outputs") or ()
+        if not output.get("output_error")
     }
 
 
@@ -334,6 +344,6 @@ def output_lines(outputs: dict[str, Any]) -> Iterator[str]:
         text = json.dumps(value, ensure_ascii=False)
         if isinstance(value, str):
             text = value.rstrip("\n")
-        first, *more = text.split("\n")
+        first, *further = text.split("\n")
         yield f"{name:{width}} = {first}"
-        yield from (f"{' ' * width}   {line}" for line in more)
+        yield from (f"{' ' * width}   {line}" for line in further)

@@ -22,7 +22,7 @@ class _Reason(Struct):
     property: str = ""
 
 
-class _Entry(Struct):
+class _PlannedResource(Struct):
     resource: str
     action: str
     reasons: list[_Reason]
@@ -34,7 +34,7 @@ class _Plan(Struct):
     """What is read from the plan in a file; the rest is only compared."""
 
     hash: str
-    resources: list[_Entry]
+    resources: list[_PlannedResource]
 
 
 class SavedPlan(Struct, frozen=True, forbid_unknown_fields=True):
@@ -51,8 +51,8 @@ class SavedPlan(Struct, frozen=True, forbid_unknown_fields=True):
     @classmethod
     def of(cls, stack: Stack, body: Body, plan: Body) -> "SavedPlan":
         """Return the plan of a stack as it is saved."""
-        stack_id = None if stack.shown is None else str(stack.shown["id"])
-        return cls(stack.name, stack_id, stack.api.where, body, plan)
+        stack_id = None if stack.details is None else str(stack.details["id"])
+        return cls(stack.name, stack_id, stack.api.location, body, plan)
 
     def write(self, path: Path) -> None:
         """Write the plan to a file that only the user can read, as it contains the parameters.
@@ -70,17 +70,17 @@ class SavedPlan(Struct, frozen=True, forbid_unknown_fields=True):
                 return None
             text = b"{" + file.read(READ_MAX)
         try:
-            found = json.loads(text)
+            document = json.loads(text)
         except (ValueError, RecursionError):
             if KIND.encode() in text[:200]:
                 raise Refused([f"{path} is damaged: it is incomplete"]) from None
             return None
-        if not isinstance(found, dict) or found.pop("kind", None) != KIND:
+        if not isinstance(document, dict) or document.pop("kind", None) != KIND:
             return None
-        if found.pop("format", None) != FORMAT:
+        if document.pop("format", None) != FORMAT:
             raise Refused([f"{path} was written by a newer release of Hearth; use that release"])
         try:
-            saved = msgspec.convert(found, cls)
+            saved = msgspec.convert(document, cls)
             msgspec.convert(saved.plan, _Plan)
         except (msgspec.ValidationError, RecursionError):
             raise Refused([f"{path} is damaged: it is not a plan"]) from None
@@ -88,12 +88,12 @@ class SavedPlan(Struct, frozen=True, forbid_unknown_fields=True):
 
     def demand(self, stack: Stack) -> None:
         """Raise Refused unless the plan is for this stack."""
-        if stack.api.where != self.where:
-            raise Refused([f"the plan is for {self.where}, not for {stack.api.where}"])
-        now = None if stack.shown is None else stack.shown["id"]
+        if stack.api.location != self.where:
+            raise Refused([f"the plan is for {self.where}, not for {stack.api.location}"])
+        now = None if stack.details is None else stack.details["id"]
         if now != self.stack_id:
-            words = "does not exist any more" if now is None else "was created again since"
-            raise Refused([f"the plan is old: the stack {self.name} {words}"])
+            reason = "does not exist any more" if now is None else "was created again since"
+            raise Refused([f"the plan is old: the stack {self.name} {reason}"])
 
     def demand_same(self, plan: Body) -> None:
         """Raise Refused, with the differences, unless `plan` is the saved plan."""
@@ -104,26 +104,31 @@ class SavedPlan(Struct, frozen=True, forbid_unknown_fields=True):
 
 def differences(old: Body, new: Body, above: str = "") -> Iterator[str]:
     """Yield a line for each resource whose plan differs."""
-    before = {one["resource"]: one for one in old["resources"]}
-    after = {one["resource"]: one for one in new["resources"]}
+    before = {entry["resource"]: entry for entry in old["resources"]}
+    after = {entry["resource"]: entry for entry in new["resources"]}
     for name in dict.fromkeys([*before, *after]):
-        one, other = before.get(name), after.get(name)
-        if one == other:
+        planned, current = before.get(name), after.get(name)
+        if planned == current:
             continue
         path = f"{above}{name}"
-        if one is not None and other is not None and one.get("nested") and other.get("nested"):
-            yield from differences(one["nested"], other["nested"], f"{path}.")
-            if one["action"] == other["action"]:
+        if (
+            planned is not None
+            and current is not None
+            and planned.get("nested")
+            and current.get("nested")
+        ):
+            yield from differences(planned["nested"], current["nested"], f"{path}.")
+            if planned["action"] == current["action"]:
                 continue
-        yield f"  {path}: planned {_action(one)}, now {_action(other)}"
+        yield f"  {path}: planned {_action(planned)}, now {_action(current)}"
 
 
-def _action(one: Any) -> str:
-    if one is None:
+def _action(entry: Any) -> str:
+    if entry is None:
         return "nothing"
     values = [
         f"{reason['property']} = {json.dumps(reason.get('after'), default=str)}"
-        for reason in one["reasons"]
+        for reason in entry["reasons"]
         if "property" in reason
     ]
-    return f"{one['action']} ({', '.join(values)})" if values else str(one["action"])
+    return f"{entry['action']} ({', '.join(values)})" if values else str(entry["action"])

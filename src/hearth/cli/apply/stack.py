@@ -12,30 +12,29 @@ from hearth.cli.board import link
 EVENTS_PER_PAGE = 1000
 DEPTH = "1000"  # of nested stacks in lists; each service lowers it to its own limit
 
-Shown = dict[str, Any]
 Body = dict[str, Any]
 Path = tuple[str, ...]  # the names that lead from the root stack to a resource
 
 
 class Stack(Struct):
-    """The stack with a name. `shown` is the stack as the API last showed it, or None if there is
+    """The stack with a name. `details` is the stack as the API last showed it, or None if there is
     no stack of that name.
     """
 
     api: Api
     name: str
-    shown: Shown | None = None
+    details: Body | None = None
 
     @property
     def path(self) -> str:
         """The path of the stack below the project. The stack must exist."""
-        assert self.shown is not None
-        return f"/stacks/{quote(self.name, safe='')}/{self.shown['id']}"
+        assert self.details is not None
+        return f"/stacks/{quote(self.name, safe='')}/{self.details['id']}"
 
     @property
     def status(self) -> str:
         """The state of the stack, such as CREATE_COMPLETE; empty if there is none."""
-        return str(self.shown["stack_status"]) if self.shown is not None else ""
+        return str(self.details["stack_status"]) if self.details is not None else ""
 
     @property
     def in_progress(self) -> bool:
@@ -49,42 +48,42 @@ class Stack(Struct):
 
     async def find(self) -> "Stack":
         """Look the stack up by its name, and return self. Raises Refused."""
-        listed = await self.api.call("GET", "/stacks", query={"name": self.name})
-        found = [one for one in listed["stacks"] if one["stack_name"] == self.name]
-        self.shown = found[0] if found else None
-        if self.shown is not None:
+        answer = await self.api.call("GET", "/stacks", query={"name": self.name})
+        matches = [stack for stack in answer["stacks"] if stack["stack_name"] == self.name]
+        self.details = matches[0] if matches else None
+        if self.details is not None:
             await self.look()
         return self
 
     async def demand(self) -> "Stack":
         """Look the stack up, and return self. Raises Refused if it does not exist."""
-        if (await self.find()).shown is None:
-            raise Refused([f"there is no stack {self.name} in {self.api.where}"], 404)
+        if (await self.find()).details is None:
+            raise Refused([f"there is no stack {self.name} in {self.api.location}"], 404)
         return self
 
     async def look(self, *, outputs: bool = True) -> None:
         """Read the stack again, if wanted with its outputs. Raises Refused."""
         query = None if outputs else {"resolve_outputs": "False"}
-        self.shown = (await self.api.call("GET", self.path, query=query))["stack"]
+        self.details = (await self.api.call("GET", self.path, query=query))["stack"]
 
     async def plan(self, body: Body) -> Body:
         """Return the plan of a create or an update. Raises Refused."""
-        if self.shown is not None:
+        if self.details is not None:
             answer = await self.api.call("PUT", f"{self.path}/plan", body)
         else:
             new = {"stack_name": self.name, **created(body)}
             answer = await self.api.call("POST", "/stacks/plan", new)
-        found: Body = answer["plan"]
-        return found
+        plan: Body = answer["plan"]
+        return plan
 
     async def apply(self, body: Body) -> None:
         """Begin the create or the update. Raises Refused."""
-        if self.shown is not None:
+        if self.details is not None:
             await self.api.call("PUT", self.path, body)
         else:
             new = {"stack_name": self.name, **created(body)}
-            made = await self.api.call("POST", "/stacks", new)
-            self.shown = {"id": made["stack"]["id"], "stack_status": "CREATE_IN_PROGRESS"}
+            answer = await self.api.call("POST", "/stacks", new)
+            self.details = {"id": answer["stack"]["id"], "stack_status": "CREATE_IN_PROGRESS"}
 
     async def destroy(self) -> None:
         """Begin the delete. Raises Refused."""
@@ -96,25 +95,25 @@ class Stack(Struct):
 
     async def resources(self) -> Sequence[Body]:
         """Return all resources, with those of nested stacks. Raises Refused."""
-        found = await self.api.call("GET", f"{self.path}/resources", query={"nested_depth": DEPTH})
-        return list(found["resources"])
+        answer = await self.api.call("GET", f"{self.path}/resources", query={"nested_depth": DEPTH})
+        return list(answer["resources"])
 
     async def last_event(self) -> str | None:
         """Return the id of the newest event, or None. Raises Refused."""
-        if self.shown is None:
+        if self.details is None:
             return None
         query = {"sort_dir": "desc", "limit": "1", "nested_depth": DEPTH}
-        found = (await self.api.call("GET", f"{self.path}/events", query=query))["events"]
-        return str(found[0]["id"]) if found else None
+        events = (await self.api.call("GET", f"{self.path}/events", query=query))["events"]
+        return str(events[0]["id"]) if events else None
 
     async def all_events(self) -> list[Body]:
         """Return all events, the oldest first. Raises Refused."""
-        found: list[Body] = []
+        events: list[Body] = []
         marker = None
         while page := await self.events(marker):
-            found += page
+            events += page
             marker = str(page[-1]["id"])
-        return found
+        return events
 
     async def events(self, marker: str | None) -> Sequence[Body]:
         """Return the events after the event `marker`, the oldest first, with those of nested
@@ -134,21 +133,21 @@ def created(body: Body) -> Body:
 def paths(resources: Sequence[Body]) -> Iterator[tuple[Path, Body]]:
     """Yield (path, resource) for the resources of a stack and of its nested stacks."""
     above: dict[str, tuple[str, Body]] = {}  # the resource of a nested stack, by the stack's URL
-    for one in resources:
-        if (nested := link(one, "nested")) is not None:
-            above[nested] = (str(link(one, "stack")), one)
-    for one in resources:
-        path, stack = [one["resource_name"]], str(link(one, "stack"))
+    for resource in resources:
+        if (nested := link(resource, "nested")) is not None:
+            above[nested] = (str(link(resource, "stack")), resource)
+    for resource in resources:
+        path, stack = [resource["resource_name"]], str(link(resource, "stack"))
         while stack in above:
             stack, parent = above[stack]
             path.insert(0, parent["resource_name"])
-        yield tuple(path), one
+        yield tuple(path), resource
 
 
 def nested_paths(resources: Sequence[Body]) -> dict[str, Path]:
     """Return the path of each nested stack, by its name."""
-    found = {}
-    for path, one in paths(resources):
-        if (nested := link(one, "nested")) is not None:
-            found[nested.rsplit("/", 2)[1]] = path
-    return found
+    path_by_stack = {}
+    for path, resource in paths(resources):
+        if (nested := link(resource, "nested")) is not None:
+            path_by_stack[nested.rsplit("/", 2)[1]] = path
+    return path_by_stack

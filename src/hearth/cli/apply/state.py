@@ -30,7 +30,7 @@ class StateFile(Struct):
 
     path: Path
     name: str
-    held: TextIO | None = None
+    lock_file: TextIO | None = None
 
     def lock(self) -> None:
         """Keep other commands from changing the stack until this process ends.
@@ -40,27 +40,27 @@ class StateFile(Struct):
         path = self.path.with_suffix(".lock")
         try:
             self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            held = open_own(path)
+            lock_file = open_own(path)
         except OSError as problem:
             raise Refused([f"{path} cannot be written: {problem.strerror}"]) from None
         try:
-            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(lock_file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
-            held.seek(0)
-            told = held.read().strip() or "another command"
-            held.close()
-            raise Refused([f"{self.path} is in use by {told}; wait until it ends"]) from None
-        held.truncate(0)
+            lock_file.seek(0)
+            holder = lock_file.read().strip() or "another command"
+            lock_file.close()
+            raise Refused([f"{self.path} is in use by {holder}; wait until it ends"]) from None
+        lock_file.truncate(0)
         command = f"hearth {' '.join(sys.argv[1:2])}"  # without parameters, which may be secret
         since = time.strftime("%H:%M:%S")
-        held.write(f'"{command}" (process {os.getpid()}, since {since})\n')
-        held.flush()
-        self.held = held
+        lock_file.write(f'"{command}" (process {os.getpid()}, since {since})\n')
+        lock_file.flush()
+        self.lock_file = lock_file
 
     def release(self) -> None:
         """Let other commands use the stack."""
-        if self.held is not None:
-            self.held.close()
+        if self.lock_file is not None:
+            self.lock_file.close()
 
     def open(self, *, create: bool) -> "StateStore":
         """Open the state; `create` is whether a missing file is created. Raises Refused."""
@@ -83,14 +83,14 @@ class StateFile(Struct):
             upgrade(store)
             unlock(store, [key])
         except TooNew:
-            words = f"{self.path} was written by a newer release of Hearth; use that release"
-            raise Refused([words]) from None
+            message = f"{self.path} was written by a newer release of Hearth; use that release"
+            raise Refused([message]) from None
         except WrongKey:
-            words = f"{self.path} is encrypted with another key than {self.path.parent / KEY}"
-            raise Refused([words]) from None
+            message = f"{self.path} is encrypted with another key than {self.path.parent / KEY}"
+            raise Refused([message]) from None
         except (SQLAlchemyError, OSError) as problem:
-            words = str(getattr(problem, "orig", None) or problem)
-            raise Refused([f"{self.path} cannot be used: {words}"]) from None
+            message = str(getattr(problem, "orig", None) or problem)
+            raise Refused([f"{self.path} cannot be used: {message}"]) from None
         return store
 
     def open_for_plan(self) -> "StateStore":
@@ -109,10 +109,10 @@ class StateFile(Struct):
         path = self.path.parent / KEY
         try:
             if not path.exists():
-                known = {self.path, *path.parent.glob(f"*{ENDING}")}
-                if using := [one for one in known if one.exists() and one.stat().st_size]:
-                    words = f"the key {path}, with which {min(using)} is encrypted, is missing"
-                    raise Refused([words, "restore it from a backup"])
+                state_files = {self.path, *path.parent.glob(f"*{ENDING}")}
+                if using := [file for file in state_files if file.exists() and file.stat().st_size]:
+                    message = f"the key {path}, with which {min(using)} is encrypted, is missing"
+                    raise Refused([message, "restore it from a backup"])
                 create_own(path, secrets.token_hex(32))
             demand_own(path)
             if path.stat().st_mode & 0o077:
@@ -130,14 +130,14 @@ def _demand_database(path: Path) -> None:
     try:
         demand_own(path)
         with closing(sqlite3.connect(path)) as database:
-            (told,) = database.execute("PRAGMA quick_check(1)").fetchone()
+            (verdict,) = database.execute("PRAGMA quick_check(1)").fetchone()
     except OSError as problem:
         raise Refused([f"{path} cannot be used: {problem.strerror}"]) from None
     except sqlite3.Error as problem:
-        told = str(problem)
-    if told != "ok":
-        words = f"{path} is damaged, or is no state file of Hearth: {told}"
-        raise Refused([words, "restore it from a backup, or choose another with --state"])
+        verdict = str(problem)
+    if verdict != "ok":
+        message = f"{path} is damaged, or is no state file of Hearth: {verdict}"
+        raise Refused([message, "restore it from a backup, or choose another with --state"])
 
 
 def state_file(name: str | None, path: Path | None) -> StateFile:
@@ -157,12 +157,12 @@ def state_file(name: str | None, path: Path | None) -> StateFile:
         raise Refused([f"{folder} is a symbolic link; name the state file in it with --state"])
     if name is not None:
         return StateFile(folder / f"{name}{ENDING}", name)
-    found = sorted(folder.glob(f"*{ENDING}"))
-    if len(found) == 1:
-        return StateFile(found[0], found[0].stem)
-    names = ", ".join(one.stem for one in found)
+    files = sorted(folder.glob(f"*{ENDING}"))
+    if len(files) == 1:
+        return StateFile(files[0], files[0].stem)
+    names = ", ".join(file.stem for file in files)
     raise Refused(
-        [f"which stack? {FOLDER} has {names}" if found else f"there is no state file in {FOLDER}"]
+        [f"which stack? {FOLDER} has {names}" if files else f"there is no state file in {FOLDER}"]
     )
 
 
@@ -173,5 +173,5 @@ def _check_name(name: str) -> None:
     try:
         check_name(name)
     except Rejected as rejected:
-        words = [str(one) for one in rejected.problems]
-        raise Refused([*words, "choose another with --name"]) from None
+        messages = [str(problem) for problem in rejected.problems]
+        raise Refused([*messages, "choose another with --name"]) from None

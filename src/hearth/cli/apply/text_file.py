@@ -12,8 +12,8 @@ def text_of(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except UnicodeDecodeError as problem:
-        words = f"{path} is not in UTF-8: byte {problem.start} cannot be read"
-        raise Refused([words]) from None
+        message = f"{path} is not in UTF-8: byte {problem.start} cannot be read"
+        raise Refused([message]) from None
 
 
 def nodes_of(text: str, path: Path) -> Node:
@@ -21,4 +21,4 @@ def nodes_of(text: str, path: Path) -> Node:
     try:
         return load(text, str(path))
     except Rejected as rejected:
-        raise Refused([str(one) for one in rejected.problems]) from None
+        raise Refused([str(problem) for problem in rejected.problems]) from None

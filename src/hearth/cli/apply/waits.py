@@ -27,28 +27,30 @@ def waits_for(waiting: Mapping[str, Any] | None, reason: str = "", rtype: str = 
     if (hook := waiting.get("hook")) is not None:
         return f"waits at the hook {hook}: openstack stack hook clear"
     if (call := waiting.get("on")) is None:
-        names = [one["resource"] for one in waiting.get("for", ())]
-        more = f" and {len(names) - NAMED_MAX} more" if len(names) > NAMED_MAX else ""
-        return f"waits for {', '.join(names[:NAMED_MAX])}{more}" if names else ""
+        names = [resource["resource"] for resource in waiting.get("for", ())]
+        suffix = f" and {len(names) - NAMED_MAX} more" if len(names) > NAMED_MAX else ""
+        return f"waits for {', '.join(names[:NAMED_MAX])}{suffix}" if names else ""
     if (nested := call.get("nested")) is not None:
         return f"works on the stack {nested['stack_name']}"
-    said = PHASES.get(call["phase"], "{action}").format(
+    phrase = PHASES.get(call["phase"], "{action}").format(
         action=call["action"].lower(), calls=call.get("calls_in_flight")
     )
     if call["phase"] == "accepted":
-        said = next((words for end, words in SIGNALLED.items() if rtype.endswith(end)), said)
-    said += f", {duration(call['seconds'])}"
+        phrase = next(
+            (signalled for end, signalled in SIGNALLED.items() if rtype.endswith(end)), phrase
+        )
+    phrase += f", {duration(call['seconds'])}"
     if call["attempt"] > 1:
-        said += f", attempt {call['attempt']}"
-    return f"{said}: {reason}" if "ttempt" in reason else said
+        phrase += f", attempt {call['attempt']}"
+    return f"{phrase}: {reason}" if "ttempt" in reason else phrase
 
 
 def duration(seconds: float) -> str:
     """Return a duration such as `4.2 s`, `3 min 20 s` or `1 h 5 min`."""
     if seconds < 60:
         return f"{seconds:.1f} s"
-    minutes, rest = divmod(round(seconds), 60)
+    minutes, remainder = divmod(round(seconds), 60)
     if minutes < 60:
-        return f"{minutes} min {rest} s"
+        return f"{minutes} min {remainder} s"
     hours, minutes = divmod(minutes, 60)
     return f"{hours} h {minutes} min"

@@ -19,7 +19,7 @@ HEAD = """\
 SECRETS = ("auth_encryption_key", "stack_domain_admin_password", "password", "connection")
 
 
-class Entry(NamedTuple):
+class Setting(NamedTuple):
     """A setting of a configuration file. If its value is None, it is written as a comment with
     `hint`.
     """
@@ -32,7 +32,7 @@ class Entry(NamedTuple):
 
 def entries(
     desired: Desired, auth_url: str, verify: bool | str | None, key: str, database: str | None
-) -> Iterator[Entry]:
+) -> Iterator[Setting]:
     """Yield the settings of a configuration for the objects in `desired`.
 
     `auth_url` is the address of the Keystone that the run has used; the option --auth-url overrides
@@ -41,41 +41,41 @@ def entries(
     auth_encryption_key, and `database` the URL of the database, or None if it is not known.
     """
     options = desired.options
-    yield Entry("DEFAULT", "auth_encryption_key", key)
-    yield Entry("DEFAULT", "region_name_for_services", desired.region)
-    yield Entry("DEFAULT", "heat_public_url", base_of(desired.apis[0].public.rpartition("/")[0]))
-    yield Entry("DEFAULT", "heat_metadata_server_url", desired.cfn_url)
-    yield Entry("DEFAULT", "stack_user_domain_name", options.stack_domain)
-    yield Entry("DEFAULT", "stack_domain_admin", options.stack_domain_admin)
-    words = f"the password of {options.stack_domain_admin}"
-    yield Entry("DEFAULT", "stack_domain_admin_password", desired.domain_password, words)
+    yield Setting("DEFAULT", "auth_encryption_key", key)
+    yield Setting("DEFAULT", "region_name_for_services", desired.region)
+    yield Setting("DEFAULT", "heat_public_url", base_of(desired.apis[0].public.rpartition("/")[0]))
+    yield Setting("DEFAULT", "heat_metadata_server_url", desired.cfn_url)
+    yield Setting("DEFAULT", "stack_user_domain_name", options.stack_domain)
+    yield Setting("DEFAULT", "stack_domain_admin", options.stack_domain_admin)
+    comment = f"the password of {options.stack_domain_admin}"
+    yield Setting("DEFAULT", "stack_domain_admin_password", desired.domain_password, comment)
     hint = "postgresql://hearth:PASSWORD@HOST/hearth"
-    yield Entry("database", "connection", database, hint)
+    yield Setting("database", "connection", database, hint)
     address = with_v3(options.auth_url or auth_url)
-    yield Entry("keystone_authtoken", "www_authenticate_uri", address)
-    yield Entry("keystone_authtoken", "auth_url", address)
-    yield Entry("keystone_authtoken", "auth_type", "password")
-    yield Entry("keystone_authtoken", "user_domain_name", options.service_domain)
-    yield Entry("keystone_authtoken", "username", options.service_user)
-    words = f"the password of {options.service_user}"
-    yield Entry("keystone_authtoken", "password", desired.service_password, words)
-    yield Entry("keystone_authtoken", "project_domain_name", options.service_domain)
-    yield Entry("keystone_authtoken", "project_name", options.service_project)
+    yield Setting("keystone_authtoken", "www_authenticate_uri", address)
+    yield Setting("keystone_authtoken", "auth_url", address)
+    yield Setting("keystone_authtoken", "auth_type", "password")
+    yield Setting("keystone_authtoken", "user_domain_name", options.service_domain)
+    yield Setting("keystone_authtoken", "username", options.service_user)
+    comment = f"the password of {options.service_user}"
+    yield Setting("keystone_authtoken", "password", desired.service_password, comment)
+    yield Setting("keystone_authtoken", "project_domain_name", options.service_domain)
+    yield Setting("keystone_authtoken", "project_name", options.service_project)
     if isinstance(verify, str):
-        yield Entry("keystone_authtoken", "cafile", verify)
-        yield Entry("clients", "ca_file", verify)
+        yield Setting("keystone_authtoken", "cafile", verify)
+        yield Setting("clients", "ca_file", verify)
     elif verify is False:
-        yield Entry("keystone_authtoken", "insecure", "true")
-        yield Entry("clients", "insecure", "true")
+        yield Setting("keystone_authtoken", "insecure", "true")
+        yield Setting("clients", "insecure", "true")
     if desired.cluster_url:
-        yield Entry("hearth", "clusters", "true")
-        yield Entry("hearth", "cluster_public_url", desired.cluster_url)
+        yield Setting("hearth", "clusters", "true")
+        yield Setting("hearth", "cluster_public_url", desired.cluster_url)
 
 
-def text(found: Sequence[Entry]) -> str:
-    """Return the text of a configuration file with the settings `found`."""
+def text(settings: Sequence[Setting]) -> str:
+    """Return the text of a configuration file with the settings."""
     lines, group = [HEAD.rstrip()], ""
-    for entry in found:
+    for entry in settings:
         if entry.group != group:
             group = entry.group
             lines += ["", f"[{group}]"]
@@ -91,11 +91,11 @@ def write(path: Path, content: str) -> None:
     written.
     """
     try:
-        with tempfile.NamedTemporaryFile("w", dir=path.parent, prefix=f".{path.name}.") as made:
-            made.write(content)  # the mode of such files is 600
-            made.flush()
-            os.fsync(made.fileno())
-            os.link(made.name, path)
+        with tempfile.NamedTemporaryFile("w", dir=path.parent, prefix=f".{path.name}.") as file:
+            file.write(content)  # the mode of such files is 600
+            file.flush()
+            os.fsync(file.fileno())
+            os.link(file.name, path)
     except OSError as problem:
         raise WrongSetting(f"--write {path}: {problem.strerror}") from None
 
@@ -129,30 +129,32 @@ class Former:
         """Return the password of the stack domain administrator; None if the file names another
         user or no password.
         """
-        same = self._conf.stack_domain_admin == user
-        return (self._conf.stack_domain_admin_password or None) if same else None
+        same_user = self._conf.stack_domain_admin == user
+        return (self._conf.stack_domain_admin_password or None) if same_user else None
 
-    def differences(self, found: Sequence[Entry]) -> list[str]:
+    def differences(self, settings: Sequence[Setting]) -> list[str]:
         """Return a text for each setting whose value in this file differs from the value in
-        `found`.
+        `settings`.
 
-        Secret values are not shown. Settings without a value in `found`, and the encryption key,
+        Secret values are not shown. Settings without a value in `settings`, and the encryption key,
         are not compared.
         """
         lines = []
-        for group, name, value, _ in found:
+        for group, name, value, _ in settings:
             section = self._conf if group == "DEFAULT" else self._conf[group]
             now = section[name]
-            shown = str(now).lower() if isinstance(now, bool) else now
-            if not value or shown == value or name == "auth_encryption_key":
+            current = str(now).lower() if isinstance(now, bool) else now
+            if not value or current == value or name == "auth_encryption_key":
                 continue
-            place = name if group == "DEFAULT" else f"[{group}] {name}"
-            words = "is another" if name in SECRETS else f"is {shown or 'not set'}, not {value}"
-            lines.append(f"{place} {words}")
+            label = name if group == "DEFAULT" else f"[{group}] {name}"
+            difference = (
+                "is another" if name in SECRETS else f"is {current or 'not set'}, not {value}"
+            )
+            lines.append(f"{label} {difference}")
         return lines
 
 
-def _quoted(entry: Entry) -> str:
+def _quoted(entry: Setting) -> str:
     """Return the value of a setting, escaped so that oslo.config reads exactly this value.
 
     oslo.config reads `$` as the beginning of a reference and removes outer quotes. Raises

@@ -17,7 +17,7 @@ DOMAIN_PASSWORD = "HEARTH_STACK_DOMAIN_PASSWORD"  # noqa: S105
 DATABASE = "HEARTH_DATABASE"
 
 
-class Options(Struct, frozen=True):
+class BootstrapOptions(Struct, frozen=True):
     """The options of `hearth manage bootstrap`, by their names."""
 
     public_url: str
@@ -42,7 +42,7 @@ class Options(Struct, frozen=True):
     dry_run: bool = False
 
 
-class Api(Struct, frozen=True):
+class CatalogService(Struct, frozen=True):
     """A service in the Keystone catalogue; `kind` is its type.
 
     The URLs `public` and `internal` include the version.
@@ -63,9 +63,9 @@ class Api(Struct, frozen=True):
 class Desired:
     """The desired state that is compared with Keystone. A password is None if it is not known."""
 
-    options: Options
+    options: BootstrapOptions
     region: str
-    apis: tuple[Api, ...]
+    apis: tuple[CatalogService, ...]
     service_password: str | None = field(default=None, repr=False)
     domain_password: str | None = field(default=None, repr=False)
 
@@ -82,7 +82,7 @@ class Desired:
         return base_of(self.apis[2].public) if self.options.clusters else ""
 
 
-def apis_of(options: Options) -> tuple[Api, ...]:
+def apis_of(options: BootstrapOptions) -> tuple[CatalogService, ...]:
     """Return the services for the catalogue.
 
     Raises WrongSetting if a URL is missing or invalid, or if a URL of the cluster API is given
@@ -92,42 +92,44 @@ def apis_of(options: Options) -> tuple[Api, ...]:
     internal = _url("--internal-url", options.internal_url) if options.internal_url else public
     cfn = _beside("--cfn-url", options.cfn_url, public, CFN_PORT)
     inner = _inner("--cfn-internal-url", options.cfn_internal_url, options, CFN_PORT) or cfn
-    found = [
-        Api("orchestration", "heat", "Orchestration",
+    apis = [
+        CatalogService("orchestration", "heat", "Orchestration",
             f"{public}/v1/{PROJECT}", f"{internal}/v1/{PROJECT}"),
-        Api("cloudformation", "heat-cfn", "Orchestration, CloudFormation-style",
+        CatalogService("cloudformation", "heat-cfn", "Orchestration, CloudFormation-style",
             f"{cfn}/v1", f"{inner}/v1"),
     ]  # fmt: skip
     if options.clusters:
         url = _beside("--cluster-url", options.cluster_url, public, CLUSTER_PORT)
-        given = options.cluster_internal_url
-        inner = _inner("--cluster-internal-url", given, options, CLUSTER_PORT) or url
-        words = "Kubernetes clusters"
-        found.append(Api("container-infra", "magnum", words, f"{url}/v1", f"{inner}/v1"))
+        internal_url = options.cluster_internal_url
+        inner = _inner("--cluster-internal-url", internal_url, options, CLUSTER_PORT) or url
+        description = "Kubernetes clusters"
+        apis.append(
+            CatalogService("container-infra", "magnum", description, f"{url}/v1", f"{inner}/v1")
+        )
     elif options.cluster_url or options.cluster_internal_url:
         raise WrongSetting(
             "--cluster-url and --cluster-internal-url are allowed only together with --clusters"
         )
-    return tuple(found)
+    return tuple(apis)
 
 
-def region_of(wanted: str | None, known: Sequence[str]) -> str:
-    """Return the region for the endpoints: `wanted`, or Keystone's only region if `wanted` is None.
+def region_of(region: str | None, regions: Sequence[str]) -> str:
+    """Return the region for the endpoints: `region`, or Keystone's only region if `region` is None.
 
-    `known` are the regions of Keystone. Raises WrongSetting if the region does not exist, or if
-    `wanted` is None and Keystone does not have exactly one region.
+    `regions` are those of Keystone. Raises WrongSetting if the region does not exist, or if
+    `region` is None and Keystone does not have exactly one region.
     """
-    if wanted is None:
-        if len(known) == 1:
-            return known[0]
-        listed = ", ".join(sorted(known)) or "no region"
+    if region is None:
+        if len(regions) == 1:
+            return regions[0]
+        names = ", ".join(sorted(regions)) or "no region"
         raise WrongSetting(
-            f"--region: required unless Keystone has exactly one region; it has {listed}"
+            f"--region: required unless Keystone has exactly one region; it has {names}"
         )
-    if wanted not in known:
-        words = f"--region: Keystone has no region {wanted}{hint(nearest(wanted, known))}"
-        raise WrongSetting(f"{words}; `openstack region create {wanted}` creates it")
-    return wanted
+    if region not in regions:
+        message = f"--region: Keystone has no region {region}{hint(nearest(region, regions))}"
+        raise WrongSetting(f"{message}; `openstack region create {region}` creates it")
+    return region
 
 
 def base_of(url: str) -> str:
@@ -135,31 +137,31 @@ def base_of(url: str) -> str:
     return url.rstrip("/").removesuffix("/v1")
 
 
-def _beside(name: str, given: str | None, public: str, port: int) -> str:
-    """Return the URL `given` of another API on the same host.
+def _beside(name: str, url: str | None, public: str, port: int) -> str:
+    """Return `url`, that of another API on the same host.
 
     If it is not given, derive it: if the URL `public` of the main API has the usual port of that
     API, return `public` with `port` instead. Otherwise raise WrongSetting; `name` is the option in
     the message.
     """
-    if given:
-        return _url(name, given)
-    if (found := _other_port(public, port)) is None:
-        words = (
+    if url:
+        return _url(name, url)
+    if (derived := _other_port(public, port)) is None:
+        message = (
             f"not set, and it can be derived from --public-url only if that has port {MAIN_PORT}"
         )
-        raise WrongSetting(f"{name}: {words}")
-    return found
+        raise WrongSetting(f"{name}: {message}")
+    return derived
 
 
-def _inner(name: str, given: str | None, options: Options, port: int) -> str | None:
-    """Return the internal URL of another API: `given`, or the internal URL of the main API with
+def _inner(name: str, url: str | None, options: BootstrapOptions, port: int) -> str | None:
+    """Return the internal URL of another API: `url`, or the internal URL of the main API with
     `port`.
 
     Return None if neither is known. Raises WrongSetting; `name` is the option in the message.
     """
-    if given:
-        return _url(name, given)
+    if url:
+        return _url(name, url)
     return _other_port(options.internal_url, port) if options.internal_url else None
 
 
@@ -172,15 +174,15 @@ def _other_port(url: str, port: int) -> str | None:
     return f"{parts.scheme}://{host}:{port}{parts.path}".rstrip("/")
 
 
-def _url(name: str, given: str) -> str:
+def _url(name: str, url: str) -> str:
     """Return the URL without its version. Raises WrongSetting if it is invalid."""
     try:
-        parts = urlsplit(given)
+        parts = urlsplit(url)
         good = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
     except ValueError:
         good = False
-    if not good or parts.query or parts.fragment or "@" in parts.netloc or "(" in given:
+    if not good or parts.query or parts.fragment or "@" in parts.netloc or "(" in url:
         raise WrongSetting(
-            f"{name}: expected https://HOST, optionally with a port and a path, got {given}"
+            f"{name}: expected https://HOST, optionally with a port and a path, got {url}"
         )
-    return base_of(given)
+    return base_of(url)

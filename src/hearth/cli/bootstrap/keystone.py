@@ -38,20 +38,20 @@ class Keystone:
 
             try:
                 clouds = loader.OpenStackConfig()
-                known = clouds.get_cloud_names()
-                if cloud is not None and cloud not in known:
-                    words = f"{self._entry}: clouds.yaml has no such entry"
-                    raise WrongSetting(f"{words}{hint(nearest(cloud, known))}")
-                found = clouds.get_one(cloud=cloud)
-                self._session = found.get_session()
+                names = clouds.get_cloud_names()
+                if cloud is not None and cloud not in names:
+                    message = f"{self._entry}: clouds.yaml has no such entry"
+                    raise WrongSetting(f"{message}{hint(nearest(cloud, names))}")
+                cloud_region = clouds.get_one(cloud=cloud)
+                self._session = cloud_region.get_session()
             except (ConfigException, ka_errors.ClientException, OSError) as problem:
                 raise WrongSetting(f"{self._entry}: {_line(problem)}") from None
         auth_url = getattr(self._session.auth, "auth_url", None)
         if not auth_url:
             raise WrongSetting(f"{self._entry}: auth_url is not set")
         self.url = with_v3(auth_url)
-        self.region: str | None = found.get_region_name() or None
-        self.verify, _ = found.get_requests_verify_args()
+        self.region: str | None = cloud_region.get_region_name() or None
+        self.verify, _ = cloud_region.get_requests_verify_args()
         self._session.timeout = TIMEOUT_S
 
     def find(self, table: str, **narrow: str) -> list[Body]:
@@ -70,7 +70,7 @@ class Keystone:
 
     def granted(self, path: str) -> bool:
         """Return whether the role assignment at `path` exists."""
-        answer = self._call("HEAD", path, allowed=(HTTPStatus.NOT_FOUND,))
+        answer = self._call("HEAD", path, allowed_codes=(HTTPStatus.NOT_FOUND,))
         return bool(answer.status_code != HTTPStatus.NOT_FOUND)
 
     def grant(self, path: str) -> None:
@@ -83,32 +83,38 @@ class Keystone:
         identity = {"methods": ["password"], "password": proof}
         body = {"auth": {"identity": identity, "scope": "unscoped"}}
         refused = (HTTPStatus.UNAUTHORIZED,)
-        answer = self._call("POST", "/auth/tokens", json=body, by=False, allowed=refused)
+        answer = self._call("POST", "/auth/tokens", json=body, by=False, allowed_codes=refused)
         return bool(answer.status_code == HTTPStatus.CREATED)
 
     def _call(
-        self, method: str, path: str, *, by: bool = True, allowed: tuple[int, ...] = (), **more: Any
+        self,
+        method: str,
+        path: str,
+        *,
+        by: bool = True,
+        allowed_codes: tuple[int, ...] = (),
+        **arguments: Any,
     ) -> Any:
         """Send a request and return the response. If `by` is true, send the administrator's token
         with it.
 
-        Raises WrongSetting for a response with an error status, unless the status is in `allowed`.
-        `more` are arguments of the HTTP library.
+        Raises WrongSetting for a response with an error status, unless the status is in
+        `allowed_codes`. `arguments` are those of the HTTP library.
         """
-        where = f"{self.url}{path}"
+        url = f"{self.url}{path}"
         try:
             answer = self._session.request(
-                where, method, raise_exc=False, authenticated=by, log=False, **more
+                url, method, raise_exc=False, authenticated=by, log=False, **arguments
             )
         except ka_errors.Unauthorized as problem:
-            words = f"Keystone does not accept the credential: {_line(problem)}"
-            raise WrongSetting(f"{self._entry}: {words}") from None
+            message = f"Keystone does not accept the credential: {_line(problem)}"
+            raise WrongSetting(f"{self._entry}: {message}") from None
         except ka_errors.ClientException as problem:
             raise WrongSetting(f"Keystone at {self.url}: {_line(problem)}") from None
         code = int(answer.status_code)
-        if code in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN) and code not in allowed:
+        if code in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN) and code not in allowed_codes:
             raise WrongSetting(self._not_admin(f"{method} {path}", code))
-        if code >= HTTPStatus.BAD_REQUEST and code not in allowed:
+        if code >= HTTPStatus.BAD_REQUEST and code not in allowed_codes:
             raise WrongSetting(f"Keystone: {method} {path}: {code} {_message(answer)}")
         if by and method not in ("GET", "HEAD"):
             self.changes += 1

@@ -11,8 +11,8 @@ from hearth.cli.bootstrap.desired import (
     DATABASE,
     DOMAIN_PASSWORD,
     SERVICE_PASSWORD,
+    BootstrapOptions,
     Desired,
-    Options,
     apis_of,
     region_of,
 )
@@ -26,7 +26,7 @@ PLANNED = {**DONE, State.MISSING: "would create", State.CHANGES: "would change"}
 PASSWORD_BYTES = 32
 
 
-def run(options: Options) -> int:
+def run(options: BootstrapOptions) -> int:
     """Carry out a bootstrap and return the exit status: 1 if a difference remains in Keystone, else
     0.
 
@@ -44,23 +44,23 @@ def run(options: Options) -> int:
             f"--write {options.write}: the folder {options.write.parent} does not exist"
         )
     keystone = Keystone(options.os_cloud)
-    regions = [str(one["id"]) for one in keystone.find("regions")]
+    regions = [str(region["id"]) for region in keystone.find("regions")]
     region = region_of(options.region or keystone.region, regions)
     desired = Desired(options, region, apis, service, domain)
     plan = Steps(keystone, desired, apply=False)
     plan.run()
     desired = _with_passwords(desired, plan)
     key, database = secrets.token_hex(PASSWORD_BYTES), os.environ.get(DATABASE)
-    found = list(conf.entries(desired, keystone.url, keystone.verify, key, database))
-    content = conf.text(found)
+    settings = list(conf.entries(desired, keystone.url, keystone.verify, key, database))
+    content = conf.text(settings)
     if options.dry_run:
         _report(plan, PLANNED)
-        _tell_of_file(options.write, former, found, "would write")
+        _tell_of_file(options.write, former, settings, "would write")
         return _end(plan)
     if options.write is not None and former is None:
         conf.write(options.write, content)
     _apply(keystone, desired, options.write if former is None else None)
-    _tell_of_file(options.write, former, found, "wrote")
+    _tell_of_file(options.write, former, settings, "wrote")
     if options.write is None:
         print(f"\n{content}", end="")
     return _end(plan)
@@ -105,21 +105,21 @@ def _secret(variable: str, path: Path | None) -> str | None:
     if path is None:
         return os.environ.get(variable) or None
     try:
-        found = path.read_text(encoding="utf-8").rstrip("\r\n")
+        secret = path.read_text(encoding="utf-8").rstrip("\r\n")
     except (OSError, UnicodeDecodeError) as problem:
         raise WrongSetting(f"{path}: cannot be read: {problem}") from None
-    if not found or "\n" in found:
+    if not secret or "\n" in secret:
         raise WrongSetting(f"{path}: expected one line with a password")
-    return found
+    return secret
 
 
-def _report(steps: Steps, words: dict[State, str]) -> None:
+def _report(steps: Steps, labels: dict[State, str]) -> None:
     for line in steps.lines:
-        print(f"{words[line.state]:<13} {line.what}")
+        print(f"{labels[line.state]:<13} {line.label}")
 
 
 def _tell_of_file(
-    path: Path | None, former: conf.Former | None, found: list[conf.Entry], verb: str
+    path: Path | None, former: conf.Former | None, settings: list[conf.Setting], verb: str
 ) -> None:
     """Print whether the configuration file was written or kept, and how a kept one differs.
 
@@ -131,20 +131,20 @@ def _tell_of_file(
         print(f"{verb:<13} {path}")
         return
     print(f"{'kept':<13} {path}")
-    for words in former.differences(found):
-        print(f"{'note':<13} {path}: {words}")
+    for difference in former.differences(settings):
+        print(f"{'note':<13} {path}: {difference}")
 
 
 def _end(plan: Steps) -> int:
     """Print what the operator must still do, and return the exit status."""
-    for account in sorted(plan.unknown, key=lambda one: one.value):
+    for account in sorted(plan.unknown, key=lambda account: account.value):
         variable = SERVICE_PASSWORD if account is Account.SERVICE else DOMAIN_PASSWORD
-        words = f"note: the {account.value} exists and its password is not known"
+        phrase = f"note: the {account.value} exists and its password is not known"
         print(
-            f"{words}; set the variable {variable}, or complete the configuration", file=sys.stderr
+            f"{phrase}; set the variable {variable}, or complete the configuration", file=sys.stderr
         )
-    left = sum(line.state is State.DIFFERS for line in plan.lines)
-    if left:
-        words = "difference is" if left == 1 else "differences are"
-        print(f"hearth: {left} {words} left; --update changes them", file=sys.stderr)
-    return 1 if left else 0
+    count = sum(line.state is State.DIFFERS for line in plan.lines)
+    if count:
+        phrase = "difference is" if count == 1 else "differences are"
+        print(f"hearth: {count} {phrase} left; --update changes them", file=sys.stderr)
+    return 1 if count else 0

@@ -11,7 +11,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from hearth.cli.bootstrap.desired import Api, Desired
+from hearth.cli.bootstrap.desired import CatalogService, Desired
 from hearth.cli.bootstrap.keystone import Body, Keystone
 from hearth.cloud.identity import USER_OPTIONS
 from hearth.config.wrong import WrongSetting
@@ -37,11 +37,11 @@ class Account(Enum):
     DOMAIN_ADMIN = "administrator of the domain of stacks"
 
 
-class Line(Struct, frozen=True):
-    """A line of the report: the object `what` and its state."""
+class ReportLine(Struct, frozen=True):
+    """A line of the report: the object `label` and its state."""
 
     state: State
-    what: str
+    label: str
 
 
 class Steps:
@@ -56,7 +56,7 @@ class Steps:
         self._desired = desired
         self._apply = apply
         self._update = desired.options.update
-        self.lines: list[Line] = []
+        self.lines: list[ReportLine] = []
         self.new: set[Account] = set()
         self.unknown: set[Account] = set()
 
@@ -70,156 +70,158 @@ class Steps:
         roles["admin"] = self._existing("roles", "admin", "the role of administrators")
         for role in ("service", STACK_USER_ROLE):
             roles[role] = self._named("roles", "role", f"role {role}", {"name": role})
-        place = f"in domain {options.service_domain}"
+        location = f"in domain {options.service_domain}"
         project = self._named(
-            "projects", "project", f"project {options.service_project} {place}",
+            "projects", "project", f"project {options.service_project} {location}",
             {"name": options.service_project, "domain_id": home},
             {"description": "Services of OpenStack"},
         )  # fmt: skip
-        user = self._user(Account.SERVICE, options.service_user, home, place)
+        user = self._user(Account.SERVICE, options.service_user, home, location)
         for role in SERVICE_ROLES:
-            what = f"role {role} of {options.service_user} in project {options.service_project}"
-            self._grant(what, "projects", project, user, roles[role])
+            label = f"role {role} of {options.service_user} in project {options.service_project}"
+            self._grant(label, "projects", project, user, roles[role])
         domain = self._named(
             "domains", "domain", f"domain {options.stack_domain}", {"name": options.stack_domain},
             {"description": "Users and projects of stacks"},
         )  # fmt: skip
-        admin, place = options.stack_domain_admin, f"in domain {options.stack_domain}"
-        user = self._user(Account.DOMAIN_ADMIN, admin, domain, place)
-        self._grant(f"role admin of {admin} {place}", "domains", domain, user, roles["admin"])
+        admin, location = options.stack_domain_admin, f"in domain {options.stack_domain}"
+        user = self._user(Account.DOMAIN_ADMIN, admin, domain, location)
+        self._grant(f"role admin of {admin} {location}", "domains", domain, user, roles["admin"])
         for api in self._desired.apis:
             self._api(api)
 
-    def _existing(self, table: str, name: str, what: str) -> str:
+    def _existing(self, table: str, name: str, label: str) -> str:
         """Return the id of an object that must exist already. Raises WrongSetting if it does
         not.
         """
-        if found := self._keystone.find(table, name=name):
-            return str(found[0]["id"])
-        near = nearest(name, [str(one["name"]) for one in self._keystone.find(table)])
-        raise WrongSetting(f"{what}: Keystone has no {table[:-1]} {name}{hint(near)}")
+        if matches := self._keystone.find(table, name=name):
+            return str(matches[0]["id"])
+        near = nearest(name, [str(candidate["name"]) for candidate in self._keystone.find(table)])
+        raise WrongSetting(f"{label}: Keystone has no {table[:-1]} {name}{hint(near)}")
 
     def _named(
-        self, table: str, root: str, what: str, narrow: Mapping[str, str | None],
-        more: Mapping[str, Any] | None = None,
+        self, table: str, root: str, label: str, narrow: Mapping[str, str | None],
+        extra: Mapping[str, Any] | None = None,
     ) -> str | None:  # fmt: skip
         """Return the id of the object with the values in `narrow`, and create it if it does not
         exist.
 
-        `table` is the collection, `root` the key around an object, and `what` the object's name in
-        the report. `more` are further fields for the create. Without `apply` nothing is created,
+        `table` is the collection, `root` the key around an object, and `label` the object's name in
+        the report. `extra` are further fields for the create. Without `apply` nothing is created,
         and the id of a missing object is None.
         """
-        found: list[Body] = []
+        matches: list[Body] = []
         if None not in narrow.values():
-            found = self._keystone.find(table, **{key: str(narrow[key]) for key in narrow})
-        if not found:
-            return self._create(what, table, root, {**narrow, **(more or {})})
-        one = found[0]
-        self._enabled(table, root, what, one)
-        return str(one["id"])
+            matches = self._keystone.find(table, **{key: str(narrow[key]) for key in narrow})
+        if not matches:
+            return self._create(label, table, root, {**narrow, **(extra or {})})
+        match = matches[0]
+        self._enabled(table, root, label, match)
+        return str(match["id"])
 
-    def _enabled(self, table: str, root: str, what: str, one: Body) -> None:
+    def _enabled(self, table: str, root: str, label: str, body: Body) -> None:
         """Report that an object exists, or, if it is disabled, that it differs."""
-        if one.get("enabled", True):
-            self._tell(State.EXISTS, what)
+        if body.get("enabled", True):
+            self._tell(State.EXISTS, label)
         else:
-            path = f"/{table}/{one['id']}"
-            self._differs(f"{what}: it is disabled", path, root, {"enabled": True})
+            path = f"/{table}/{body['id']}"
+            self._differs(f"{label}: it is disabled", path, root, {"enabled": True})
 
-    def _user(self, account: Account, name: str, domain: str | None, place: str) -> str | None:
+    def _user(self, account: Account, name: str, domain: str | None, location: str) -> str | None:
         """Return the id of a user as `_named` does, and report whether its password is accepted."""
-        what = f"user {name} {place}"
+        label = f"user {name} {location}"
         service = account is Account.SERVICE
         password = self._desired.service_password if service else self._desired.domain_password
-        more = {"password": password, "options": USER_OPTIONS}
-        user = self._named("users", "user", what, {"name": name, "domain_id": domain}, more)
+        fields = {"password": password, "options": USER_OPTIONS}
+        user = self._named("users", "user", label, {"name": name, "domain_id": domain}, fields)
         if self.lines[-1].state is State.MISSING:
             self.new.add(account)
         elif password is None:
             self.unknown.add(account)
         elif not self._keystone.accepts(str(user), password):
-            words = f"{what}: the given password is not accepted"
-            self._differs(words, f"/users/{user}", "user", {"password": password})
+            message = f"{label}: the given password is not accepted"
+            self._differs(message, f"/users/{user}", "user", {"password": password})
         return user
 
     def _grant(
-        self, what: str, place: str, target: str | None, user: str | None, role: str | None
+        self, label: str, collection: str, target: str | None, user: str | None, role: str | None
     ) -> None:
         """Report whether a user has a role in a project or domain; with `apply`, grant a missing
         one.
         """
-        path = f"/{place}/{target}/users/{user}/roles/{role}"
+        path = f"/{collection}/{target}/users/{user}/roles/{role}"
         if None not in (target, user, role) and self._keystone.granted(path):
-            self._tell(State.EXISTS, what)
+            self._tell(State.EXISTS, label)
             return
         if self._apply:
             self._keystone.grant(path)
-        self._tell(State.MISSING, what)
+        self._tell(State.MISSING, label)
 
-    def _api(self, api: Api) -> None:
+    def _api(self, api: CatalogService) -> None:
         """Report the service and the endpoints of an API; with `apply`, create the missing ones."""
         service = self._service(api)
-        found = self._keystone.find("endpoints", service_id=service) if service else []
+        endpoints = self._keystone.find("endpoints", service_id=service) if service else []
         for interface, url in api.endpoints():
             region = self._desired.region
-            here = [
-                one for one in found
-                if one["interface"] == interface and one["region_id"] == region
+            in_region = [
+                endpoint for endpoint in endpoints
+                if endpoint["interface"] == interface and endpoint["region_id"] == region
             ]  # fmt: skip
-            what = f"{interface} endpoint of {api.kind} in {region}: {url}"
-            same = [one for one in here if _plain(one["url"]) == _plain(url)]
-            if same:
-                self._enabled("endpoints", "endpoint", what, same[0])
-            elif len(here) == 1:
-                path = f"/endpoints/{here[0]['id']}"
-                self._differs(f"{what}: it is {here[0]['url']}", path, "endpoint", {"url": url})
-            elif here:
-                ids = ", ".join(sorted(one["id"] for one in here))
+            label = f"{interface} endpoint of {api.kind} in {region}: {url}"
+            equal = [endpoint for endpoint in in_region if _plain(endpoint["url"]) == _plain(url)]
+            if equal:
+                self._enabled("endpoints", "endpoint", label, equal[0])
+            elif len(in_region) == 1:
+                path = f"/endpoints/{in_region[0]['id']}"
+                self._differs(
+                    f"{label}: it is {in_region[0]['url']}", path, "endpoint", {"url": url}
+                )
+            elif in_region:
+                ids = ", ".join(sorted(endpoint["id"] for endpoint in in_region))
                 self._tell(
                     State.DIFFERS,
-                    f"{what}: there are several endpoints with another URL, delete them: {ids}",
+                    f"{label}: there are several endpoints with another URL, delete them: {ids}",
                 )
             else:
                 body = {"service_id": service, "interface": interface, "url": url,
                         "region_id": region}  # fmt: skip
-                self._create(what, "endpoints", "endpoint", body)
+                self._create(label, "endpoints", "endpoint", body)
 
-    def _service(self, api: Api) -> str | None:
+    def _service(self, api: CatalogService) -> str | None:
         """Return the id of the catalogue service for an API, and create it if it does not exist.
 
         If there is only one service of this type, its name does not matter. Raises WrongSetting if
         there are several and not exactly one of them has the expected name.
         """
-        what = f"service {api.kind}"
-        found = self._keystone.find("services", type=api.kind)
-        if len(found) > 1:
-            found = [one for one in found if one.get("name") == api.name]
-            if len(found) != 1:
-                words = f"Keystone has several services of type {api.kind}"
-                raise WrongSetting(f"{words}; expected one of them with the name {api.name}")
-        if found:
-            self._enabled("services", "service", what, found[0])
-            return str(found[0]["id"])
+        label = f"service {api.kind}"
+        services = self._keystone.find("services", type=api.kind)
+        if len(services) > 1:
+            services = [service for service in services if service.get("name") == api.name]
+            if len(services) != 1:
+                message = f"Keystone has several services of type {api.kind}"
+                raise WrongSetting(f"{message}; expected one of them with the name {api.name}")
+        if services:
+            self._enabled("services", "service", label, services[0])
+            return str(services[0]["id"])
         body = {"type": api.kind, "name": api.name, "description": api.description}
-        return self._create(what, "services", "service", body)
+        return self._create(label, "services", "service", body)
 
-    def _create(self, what: str, table: str, root: str, body: Mapping[str, Any]) -> str | None:
+    def _create(self, label: str, table: str, root: str, body: Mapping[str, Any]) -> str | None:
         """Report a missing object; if `apply` is true, create it and return its id, otherwise
         return None.
         """
-        made = self._keystone.create(table, root, body) if self._apply else {"id": None}
-        self._tell(State.MISSING, what)
-        return made["id"]
+        created = self._keystone.create(table, root, body) if self._apply else {"id": None}
+        self._tell(State.MISSING, label)
+        return created["id"]
 
-    def _differs(self, what: str, path: str, root: str, changes: Mapping[str, Any]) -> None:
+    def _differs(self, label: str, path: str, root: str, changes: Mapping[str, Any]) -> None:
         """Report a difference; with `apply` and the option --update, also change the object."""
         if self._update and self._apply:
             self._keystone.change(path, root, changes)
-        self._tell(State.CHANGES if self._update else State.DIFFERS, what)
+        self._tell(State.CHANGES if self._update else State.DIFFERS, label)
 
-    def _tell(self, state: State, what: str) -> None:
-        self.lines.append(Line(state, what))
+    def _tell(self, state: State, label: str) -> None:
+        self.lines.append(ReportLine(state, label))
 
 
 def _plain(url: str) -> str:

@@ -35,25 +35,25 @@ class Client:
         self._session = session.Session(login)
         self._server = server
 
-    def call(self, service: str, method: str, path: str, **more: Any) -> Any:
+    def call(self, service: str, method: str, path: str, **arguments: Any) -> Any:
         """Send a request to a service in the catalogue; return the parsed body, or None if it is
         empty.
 
         `service` is the type of the service. Raises DemoFailed for an error status.
         """
-        return self._answer(path, method, endpoint_filter={"service_type": service}, **more)
+        return self._answer(path, method, endpoint_filter={"service_type": service}, **arguments)
 
-    def behind_the_scenes(self, method: str, path: str, **more: Any) -> Any:
+    def behind_the_scenes(self, method: str, path: str, **arguments: Any) -> Any:
         """Send a request to the control API of the embedded cloud; return the parsed body, or None.
 
         Raises DemoFailed for an error status.
         """
         return self._answer(
-            f"{self._server.cloud_url}/devcloud/{path}", method, authenticated=False, **more
+            f"{self._server.cloud_url}/devcloud/{path}", method, authenticated=False, **arguments
         )
 
-    def _answer(self, url: str, method: str, **more: Any) -> Any:
-        reply = self._session.request(url, method, raise_exc=False, **more)
+    def _answer(self, url: str, method: str, **arguments: Any) -> Any:
+        reply = self._session.request(url, method, raise_exc=False, **arguments)
         if reply.status_code >= 400:
             raise DemoFailed(f"{method} {url}: {reply.status_code} {reply.text}")
         return reply.json() if reply.text else None
@@ -80,7 +80,7 @@ def text_of(name: str) -> str:
 
 def outputs_of(stack: Mapping[str, Any]) -> dict[str, Any]:
     """Return {name: value} of a stack's outputs. Raises DemoFailed if an output has an error."""
-    wrong = [one["output_error"] for one in stack["outputs"] if one.get("output_error")]
+    wrong = [output["output_error"] for output in stack["outputs"] if output.get("output_error")]
     if wrong:
         raise DemoFailed("; ".join(wrong))
-    return {one["output_key"]: one["output_value"] for one in stack["outputs"]}
+    return {output["output_key"]: output["output_value"] for output in stack["outputs"]}

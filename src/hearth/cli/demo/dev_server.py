@@ -65,18 +65,18 @@ def hearth_dev(*, servers_run: bool) -> Iterator[DevServer]:
     command += ["--servers", servers]
     environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
     with (
-        tempfile.TemporaryFile("w+") as said,  # its notes would disturb the view
+        tempfile.TemporaryFile("w+") as notes,  # these would disturb the view
         subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=said, text=True, env=environment
+            command, stdout=subprocess.PIPE, stderr=notes, text=True, env=environment
         ) as process,
     ):
         try:
             assert process.stdout is not None
-            found = READY.search(process.stdout.readline())
-            if found is None:
-                said.seek(0)
-                raise DemoFailed(f"`hearth dev` did not start: {said.read().strip()}")
-            yield DevServer(found["identity"], Path(found["openrc"].strip()), servers_run)
+            match = READY.search(process.stdout.readline())
+            if match is None:
+                notes.seek(0)
+                raise DemoFailed(f"`hearth dev` did not start: {notes.read().strip()}")
+            yield DevServer(match["identity"], Path(match["openrc"].strip()), servers_run)
         finally:
             process.terminate()
             try:

@@ -42,10 +42,10 @@ def read_script(admin: Client, server_id: str) -> str:
     """
     path = f"/servers/{server_id}"
     server: dict[str, Any] = admin.call("compute", "GET", path, microversion=SEES_USER_DATA)
-    sent = server["server"].get("OS-EXT-SRV-ATTR:user_data")
-    if not sent:
+    user_data = server["server"].get("OS-EXT-SRV-ATTR:user_data")
+    if not user_data:
         raise DemoFailed(f"server {server_id} has no user data")
-    return script_in(base64.b64decode(sent).decode())
+    return script_in(base64.b64decode(user_data).decode())
 
 
 def script_in(user_data: str) -> str:
@@ -64,24 +64,24 @@ def signal_in(script: str) -> Signal:
     Raises DemoFailed if the script does not call curl.
     """
     for line in script.splitlines():
-        words = shlex.split(line, comments=True)
-        if words[:1] == ["curl"]:
-            return _parsed(words)
+        argv = shlex.split(line, comments=True)
+        if argv[:1] == ["curl"]:
+            return _parsed(argv)
     raise DemoFailed("the script does not call curl")
 
 
-def _parsed(words: list[str]) -> Signal:
+def _parsed(argv: list[str]) -> Signal:
     headers, data, url = {}, "", ""
-    rest = iter(words[1:])
-    for word in rest:
+    arguments = iter(argv[1:])
+    for word in arguments:
         match word:
             case "-H":
-                name, _, value = next(rest).partition(":")
+                name, _, value = next(arguments).partition(":")
                 headers[name] = value.strip()
             case "--data-binary":
-                data = next(rest)
+                data = next(arguments)
             case "-X":
-                next(rest)
+                next(arguments)
             case _ if word.startswith("http"):
                 url = word
     return Signal(url, headers, data)

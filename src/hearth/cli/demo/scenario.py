@@ -6,11 +6,11 @@ import time
 from collections import Counter
 from typing import Any
 
-from hearth.cli.board import Board, Line
+from hearth.cli.board import Board, ResourceLine
 from hearth.cli.demo.client import AGENT, FOLDER, ROOT, SANDBOX, Client, outputs_of, request_body
 from hearth.cli.demo.dev_server import DemoFailed, DevServer, hearth_dev, servers_cannot_run
 from hearth.cli.demo.guest import read_script, signal_in
-from hearth.cli.demo.screen import Plain, Screen, Terminal, View
+from hearth.cli.demo.screen import BoardView, Plain, Screen, Terminal
 from hearth.cli.embedded_cloud import demand_installed
 from hearth.config.wrong import WrongSetting
 
@@ -40,12 +40,12 @@ def run(*, transcript: bool) -> int:
     except KeyboardInterrupt:
         pass
     except Exception as trouble:
-        if not stop.asked:  # else Hearth has ended: a terminal also interrupts it
+        if not stop.requested:  # else Hearth has ended: a terminal also interrupts it
             if not isinstance(trouble, DemoFailed | WrongSetting):
                 raise
             print(f"hearth: {trouble}", file=sys.stderr)
             return 1
-    if stop.asked:
+    if stop.requested:
         print("hearth: stopped; nothing is left", file=sys.stderr)
         return 130
     return 0
@@ -54,10 +54,10 @@ def run(*, transcript: bool) -> int:
 class _Stop:
     """A signal handler that interrupts the scenario and records that it was called."""
 
-    asked = False
+    requested = False
 
     def __call__(self, number: int, frame: object) -> None:
-        self.asked = True
+        self.requested = True
         raise KeyboardInterrupt
 
 
@@ -89,14 +89,14 @@ class Scenario:
         """Run all steps in order. Raises DemoFailed at the first unexpected state."""
         self._screen.say(f"Hearth and its cloud are up (identity {self._server.auth_url}).")
         options = " --servers sandbox" if self._server.servers_run else ""
-        for words in (
+        for command in (
             f"hearth dev --data .hearth{options}    # in another terminal; "
             "the Hearth of this demo ends with the demo",
             ". .hearth/openrc",
             f"cp -r {FOLDER} {NAME}",
             f"hearth agent --user-data >{NAME}/{AGENT}",
         ):
-            self._command(words)
+            self._command(command)
         self._slow_down()
         self._user.behind_the_scenes("POST", "ledger/mark")
         self._create()
@@ -122,8 +122,8 @@ class Scenario:
 
     def _files(self, environment: str) -> str:
         """Return the command-line options that name the template and the environments."""
-        more = f" -e {NAME}/{SANDBOX}" if self._server.servers_run else ""
-        return f"-t {NAME}/{ROOT} -e {NAME}/{environment}{more}"
+        sandbox = f" -e {NAME}/{SANDBOX}" if self._server.servers_run else ""
+        return f"-t {NAME}/{ROOT} -e {NAME}/{environment}{sandbox}"
 
     def _create(self) -> None:
         files = self._files("env.yaml")
@@ -143,45 +143,46 @@ class Scenario:
         self._command(f"openstack stack delete --yes --wait {NAME}")
         stack = self._user.call(STACKS, "GET", f"/stacks/{NAME}")["stack"]
         self._user.call(STACKS, "DELETE", f"/stacks/{NAME}")
-        self._watch("DELETE", "Deleting it", given=f"{NAME}/{stack['id']}")
+        self._watch("DELETE", "Deleting it", stack_path=f"{NAME}/{stack['id']}")
 
-    def _watch(self, action: str, title: str, given: str = NAME) -> None:
+    def _watch(self, action: str, title: str, stack_path: str = NAME) -> None:
         """Show the stack until `action` has ended. Raises DemoFailed if it fails or takes too long.
 
-        `title` is the headline. `given` is the name of the stack, or for a delete its name and id.
+        `title` is the headline. `stack_path` is the name of the stack, or for a delete its name and
+        id.
         """
         self._board.fresh()
         began = time.monotonic()
         with self._screen.showing(self._board, title) as view:
             while not self._board.status.startswith(action) or self._running():
-                self._look(given, view)
+                self._look(stack_path, view)
                 if time.monotonic() > began + LIMIT_S:
                     raise DemoFailed(f"{title}: not done after {LIMIT_S} s")
                 time.sleep(STEP_S)
-            self._look(given, view)
+            self._look(stack_path, view)
         if self._board.status != f"{action}_COMPLETE":
-            raise DemoFailed(f"{title}: {self._board.status}: {self._reason(given)}")
+            raise DemoFailed(f"{title}: {self._board.status}: {self._reason(stack_path)}")
         self._screen.say(f"{self._board.status} in {time.monotonic() - began:.1f} s")
 
     def _running(self) -> bool:
         return self._board.status.endswith("_IN_PROGRESS")
 
-    def _reason(self, given: str) -> str:
-        stack = self._user.call(STACKS, "GET", f"/stacks/{given}")["stack"]
+    def _reason(self, stack_path: str) -> str:
+        stack = self._user.call(STACKS, "GET", f"/stacks/{stack_path}")["stack"]
         return str(stack["stack_status_reason"])
 
-    def _look(self, given: str, view: View) -> None:
+    def _look(self, stack_path: str, view: BoardView) -> None:
         params = {"sort_dir": "asc", "nested_depth": "2"}
         if self._board.marker is not None:
             params["marker"] = self._board.marker
-        found = self._user.call(STACKS, "GET", f"/stacks/{given}/events", params=params)
+        answer = self._user.call(STACKS, "GET", f"/stacks/{stack_path}/events", params=params)
         now = time.monotonic()
-        lines = self._board.take(found["events"], now)
+        lines = self._board.take(answer["events"], now)
         view.changed(lines, now)
         for line in lines:
             self._be_the_guest(line)
 
-    def _be_the_guest(self, line: Line) -> None:
+    def _be_the_guest(self, line: ResourceLine) -> None:
         """Send the signal of the database server when it is created, unless the servers really
         run.
         """
@@ -197,30 +198,29 @@ class Scenario:
 
     def _servers(self) -> dict[str, dict[str, Any]]:
         """Return the stack's three servers as the compute service lists them, by tier."""
-        found = self._user.call("compute", "GET", "/servers/detail")["servers"]
+        servers = self._user.call("compute", "GET", "/servers/detail")["servers"]
         self._command("openstack server list")
         tiers = {
-            tier: s for s in found for tier in ("db", "app", "web") if f"-{tier}-" in s["name"]
+            tier: s for s in servers for tier in ("db", "app", "web") if f"-{tier}-" in s["name"]
         }
-        if len(found) != 3 or len(tiers) != 3:
-            raise DemoFailed(f"expected three servers, got {', '.join(s['name'] for s in found)}")
+        if len(servers) != 3 or len(tiers) != 3:
+            raise DemoFailed(f"expected three servers, got {', '.join(s['name'] for s in servers)}")
         return tiers
 
     def _heard(self, outputs: dict[str, Any]) -> None:
         """Check that the web server's script has reported the new release, if servers really
         run.
         """
-        said = str(outputs["said_by_web"])
-        if self._server.servers_run and "release 1.1 of web runs on" not in said:
-            raise DemoFailed(f"expected the script of web to report release 1.1, got: {said}")
+        report = str(outputs["said_by_web"])
+        if self._server.servers_run and "release 1.1 of web runs on" not in report:
+            raise DemoFailed(f"expected the script of web to report release 1.1, got: {report}")
 
     def _compare(self, before: dict[str, Any], after: dict[str, Any]) -> None:
         """Check that db is unchanged, web was changed in place and app was replaced."""
-        same = {tier for tier in before if before[tier]["id"] == after[tier]["id"]}
-        if same != {"db", "web"}:
-            raise DemoFailed(
-                f"expected only the server app to be replaced; unchanged: {', '.join(sorted(same))}"
-            )
+        unchanged = {tier for tier in before if before[tier]["id"] == after[tier]["id"]}
+        if unchanged != {"db", "web"}:
+            names = ", ".join(sorted(unchanged))
+            raise DemoFailed(f"expected only the server app to be replaced; unchanged: {names}")
         if before["db"] != after["db"]:
             raise DemoFailed("expected the server db to be unchanged, but the update changed it")
         if after["web"]["metadata"].get("release") != "1.1":
@@ -245,16 +245,18 @@ class Scenario:
     def _account(self) -> None:
         """Check in the audit log of the cloud that every created object was deleted."""
         ledger = self._user.behind_the_scenes("GET", "ledger")
-        made = [entry for entry in ledger["objects"] if not entry["implicit"]]
-        left = [entry for entry in made if entry["deleted"] is None]
-        if left:
-            words = ", ".join(f"{e['service']} {e['collection']} {e['name']}" for e in left)
-            raise DemoFailed(f"left over in the cloud: {words}")
-        kinds = Counter(entry["collection"] for entry in made)
-        shown = ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items()))
-        self._screen.say(f"The cloud is empty: {len(made)} creates, {len(made)} deletes ({shown})")
+        created = [entry for entry in ledger["objects"] if not entry["implicit"]]
+        remaining = [entry for entry in created if entry["deleted"] is None]
+        if remaining:
+            names = ", ".join(f"{e['service']} {e['collection']} {e['name']}" for e in remaining)
+            raise DemoFailed(f"left over in the cloud: {names}")
+        kinds = Counter(entry["collection"] for entry in created)
+        counts = ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items()))
+        self._screen.say(
+            f"The cloud is empty: {len(created)} creates, {len(created)} deletes ({counts})"
+        )
         self._screen.say(f"The demo took {time.monotonic() - self._began:.1f} s.")
 
-    def _command(self, words: str) -> None:
+    def _command(self, command: str) -> None:
         if self._transcript:
-            self._screen.say(f"$ {words}")
+            self._screen.say(f"$ {command}")

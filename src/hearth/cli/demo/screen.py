@@ -10,7 +10,7 @@ from rich.live import Live
 from rich.text import Text
 from rich.tree import Tree
 
-from hearth.cli.board import Board, Line
+from hearth.cli.board import Board, ResourceLine
 
 COLOURS = {"COMPLETE": "green", "IN_PROGRESS": "yellow", "FAILED": "red bold"}
 MARKS = {"COMPLETE": "✔", "IN_PROGRESS": "…", "FAILED": "✘"}
@@ -20,17 +20,17 @@ FRAMES_PER_S = 12
 class Screen(Protocol):
     """The output of the demo: a terminal or plain text."""
 
-    def say(self, words: str) -> None:
+    def say(self, message: str) -> None:
         """Print a sentence."""
 
-    def showing(self, board: Board, title: str) -> contextlib.AbstractContextManager["View"]:
+    def showing(self, board: Board, title: str) -> contextlib.AbstractContextManager["BoardView"]:
         """Return a context manager that shows the board below `title` while an action runs."""
 
 
-class View(Protocol):
+class BoardView(Protocol):
     """The display of a board."""
 
-    def changed(self, lines: list[Line], now: float) -> None:
+    def changed(self, lines: list[ResourceLine], now: float) -> None:
         """Update the display after some lines have changed; `now` is the current time in
         seconds.
         """
@@ -41,16 +41,16 @@ class Plain:
 
     _began = 0.0
 
-    def say(self, words: str) -> None:
-        print(words, flush=True)
+    def say(self, message: str) -> None:
+        print(message, flush=True)
 
     @contextlib.contextmanager
-    def showing(self, board: Board, title: str) -> Iterator[View]:
+    def showing(self, board: Board, title: str) -> Iterator[BoardView]:
         print(title, flush=True)
         self._began = time.monotonic()
         yield self
 
-    def changed(self, lines: list[Line], now: float) -> None:
+    def changed(self, lines: list[ResourceLine], now: float) -> None:
         for line in lines:
             print(f"{now - self._began:6.1f} s  {'.'.join(line.path):24} {line.status}", flush=True)
 
@@ -61,20 +61,20 @@ class Terminal:
     def __init__(self, console: Console) -> None:
         self._console = console
 
-    def say(self, words: str) -> None:
-        self._console.print(words, highlight=False, markup=False)
+    def say(self, message: str) -> None:
+        self._console.print(message, highlight=False, markup=False)
 
     @contextlib.contextmanager
-    def showing(self, board: Board, title: str) -> Iterator[View]:
+    def showing(self, board: Board, title: str) -> Iterator[BoardView]:
         with Live(console=self._console, refresh_per_second=FRAMES_PER_S) as live:
-            yield _LiveView(live, board, title)
+            yield _LiveBoard(live, board, title)
 
 
-class _LiveView:
+class _LiveBoard:
     def __init__(self, live: Live, board: Board, title: str) -> None:
         self._live, self._board, self._title = live, board, title
 
-    def changed(self, lines: list[Line], now: float) -> None:
+    def changed(self, lines: list[ResourceLine], now: float) -> None:
         self._live.update(tree_of(self._board, self._title, now))
 
 
@@ -93,7 +93,7 @@ def tree_of(board: Board, title: str, now: float) -> Tree:
     return tree
 
 
-def _text(line: Line, now: float) -> Text:
+def _text(line: ResourceLine, now: float) -> Text:
     action, _, status = line.status.partition("_")
     colour = COLOURS.get(status, "")
     return Text.assemble(
