@@ -5,7 +5,7 @@ Source: spec/clusters.md, 4.3 and 5.
 
 from msgspec.structs import replace
 
-from hearth.clusters.definition import ClusterNetwork, Facts
+from hearth.clusters.definition import ClusterFacts, ClusterNetwork
 from hearth.clusters.objects import NodeGroup
 from hearth.clusters.problems import conflict
 from hearth.conductor.stacks import row_of
@@ -17,7 +17,7 @@ from hearth.service.reading.outputs import outputs
 from hearth.store import reads
 
 
-async def facts_of(work: Work, group: NodeGroup | None = None) -> Facts:
+async def facts_of(work: Work, group: NodeGroup | None = None) -> ClusterFacts:
     """Return the values for the stack of the cluster or, if `group` is given, of an additional
     group.
 

@@ -17,7 +17,7 @@ from hearth.cloud.contract import Cloud
 from hearth.cloud.fault import CloudFault
 from hearth.clusters.follow import Followed, StackState, followed
 from hearth.clusters.objects import NodeGroup
-from hearth.clusters.obstacles import Obstacle, held
+from hearth.clusters.obstacles import Obstacle, retried
 from hearth.clusters.outputs import api_address
 from hearth.clusters.states import BUSY, DELETE_FAILED, DELETE_IN_PROGRESS, FAILED
 from hearth.conductor import blockers
@@ -269,9 +269,11 @@ def _store(
     tasks = cluster_tasks.of_cluster(tx, full.cluster.uuid)
     working = any(task.kind not in ASIDE for task in tasks)
     marks = {g.uuid: _mark(g, states) for g in full.groups if g.stack_id}
-    retries = held(full.cluster, states, now)
+    retries = retried(full.cluster, states, now)
     up_to_date = {uuid for uuid, state in marks.items() if _follows(full.seen.get(uuid), state)}
-    result = followed(full.cluster, full.groups, retries.states, working=working, known=up_to_date)
+    result = followed(
+        full.cluster, full.groups, retries.states, working=working, up_to_date=up_to_date
+    )
     waiting = {task.args["group"] for task in tasks if task.kind == RETRY}
     for stack_id, obstacle in ({} if working else retries.waiting).items():
         group = next(g for g in full.groups if g.stack_id == stack_id)
@@ -315,7 +317,7 @@ def _write(
     before, after = full.cluster, result.cluster
     if result.deleted:  # it is gone when the task that cleans up has ended
         after = clusters.at(after, status=DELETE_IN_PROGRESS)
-    for group in result.gone:
+    for group in result.removed_groups:
         clusters.drop_group(tx, full, group, now)
     if after.status != before.status and after.status not in BUSY:
         after = clusters.at(after, updated_at=now)

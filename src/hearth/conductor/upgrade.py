@@ -76,7 +76,7 @@ async def workers(work: Work) -> None:
     if count is None:  # a resize that is asked for meanwhile is carried out afterwards
         count = group.node_count
     parameters = next_parameters(
-        worker_stack.pinned(booted), count=count, extra=len(batch), removed=drained_indexes,
+        worker_stack.pinned(booted), count=count, extra=len(batch), to_remove=drained_indexes,
         workers=len(worker_stack.indexes),
     )  # fmt: skip
     after = {"count": count, "batch": batch, "drained": []}

@@ -188,7 +188,7 @@ def save(
     changed, states = {group.uuid: group for group in groups}, {**before.seen, **(seen or {})}
     members = [changed.get(group.uuid, group) for group in before.groups]
     gone = [uuid for uuid, state in states.items() if state == GONE]
-    after = observed(before.cluster, after, members, now, gone=gone)
+    after = observed(before.cluster, after, members, now, lost_uuids=gone)
     cluster_rows.update(tx, after, version=before.version + 1)
     for group in changed.values():
         cluster_rows.update(tx, group)
