@@ -8,8 +8,8 @@ from msgspec.structs import replace as changed
 
 from hearth.clusters.bundle import Bundle
 from hearth.clusters.config import ClusterConfig
-from hearth.clusters.definition import ClusterStack, Facts, stack_request
-from hearth.clusters.environments import Balancer, Choice
+from hearth.clusters.definition import ClusterFacts, ClusterStack, stack_request
+from hearth.clusters.environments import Balancer, FeatureChoice
 from hearth.clusters.objects import MASTER, WORKER, Cluster, ClusterTemplate, NodeGroup
 from hearth.service.clusters.template_files import template_files
 
@@ -23,7 +23,9 @@ CLUSTER = Cluster(
     uuid="c-1", name="Farm", cluster_template_id="t-1", keypair="stack_key",
     floating_ip_enabled=False, **OWN,
 )  # fmt: skip
-FACTS = Facts(auth_url="http://keystone/v3", magnum_url="http://magnum/v1", region="RegionOne")
+FACTS = ClusterFacts(
+    auth_url="http://keystone/v3", magnum_url="http://magnum/v1", region="RegionOne"
+)
 
 
 def group(name: str, role: str, **fields: Any) -> NodeGroup:
@@ -46,7 +48,7 @@ def request(
     workers: Mapping[str, Any] | None = None,
     extra: NodeGroup | None = None,
     config: ClusterConfig | None = None,
-    facts: Facts = FACTS,
+    facts: ClusterFacts = FACTS,
     files: Bundle | None = None,
 ) -> ClusterStack:
     """The request for the stack of the example, with some fields changed."""
@@ -61,7 +63,7 @@ def request(
     )
 
 
-def cluster_at(choice: Choice) -> dict[str, Any]:
+def cluster_at(choice: FeatureChoice) -> dict[str, Any]:
     """The arguments of `request` for a cluster at a position on the axes."""
     labels = {"master_lb_floating_ip_enabled": str(choice.balancer_floating_ip)}
     if choice.etcd_volume:

@@ -79,7 +79,7 @@ def test_what_the_cloud_has_is_compared_with_what_is_wanted(
     more: dict[str, Any], gone: tuple[str, ...], wanted: tuple[str, str]
 ) -> None:
     before = cluster(status="CREATE_COMPLETE")
-    after = observed(before, replace(before, **more), GROUPS, 1.0, gone=gone)
+    after = observed(before, replace(before, **more), GROUPS, 1.0, lost_uuids=gone)
     assert of(after, IN_SYNC) == wanted
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from hearth.clusters.environments import Balancer, Choice, choices, chosen, environment_files
+from hearth.clusters.environments import Balancer, FeatureChoice, choices, chosen, environment_files
 
 PLAIN = {
     "private_network": True,
@@ -44,4 +44,4 @@ def test_a_cluster_without_balancer_has_no_floating_ip_of_one():
     given = {**PLAIN, "balancer": Balancer.NONE, "balancer_floating_ip": True}
     assert not chosen(**given).balancer_floating_ip
     with pytest.raises(ValueError, match="there is no load balancer"):
-        Choice(**given)
+        FeatureChoice(**given)

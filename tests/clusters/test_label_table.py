@@ -72,7 +72,7 @@ def test_every_label_that_is_checked_or_passed_on_is_in_the_table():
 def test_a_label_without_effect_leads_to_a_warning_unless_it_switches_something_off():
     for name, label in LABELS.items():
         found = label_warnings({name: value_of(name)})
-        assert [label.missing in one for one in found] == ([True] if label.missing else [])
+        assert [label.limitation in one for one in found] == ([True] if label.limitation else [])
     assert label_warnings({"kube_dashboard_enabled": "False", "ingress_controller": ""}) == []
     (unknown,) = label_warnings({"kube_tga": "v1"})
     assert unknown == "Label kube_tga is unknown and has no effect; did you mean kube_tag?."
@@ -81,13 +81,15 @@ def test_a_label_without_effect_leads_to_a_warning_unless_it_switches_something_
 def rows() -> list[str]:
     """Return the rows of the table on the page."""
     found = [
-        f"| `{name}` | {label.effect}{f'. {label.missing}' if label.missing else ''} |"
+        f"| `{name}` | {label.effect}{f'. {label.limitation}' if label.limitation else ''} |"
         for name, label in LABELS.items()
         if label.effect
     ]
-    reasons = dict.fromkeys(one.missing for one in LABELS.values() if not one.effect)
+    reasons = dict.fromkeys(one.limitation for one in LABELS.values() if not one.effect)
     for reason in reasons:
-        names = [name for name, one in LABELS.items() if (one.missing, one.effect) == (reason, "")]
+        names = [
+            name for name, one in LABELS.items() if (one.limitation, one.effect) == (reason, "")
+        ]
         found.append(f"| {', '.join(f'`{name}`' for name in names)} | no effect: {reason} |")
     return found
 

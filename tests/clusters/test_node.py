@@ -141,7 +141,7 @@ def test_a_later_master_never_begins_one(node: Any, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(node, "WAIT_S", 0.05)
     member = node.Etcd({**NODE, "etcd_address": "127.0.0.1"}, plain=True)
     member._healthy = lambda url: False
-    with pytest.raises(node.Failed, match="members of etcd"):
+    with pytest.raises(node.SetupFailed, match="members of etcd"):
         member.start()
     assert node.started == []
 
@@ -299,7 +299,7 @@ def test_a_worker_renews_until_it_has_succeeded(
     assert (tmp_path / "node.py").read_text() == Path(node.__file__).read_text()
     attempts: list[Any] = []
     dues = iter([False, True, False, False, False])
-    outcomes = iter([node.Failed("no kubelet"), None])
+    outcomes = iter([node.SetupFailed("no kubelet"), None])
     sleeps = 0
 
     def set_up(*given: Any) -> None:
@@ -338,7 +338,7 @@ def test_only_workers_with_certificates_renew(
 
 def test_an_image_without_kubernetes_is_named(node: Any, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(node.shutil, "which", lambda name: None)
-    with pytest.raises(node.Failed, match="the image has no kubeadm"):
+    with pytest.raises(node.SetupFailed, match="the image has no kubeadm"):
         node.runtime(NODE, "v1", plain=False)
 
 

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from hearth.clusters.bundle import bundle
 from hearth.clusters.definition import ClusterNetwork, ClusterStack, resize_parameters
-from hearth.clusters.environments import Balancer, Choice, environment_files
+from hearth.clusters.environments import Balancer, FeatureChoice, environment_files
 from hearth.clusters.objects import NodeGroup
 from hearth.service.clusters.template_files import template_texts
 from tests.clients.dev import Dev, hearth_dev, settled
@@ -20,14 +20,14 @@ from tests.daily import in_turn, part_of
 pytestmark = [pytest.mark.slow, in_turn(3)]
 LB, NO_LB = Balancer.OCTAVIA, Balancer.NONE
 CHOICES = [  # each position of each axis, with each other axis in both positions
-    Choice(True, False, False, NO_LB, False, False),
-    Choice(True, True, True, LB, True, True),
-    Choice(True, False, True, LB, False, True),
-    Choice(True, True, False, NO_LB, True, False),
-    Choice(False, False, False, LB, True, True),
-    Choice(False, True, True, NO_LB, True, False),
-    Choice(False, True, False, LB, False, False),
-    Choice(False, False, True, NO_LB, False, False),
+    FeatureChoice(True, False, False, NO_LB, False, False),
+    FeatureChoice(True, True, True, LB, True, True),
+    FeatureChoice(True, False, True, LB, False, True),
+    FeatureChoice(True, True, False, NO_LB, True, False),
+    FeatureChoice(False, False, False, LB, True, True),
+    FeatureChoice(False, True, True, NO_LB, True, False),
+    FeatureChoice(False, True, False, LB, False, False),
+    FeatureChoice(False, False, True, NO_LB, False, False),
 ]
 NEWER = "ubuntu-kube-v1.32.1"
 
@@ -92,12 +92,12 @@ def fault(dev: Dev, name: str, **effect: Any) -> None:
     requests.post(f"{dev.cloud_url}/devcloud/knobs", json=[rule], timeout=10).raise_for_status()
 
 
-def label(choice: Choice) -> str:
+def label(choice: FeatureChoice) -> str:
     return " ".join(name.removesuffix(".yaml") for name in environment_files(choice))
 
 
 @pytest.mark.parametrize("choice", part_of(CHOICES, 2), ids=label)
-def test_a_cluster_is_created_and_leaves_nothing(heat: Any, dev: Dev, choice: Choice):
+def test_a_cluster_is_created_and_leaves_nothing(heat: Any, dev: Dev, choice: FeatureChoice):
     dev.mark()
     wanted = request(**cluster_at(choice), workers={"node_count": 1})
     stack_id = create(heat, wanted)

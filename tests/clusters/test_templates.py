@@ -7,7 +7,7 @@ import yaml
 from msgspec.structs import replace
 
 from hearth.clusters.definition import ClusterNetwork, ClusterStack
-from hearth.clusters.environments import Choice, choices, environment_files
+from hearth.clusters.environments import FeatureChoice, choices, environment_files
 from hearth.model.problem import Rejected
 from hearth.resources.registry import default_catalog
 from hearth.service.clusters.template_files import template_files
@@ -53,12 +53,12 @@ def program(wanted: ClusterStack) -> Program:
     )
 
 
-def label(choice: Choice) -> str:
+def label(choice: FeatureChoice) -> str:
     return " ".join(name.removesuffix(".yaml") for name in environment_files(choice))
 
 
 @pytest.mark.parametrize("choice", list(choices()), ids=label)
-def test_every_choice_compiles(choice: Choice):
+def test_every_choice_compiles(choice: FeatureChoice):
     found = program(request(**cluster_at(choice)))
     assert found.resources.keys() >= CONSUMED
     assert found.outputs.keys() == CLUSTER_OUTPUTS

@@ -46,12 +46,12 @@ def test_a_value_of_somebody_else_is_ignored() -> None:
 
 def test_the_last_update_leaves_nothing_behind() -> None:
     pins = stack().pinned(Booted("b", "v2"))
-    between = next_parameters(pins, count=3, extra=2, removed=[0], workers=4)
+    between = next_parameters(pins, count=3, extra=2, to_remove=[0], workers=4)
     assert between == {
         "number_of_minions": 5, "temporary_minions": 2, "minions_to_remove": ["0"],
         "worker_generations": msgspec.to_builtins(pins), "update_max_batch_size": 4,
     }  # fmt: skip
-    last = next_parameters(pins, count=3, extra=0, removed=[2], workers=4)
+    last = next_parameters(pins, count=3, extra=0, to_remove=[2], workers=4)
     assert last["worker_generations"] == {"workers": {}, "booted": {}}
     assert last["temporary_minions"] == 0
 

@@ -10,7 +10,7 @@ from hearth.cloud.contract import Cloud
 from hearth.service.clusters.delete import delete_cluster
 from hearth.service.clusters.events import cluster_events
 from hearth.store.clusters import clusters
-from hearth.store.clusters.clusters import Whole
+from hearth.store.clusters.clusters import FullCluster
 from tests.conductor.test_conductor import created, gone
 from tests.conductor.world import World, small_files, story, world
 from tests.daily import in_turn
@@ -102,9 +102,9 @@ async def test_a_server_of_the_user_stops_the_delete_until_it_is_forced(tmp_path
 async def test_a_forced_delete_detaches_everything_and_says_what_it_left(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    last: list[tuple[Whole, list[Any]]] = []
+    last: list[tuple[FullCluster, list[Any]]] = []
 
-    def remove(tx: Any, whole: Whole, now: float) -> None:
+    def remove(tx: Any, whole: FullCluster, now: float) -> None:
         last.append((whole, clusters.events_of(tx, whole.cluster.uuid)))
         real(tx, whole, now)
 

@@ -144,7 +144,7 @@ async def put_in(here: World, status: str, uuid: str, group: NodeGroup | None = 
     """
 
     def change(tx: Tx) -> None:
-        found = clusters.whole(tx, uuid, lock=True)
+        found = clusters.load(tx, uuid, lock=True)
         assert found is not None
         after = found.cluster if group else clusters.at(found.cluster, status=status)
         groups = [g for g in found.groups if group is None or g.uuid == group.uuid]

@@ -29,7 +29,7 @@ from hearth.service.clusters.create import create_cluster
 from hearth.service.clusters.template_files import TEMPLATES
 from hearth.service.services import Services
 from hearth.store.clusters import clusters, rows
-from hearth.store.clusters.clusters import Whole
+from hearth.store.clusters.clusters import FullCluster
 from hearth.store.clusters.tables import cluster_task
 from hearth.store.tables import stack
 from hearth_devcloud.server import Running, serve
@@ -188,8 +188,8 @@ class World:
         asked = {"name": "first", "cluster_template_id": template.uuid, **wanted}
         return await create_cluster(self.services, self.caller, asked, version=VERSION)
 
-    async def whole(self, uuid: str) -> Whole | None:
-        return await self.services.store.read(lambda tx: clusters.whole(tx, uuid))
+    async def whole(self, uuid: str) -> FullCluster | None:
+        return await self.services.store.read(lambda tx: clusters.load(tx, uuid))
 
     async def settled(self, uuid: str, limit_s: float = WAIT_S) -> Cluster | None:
         """Wait until no operation of the cluster is in progress; None if it is gone."""

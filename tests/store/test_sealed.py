@@ -121,7 +121,7 @@ def everything(store: Store, ids: list[str]) -> list[Any]:
                 yield reads.get_event(tx, ident, one.event.id)
             yield snapshots.of_stack(tx, ident)
             yield drift_checks.last(tx, ident)
-            yield clusters.whole(tx, ident)
+            yield clusters.load(tx, ident)
             yield clusters.events_of(tx, ident)
             yield tasks.of_cluster(tx, ident)
             yield identities.of_cluster(tx, ident)

@@ -48,8 +48,8 @@ class Bundle(Struct, frozen=True):
 
         `environments` has the names of the environment files without a hash.
         """
-        wanted = [*self.by_name[ROOT].uses, *(self.by_name[name] for name in environments)]
-        return {file.name: file.text for one in wanted for file in one.all()}
+        roots = [*self.by_name[ROOT].uses, *(self.by_name[name] for name in environments)]
+        return {file.name: file.text for root in roots for file in root.all()}
 
     def named(self, environments: Iterable[str]) -> tuple[str, ...]:
         """Return the unique names of environment files; `environments` has their names without a
@@ -74,10 +74,10 @@ def bundle(sources: Mapping[str, str]) -> Bundle:
         if name not in done:
             used: dict[str, File] = {}
 
-            def replaced(found: re.Match[str]) -> str:
-                other = found.group()
-                used[other] = add(other, (*above, name))
-                return used[other].name
+            def replaced(match: re.Match[str]) -> str:
+                file_name = match.group()
+                used[file_name] = add(file_name, (*above, name))
+                return used[file_name].name
 
             text = names.sub(replaced, sources[name]) if name.endswith(".yaml") else sources[name]
             done[name] = File(_unique(name, text), text, tuple(used.values()))

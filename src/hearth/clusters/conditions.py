@@ -41,12 +41,12 @@ class Condition(msgspec.Struct, frozen=True, kw_only=True):
 
 def condition(cluster: Cluster, kind: str) -> Condition | None:
     """Return the cluster's condition of the type `kind`, or None if it has none."""
-    return next((one for one in conditions(cluster) if one.type == kind), None)
+    return next((entry for entry in conditions(cluster) if entry.type == kind), None)
 
 
 def conditions(cluster: Cluster) -> list[Condition]:
     """Return all conditions of a cluster."""
-    return [msgspec.convert(one, Condition) for one in cluster.conditions]
+    return [msgspec.convert(entry, Condition) for entry in cluster.conditions]
 
 
 def blocked(cluster: Cluster, reason: str, message: str, *, retry_at: float) -> Cluster:
@@ -56,11 +56,11 @@ def blocked(cluster: Cluster, reason: str, message: str, *, retry_at: float) -> 
     next attempt, in seconds since 1970.
     """
     before = condition(cluster, BLOCKED)
-    found = Condition(
+    block = Condition(
         type=BLOCKED, status=TRUE, reason=reason, message=message, retry_at=retry_at,
         attempts=(before.attempts if before is not None else 0) + 1,
     )  # fmt: skip
-    return _with(cluster, found)
+    return _with(cluster, block)
 
 
 def retrying(cluster: Cluster) -> Cluster:
@@ -71,10 +71,10 @@ def retrying(cluster: Cluster) -> Cluster:
     before = condition(cluster, BLOCKED)
     if before is None:
         return cluster
-    found = msgspec.structs.replace(
+    block = msgspec.structs.replace(
         before, status=FALSE, reason="Retrying", message="", retry_at=None
     )
-    return _with(cluster, found)
+    return _with(cluster, block)
 
 
 def restarted(cluster: Cluster) -> Cluster:
@@ -90,8 +90,8 @@ def begun_at(cluster: Cluster) -> float:
 
     If the cluster is not in an operation, return when it was created.
     """
-    found = condition(cluster, PROGRESSING)
-    return cluster.created_at if found is None or found.status != TRUE else found.since
+    progress = condition(cluster, PROGRESSING)
+    return cluster.created_at if progress is None or progress.status != TRUE else progress.since
 
 
 def observed(
@@ -100,32 +100,32 @@ def observed(
     groups: Sequence[NodeGroup],
     now: float,
     *,
-    gone: Collection[str] = (),
+    lost_uuids: Collection[str] = (),
 ) -> Cluster:
     """Return a copy of the cluster `after` with all conditions computed anew.
 
     `before` is the cluster before the change, or None for a new cluster. `groups` are its node
-    groups after the change. `gone` has the UUIDs of groups whose stacks no longer exist. A
+    groups after the change. `lost_uuids` has the UUIDs of groups whose stacks no longer exist. A
     condition keeps its time `since` while its status stays the same; otherwise it gets the time
     `now`.
     """
     if before is not None and before.status in BUSY and after.status not in BUSY:
         after = msgspec.structs.replace(after, conditions=_others(after, BLOCKED))
     block = condition(after, BLOCKED)
-    found = [_ready(after), _progressing(after)]
-    found.append(block or Condition(type=BLOCKED, status=FALSE, reason="NotBlocked"))
-    found += [_healthy(after), _in_sync(after, groups, gone)]
-    known = {one.type: one for one in conditions(after)}
+    computed = [_ready(after), _progressing(after)]
+    computed.append(block or Condition(type=BLOCKED, status=FALSE, reason="NotBlocked"))
+    computed += [_healthy(after), _in_sync(after, groups, lost_uuids)]
+    previous = {entry.type: entry for entry in conditions(after)}
     if before is not None:
-        known |= {one.type: one for one in conditions(before) if one.type in known}
-    stamped = [_since(known.get(one.type), one, now) for one in found]
-    return msgspec.structs.replace(after, conditions=[_stored(one) for one in stamped])
+        previous |= {entry.type: entry for entry in conditions(before) if entry.type in previous}
+    stamped = [_since(previous.get(entry.type), entry, now) for entry in computed]
+    return msgspec.structs.replace(after, conditions=[_stored(entry) for entry in stamped])
 
 
 def _since(before: Condition | None, after: Condition, now: float) -> Condition:
     """Return the condition `after` with the time since which it has its status."""
-    same = before is not None and before.status == after.status and before.since
-    return msgspec.structs.replace(after, since=before.since if before and same else now)
+    is_same = before is not None and before.status == after.status and before.since
+    return msgspec.structs.replace(after, since=before.since if before and is_same else now)
 
 
 def _ready(cluster: Cluster) -> Condition:
@@ -157,7 +157,9 @@ def _healthy(cluster: Cluster) -> Condition:
     return Condition(type=NODES_HEALTHY, status=status, reason=reason, message=message)
 
 
-def _in_sync(cluster: Cluster, groups: Sequence[NodeGroup], gone: Collection[str]) -> Condition:
+def _in_sync(
+    cluster: Cluster, groups: Sequence[NodeGroup], lost_uuids: Collection[str]
+) -> Condition:
     """Return the condition IN_SYNC.
 
     It is true if all stacks exist and Kubernetes has as many nodes as the groups define. It is
@@ -165,18 +167,18 @@ def _in_sync(cluster: Cluster, groups: Sequence[NodeGroup], gone: Collection[str
     """
     if cluster.status in BUSY or cluster.status == DELETE_COMPLETE:
         return Condition(type=IN_SYNC, status=UNSURE, reason="InProgress")
-    lost = [group.name for group in groups if group.uuid in gone]
+    lost = [group.name for group in groups if group.uuid in lost_uuids]
     if lost:
-        words = f"The stack of {', '.join(lost)} was deleted."
-        return Condition(type=IN_SYNC, status=FALSE, reason="StackDeleted", message=words)
+        message = f"The stack of {', '.join(lost)} was deleted."
+        return Condition(type=IN_SYNC, status=FALSE, reason="StackDeleted", message=message)
     reasons = cluster.health_status_reason
     nodes = sum(key.endswith(_OF_NODE) for key in reasons)
-    wanted = sum(group.node_count for group in groups)
-    if nodes == 0 or (nodes < wanted and len(reasons) >= REASONS_MAX):  # not all are listed
+    node_count = sum(group.node_count for group in groups)
+    if nodes == 0 or (nodes < node_count and len(reasons) >= REASONS_MAX):  # not all are listed
         return Condition(type=IN_SYNC, status=UNSURE, reason="NodesNotExamined")
-    if nodes != wanted:
-        words = f"Kubernetes has {nodes} nodes, the node groups want {wanted}."
-        return Condition(type=IN_SYNC, status=FALSE, reason="NodesDiffer", message=words)
+    if nodes != node_count:
+        message = f"Kubernetes has {nodes} nodes, the node groups want {node_count}."
+        return Condition(type=IN_SYNC, status=FALSE, reason="NodesDiffer", message=message)
     return Condition(type=IN_SYNC, status=TRUE, reason="AsWanted")
 
 
@@ -187,7 +189,7 @@ def _words(status: str | None) -> str:
 
 def _others(cluster: Cluster, *types: str) -> list[Mapping[str, Any]]:
     """Return the cluster's conditions in stored form, without those of the given types."""
-    return [one for one in cluster.conditions if one["type"] not in types]
+    return [entry for entry in cluster.conditions if entry["type"] not in types]
 
 
 def _with(cluster: Cluster, new: Condition) -> Cluster:
@@ -195,7 +197,7 @@ def _with(cluster: Cluster, new: Condition) -> Cluster:
     return msgspec.structs.replace(cluster, conditions=conditions)
 
 
-def _stored(one: Condition) -> dict[str, Any]:
+def _stored(entry: Condition) -> dict[str, Any]:
     """Return a condition in stored form, without empty fields."""
-    found: dict[str, Any] = msgspec.to_builtins(one)
-    return {name: value for name, value in found.items() if value not in (None, "", 0)}
+    fields: dict[str, Any] = msgspec.to_builtins(entry)
+    return {name: value for name, value in fields.items() if value not in (None, "", 0)}

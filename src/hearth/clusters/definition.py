@@ -10,7 +10,7 @@ from msgspec import Struct, field
 
 from hearth.clusters.bundle import Bundle
 from hearth.clusters.config import ClusterConfig
-from hearth.clusters.environments import Balancer, Choice, chosen, environment_files
+from hearth.clusters.environments import Balancer, FeatureChoice, chosen, environment_files
 from hearth.clusters.labels import networks, number, truth
 from hearth.clusters.objects import MASTER, WORKER, Cluster, ClusterTemplate, NodeGroup
 
@@ -60,7 +60,7 @@ class ClusterNetwork(Struct, frozen=True):
     api_address: str
 
 
-class Facts(Struct, frozen=True):
+class ClusterFacts(Struct, frozen=True):
     """Values that are looked up before a stack request is built: URLs, and ids of named objects.
 
     `credential_url` is where workers fetch their credential, and `master_credential_url` is where
@@ -105,7 +105,7 @@ def stack_request(
     *,
     files: Bundle,
     config: ClusterConfig,
-    facts: Facts,
+    facts: ClusterFacts,
 ) -> ClusterStack:
     """Return the request for the stack of a cluster or, if `group` is given, of an additional node
     group.
@@ -126,7 +126,7 @@ def stack_request(
         template=files.template,
         files=files.files(names),
         environment_files=files.named(names),
-        parameters={name: one for name, one in parameters.items() if one is not None},
+        parameters={name: value for name, value in parameters.items() if value is not None},
         timeout_mins=cluster.create_timeout or config.create_timeout_min,
         tags=stack_tags(cluster),
     )
@@ -138,8 +138,8 @@ def stack_tags(cluster: Cluster) -> tuple[str, ...]:
 
 
 def choice_of(
-    template: ClusterTemplate, cluster: Cluster, group: NodeGroup | None, facts: Facts
-) -> Choice:
+    template: ClusterTemplate, cluster: Cluster, group: NodeGroup | None, facts: ClusterFacts
+) -> FeatureChoice:
     """Return the features that select the environment files of a cluster's stack.
 
     If `group` is given, they are those of the stack of this additional group.
@@ -165,7 +165,7 @@ def _common(
     cluster: Cluster,
     labels: Mapping[str, str],
     config: ClusterConfig,
-    facts: Facts,
+    facts: ClusterFacts,
 ) -> dict[str, Any]:
     """Return the parameters that all stacks of a cluster get."""
     plain: dict[str, Any] = {
@@ -208,15 +208,15 @@ def _of_cluster(
     cluster: Cluster,
     groups: Iterable[NodeGroup],
     config: ClusterConfig,
-    facts: Facts,
-    choice: Choice,
+    facts: ClusterFacts,
+    choice: FeatureChoice,
 ) -> dict[str, Any]:
     """Return the parameters that only the main stack of a cluster gets."""
     default = {group.role: group for group in groups if group.is_default}
     master, worker = default[MASTER], default[WORKER]
     labels = cluster.labels
     subnet = _subnet_cidr(labels, facts)
-    allowed = networks(labels.get("master_lb_allowed_cidrs", ""))
+    cidrs = networks(labels.get("master_lb_allowed_cidrs", ""))
     network = cluster.fixed_network or template.fixed_network
     etcd_type = labels.get("etcd_volume_type") or config.default_etcd_volume_type
     return {
@@ -236,11 +236,11 @@ def _of_cluster(
         "etcd_volume_size": number(labels, "etcd_volume_size", 0) if choice.etcd_volume else None,
         "etcd_volume_type": etcd_type or None if choice.etcd_volume else None,
         "loadbalancing_protocol": "HTTP" if template.tls_disabled else "TCP",
-        "master_lb_allowed_cidrs": [*allowed, subnet] if allowed else [],
+        "master_lb_allowed_cidrs": [*cidrs, subnet] if cidrs else [],
     }
 
 
-def _of_group(cluster: Cluster, group: NodeGroup, facts: Facts) -> dict[str, Any]:
+def _of_group(cluster: Cluster, group: NodeGroup, facts: ClusterFacts) -> dict[str, Any]:
     """Return the parameters that only the stack of an additional node group gets."""
     existing = facts.existing
     if existing is None:
@@ -268,11 +268,11 @@ def _workers(group: NodeGroup, image_id: str | None) -> dict[str, Any]:
     }
 
 
-def _subnet_cidr(labels: Mapping[str, str], facts: Facts) -> str:
+def _subnet_cidr(labels: Mapping[str, str], facts: ClusterFacts) -> str:
     return facts.fixed_subnet_cidr or labels.get("fixed_subnet_cidr") or NODE_SUBNET
 
 
-def kube_version(cluster: Cluster, labels: Mapping[str, str], facts: Facts) -> str:
+def kube_version(cluster: Cluster, labels: Mapping[str, str], facts: ClusterFacts) -> str:
     """Return the Kubernetes version: the label kube_tag, else the image's version, else the stored
     one.
 
@@ -316,7 +316,7 @@ def upgrade_parameters(
     cluster: Cluster,
     group: NodeGroup,
     *,
-    facts: Facts,
+    facts: ClusterFacts,
 ) -> dict[str, Any]:
     """Return the stack parameters that change in an upgrade of a group to the cluster template
     `template`.

@@ -70,11 +70,11 @@ class Drivers:
         self._by_triple: dict[Triple, Driver] = {}
         for driver in self._by_name.values():
             for triple in driver.provides:
-                other = self._by_triple.setdefault(triple, driver)
-                if other is not driver:
+                former = self._by_triple.setdefault(triple, driver)
+                if former is not driver:
                     raise ValueError(
-                        f"drivers {other.name} and {driver.name} both support {', '.join(triple)}: "
-                        "disable one of them"
+                        f"drivers {former.name} and {driver.name} both support "
+                        f"{', '.join(triple)}: disable one of them"
                     )
         if default and default not in self._by_name:
             raise ValueError(f"default driver {default} does not exist or is disabled")
@@ -97,27 +97,32 @@ class Drivers:
         return sorted(self._by_name)
 
     def of_template(
-        self, stored: str | None, server_type: str, os_distro: str | None, coe: str
+        self, stored_name: str | None, server_type: str, os_distro: str | None, coe: str
     ) -> Driver | None:
         """Return the driver of an existing cluster template, or None if it is not enabled.
 
-        `stored` is the name of its driver in the database; if it is None or empty, the image
+        `stored_name` is the name of its driver in the database; if it is None or empty, the image
         decides.
         """
-        if stored and stored not in REPLACED:
-            return self.named(stored)
+        if stored_name and stored_name not in REPLACED:
+            return self.named(stored_name)
         return self.serving(server_type, os_distro or "", coe)
 
     def chosen(
-        self, asked: str | None, of_image: str | None, server_type: str, os_distro: str, coe: str
+        self,
+        requested: str | None,
+        of_image: str | None,
+        server_type: str,
+        os_distro: str,
+        coe: str,
     ) -> Driver | None:
         """Return the driver for a new cluster template, or None if there is none that is enabled.
 
-        The first of these that is set decides: the name in the request (`asked`), the image's
+        The first of these that is set decides: the name in the request (`requested`), the image's
         property `magnum_driver` (`of_image`), the default driver. If none is set, or only names of
         replaced drivers are, the server type and the image's distribution decide.
         """
-        for name in (asked, of_image, self._default):
+        for name in (requested, of_image, self._default):
             if name and name not in REPLACED:
                 return self.named(name)
         return self.serving(server_type, os_distro, coe)

@@ -19,7 +19,7 @@ class Balancer(Enum):
 
 
 @dataclass(frozen=True)
-class Choice:
+class FeatureChoice:
     """The features of a cluster that select its environment files, one file for each feature.
 
     `volume` is true if nodes have a volume for containers, `etcd_volume` if masters have one for
@@ -47,14 +47,15 @@ def chosen(
     balancer: Balancer,
     floating_ip: bool,
     balancer_floating_ip: bool,
-) -> Choice:
-    """Return the features with invalid combinations corrected; the arguments are those of Choice.
+) -> FeatureChoice:
+    """Return the features with invalid combinations corrected; the arguments are the fields of the
+    result.
 
     If nodes have floating IPs, the load balancer has one too, whatever its label says, as in
     Magnum. Without a load balancer there is no such floating IP.
     """
     with_balancer = balancer is not Balancer.NONE
-    return Choice(
+    return FeatureChoice(
         private_network=private_network,
         etcd_volume=etcd_volume,
         volume=volume,
@@ -64,7 +65,7 @@ def chosen(
     )
 
 
-def environment_files(choice: Choice) -> tuple[str, ...]:
+def environment_files(choice: FeatureChoice) -> tuple[str, ...]:
     """Return the names of the six environment files, in the order in which they apply."""
     names = (
         "with_private_network" if choice.private_network else "no_private_network",
@@ -77,10 +78,10 @@ def environment_files(choice: Choice) -> tuple[str, ...]:
     return tuple(f"{name}.yaml" for name in names)
 
 
-def choices() -> Iterator[Choice]:
+def choices() -> Iterator[FeatureChoice]:
     """Yield each of the 64 valid combinations of features."""
-    seen = set()
-    for network, etcd, volume, balancer, nodes, own in product(
+    earlier = set()
+    for network, etcd, volume, balancer, node_ip, balancer_ip in product(
         (False, True), (False, True), (False, True), Balancer, (False, True), (False, True)
     ):
         choice = chosen(
@@ -88,9 +89,9 @@ def choices() -> Iterator[Choice]:
             etcd_volume=etcd,
             volume=volume,
             balancer=balancer,
-            floating_ip=nodes,
-            balancer_floating_ip=own,
+            floating_ip=node_ip,
+            balancer_floating_ip=balancer_ip,
         )
-        if choice not in seen:
-            seen.add(choice)
+        if choice not in earlier:
+            earlier.add(choice)
             yield choice

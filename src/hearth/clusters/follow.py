@@ -47,12 +47,12 @@ class StackState(msgspec.Struct, frozen=True, kw_only=True):
 class Followed(msgspec.Struct, frozen=True, kw_only=True):
     """The result of a synchronisation: the cluster and its groups.
 
-    `gone` are the additional groups whose stacks have been deleted.
+    `removed_groups` are the additional groups whose stacks have been deleted.
     """
 
     cluster: Cluster
     groups: Sequence[NodeGroup]
-    gone: Sequence[NodeGroup] = ()
+    removed_groups: Sequence[NodeGroup] = ()
 
     @property
     def deleted(self) -> bool:
@@ -66,27 +66,31 @@ def followed(
     stacks: Mapping[str, StackState],
     *,
     working: bool,
-    known: Collection[str] = (),
+    up_to_date: Collection[str] = (),
 ) -> Followed:
     """Return the cluster and its groups as they follow from the states of the stacks.
 
     `stacks` is {stack id: state}; a stack that it does not contain no longer exists. If `working`
     is true, a task has further steps, so the cluster stays in progress unless it has failed, and a
-    group without a stack may still get one. `known` has the UUIDs of groups whose status already
-    includes the state of their stack; they keep it.
+    group without a stack may still get one. `up_to_date` has the UUIDs of groups whose status
+    already includes the state of their stack; they keep it.
     """
     after = cluster
-    members = [g if g.uuid in known else _state(g, stacks, working=working) for g in groups]
+    members = [g if g.uuid in up_to_date else _state(g, stacks, working=working) for g in groups]
     for state in stacks.values():
         if state.outputs or state.parameters:
             after, members = _read(after, members, state)
-    gone = [g for g in members if not g.is_default and g.status == DELETE_COMPLETE]
-    left = [g for g in members if g not in gone]
+    removed_groups = [g for g in members if not g.is_default and g.status == DELETE_COMPLETE]
+    remaining = [g for g in members if g not in removed_groups]
     if members and all(g.status == DELETE_COMPLETE for g in members):
-        return Followed(cluster=replace(after, status=DELETE_COMPLETE), groups=left, gone=gone)
-    status, reason = combined(cluster.status, left)
-    after = _with_status(after, status, _reason(reason, left), working=working)
-    return Followed(cluster=after, groups=left, gone=gone)
+        return Followed(
+            cluster=replace(after, status=DELETE_COMPLETE),
+            groups=remaining,
+            removed_groups=removed_groups,
+        )
+    status, reason = combined(cluster.status, remaining)
+    after = _with_status(after, status, _reason(reason, remaining), working=working)
+    return Followed(cluster=after, groups=remaining, removed_groups=removed_groups)
 
 
 def _state(group: NodeGroup, stacks: Mapping[str, StackState], *, working: bool) -> NodeGroup:
@@ -98,24 +102,24 @@ def _state(group: NodeGroup, stacks: Mapping[str, StackState], *, working: bool)
     """
     if group.stack_id is None:
         return group if working else _without_stack(group)
-    found = stacks.get(group.stack_id)
-    if found is None:
-        return replace(group, status=_missing(group), status_reason=_words_gone(group))
-    status = found.status
+    state = stacks.get(group.stack_id)
+    if state is None:
+        return replace(group, status=_missing(group), status_reason=_reason_if_missing(group))
+    status = state.status
     if group.status == DELETE_IN_PROGRESS and not status.startswith("DELETE_"):
         return group
     if group.status == CREATE_IN_PROGRESS and status.startswith("UPDATE_"):
         status = "CREATE_" + status.removeprefix("UPDATE_")  # one of several attempts
     elif status == UPDATE_COMPLETE and group.status == CREATE_COMPLETE:
         status = CREATE_COMPLETE
-    return replace(group, status=status, status_reason=found.reason or None)
+    return replace(group, status=status, status_reason=state.reason or None)
 
 
 def _without_stack(group: NodeGroup) -> NodeGroup:
     """Return a group that will never have a stack; its operation in progress has ended."""
     if group.status not in BUSY:
         return group
-    return replace(group, status=_missing(group), status_reason=_words_gone(group))
+    return replace(group, status=_missing(group), status_reason=_reason_if_missing(group))
 
 
 def _missing(group: NodeGroup) -> str:
@@ -125,7 +129,7 @@ def _missing(group: NodeGroup) -> str:
     return CREATE_FAILED if group.status in (CREATE_IN_PROGRESS, CREATE_FAILED) else UPDATE_FAILED
 
 
-def _words_gone(group: NodeGroup) -> str | None:
+def _reason_if_missing(group: NodeGroup) -> str | None:
     if group.status in (DELETE_IN_PROGRESS, DELETE_COMPLETE):
         return None
     if group.stack_id is None:
@@ -135,8 +139,8 @@ def _words_gone(group: NodeGroup) -> str | None:
 
 def never_created(group: NodeGroup) -> str:
     """Return the error message for an operation on a group whose stack was never created."""
-    words = f"Node group {group.name} has no stack, because it could not be created."
-    return f"{words} Delete the group and create it again."
+    message = f"Node group {group.name} has no stack, because it could not be created."
+    return f"{message} Delete the group and create it again."
 
 
 def _read(
@@ -145,12 +149,12 @@ def _read(
     """Return the cluster and the groups with the values in the outputs and parameters of a
     stack.
     """
-    mine = [group for group in groups if group.stack_id == state.id]
-    found = read_back(state.outputs, state.parameters, cluster, mine)
+    own_groups = [group for group in groups if group.stack_id == state.id]
+    changes = read_back(state.outputs, state.parameters, cluster, own_groups)
     after = cluster
-    if any(group.is_default for group in mine):  # others say nothing about the cluster
-        after = replace(cluster, **found.cluster)
-    return after, [replace(group, **found.groups.get(group.uuid, {})) for group in groups]
+    if any(group.is_default for group in own_groups):  # others say nothing about the cluster
+        after = replace(cluster, **changes.cluster)
+    return after, [replace(group, **changes.groups.get(group.uuid, {})) for group in groups]
 
 
 def _with_status(
@@ -174,13 +178,13 @@ def _with_status(
     return replace(cluster, status=status, status_reason=reason)
 
 
-def _reason(words: str | None, groups: Sequence[NodeGroup]) -> str | None:
-    """Return `words`, which name the failed groups, followed by the reasons of these groups."""
-    if words is None:
+def _reason(summary: str | None, groups: Sequence[NodeGroup]) -> str | None:
+    """Return `summary`, which names the failed groups, followed by the reasons of these groups."""
+    if summary is None:
         return None
     causes = [g.status_reason for g in groups if g.status in FAILED and g.status_reason]
     details = "; ".join(dict.fromkeys(causes))
-    return f"{words}: {details}" if details else words
+    return f"{summary}: {details}" if details else summary
 
 
 def begun(cluster: Cluster, groups: Sequence[NodeGroup], status: str) -> tuple[

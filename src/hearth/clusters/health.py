@@ -73,7 +73,7 @@ def bounded(reason: Mapping[str, str]) -> dict[str, str]:
     """
     entries = list(reason.items())
     if len(entries) > REASONS_MAX:
-        entries.sort(key=lambda one: one[1] == "True")
+        entries.sort(key=lambda entry: entry[1] == "True")
     return {name[:TEXT_MAX]: value[:TEXT_MAX] for name, value in entries[:REASONS_MAX]}
 
 
@@ -90,5 +90,5 @@ def _ready(node: Any) -> tuple[str, str]:
 
 
 def _part(value: Any, name: str) -> Mapping[str, Any]:
-    found = value.get(name) if isinstance(value, Mapping) else None
-    return found if isinstance(found, Mapping) else {}
+    part = value.get(name) if isinstance(value, Mapping) else None
+    return part if isinstance(part, Mapping) else {}

@@ -19,16 +19,16 @@ HELM = "only the Helm driver of Magnum has it"
 
 
 class Label(Struct, frozen=True):
-    """What a label does: `effect` describes what Hearth does with it, and `missing` why it does
+    """What a label does: `effect` describes what Hearth does with it, and `limitation` why it does
     not do more. One of them may be empty.
     """
 
     effect: str = ""
-    missing: str = ""
+    limitation: str = ""
 
 
 def _without(reason: str, names: str) -> dict[str, Label]:
-    return {name: Label(missing=reason) for name in names.split()}
+    return {name: Label(limitation=reason) for name in names.split()}
 
 
 LABELS: Mapping[str, Label] = {
@@ -102,12 +102,14 @@ def label_warnings(labels: Mapping[str, str]) -> list[str]:
 
     A label that is empty or switches something off asks for nothing.
     """
-    found = []
+    warnings = []
     for name in sorted(labels):
-        known, value = LABELS.get(name), str(labels[name]).lower()
-        if known is None:
-            found.append(f"Label {name} is unknown and has no effect{hint(nearest(name, LABELS))}.")
-        elif known.missing and value not in FALSE | {""}:
-            word = "has no further effect" if known.effect else "has no effect"
-            found.append(f"Label {name} {word}: {known.missing}.")
-    return found
+        label, value = LABELS.get(name), str(labels[name]).lower()
+        if label is None:
+            warnings.append(
+                f"Label {name} is unknown and has no effect{hint(nearest(name, LABELS))}."
+            )
+        elif label.limitation and value not in FALSE | {""}:
+            word = "has no further effect" if label.effect else "has no effect"
+            warnings.append(f"Label {name} {word}: {label.limitation}.")
+    return warnings

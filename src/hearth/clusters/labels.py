@@ -92,14 +92,14 @@ def _wrong(
 
 
 def _not_among(labels: Mapping[str, str]) -> list[str]:
-    found = []
-    for name, allowed in VALUES.items():
-        given = labels.get(name)
-        text = given.lower() if given and name in _LOWER_CASE else given
-        if text is not None and text not in allowed:
-            words = ", ".join(word for word in allowed if word)
-            found.append(f'Label {name}: expected one of {words}, got "{given}".')
-    return found
+    problems = []
+    for name, values in VALUES.items():
+        value = labels.get(name)
+        text = value.lower() if value and name in _LOWER_CASE else value
+        if text is not None and text not in values:
+            choices = ", ".join(word for word in values if word)
+            problems.append(f'Label {name}: expected one of {choices}, got "{value}".')
+    return problems
 
 
 def _together(
@@ -110,22 +110,24 @@ def _together(
 
     `balancers` is false if the cloud has no load balancer service.
     """
-    found = []
-    least, most = (number(labels, f"{end}_node_count", -1) for end in ("min", "max"))
-    if least > most >= 0:
-        found.append(f"Label min_node_count is {least}, more than max_node_count, {most}.")
+    problems = []
+    minimum, maximum = (number(labels, f"{end}_node_count", -1) for end in ("min", "max"))
+    if minimum > maximum >= 0:
+        problems.append(f"Label min_node_count is {minimum}, more than max_node_count, {maximum}.")
     if labels.get("ingress_controller", "").lower() == "octavia" and not balancers:
-        found.append("Label ingress_controller: this cloud has no load balancer service.")
+        problems.append("Label ingress_controller: this cloud has no load balancer service.")
     nodes_may_call = config.identity == "application_credential" or config.cluster_user_trust
     provider = truth(labels, "cloud_provider_enabled", nodes_may_call)
     if provider and not nodes_may_call:
-        found.append(
+        problems.append(
             "Label cloud_provider_enabled: nodes have no access to the cloud here; the "
             "administrator can change that with cluster_user_trust."
         )
     if not provider and volume_driver == "cinder" and "cloud_provider_enabled" in labels:
-        found.append("Label cloud_provider_enabled: volume driver cinder needs the cloud provider.")
-    return found
+        problems.append(
+            "Label cloud_provider_enabled: volume driver cinder needs the cloud provider."
+        )
+    return problems
 
 
 def _is_number(text: str) -> bool:

@@ -9,18 +9,18 @@ from typing import NamedTuple
 from hearth.clusters.objects import Labels
 
 
-def merged(base: Labels, given: Labels | None, *, merge: bool) -> dict[str, str]:
+def merged(base: Labels, labels: Labels | None, *, merge: bool) -> dict[str, str]:
     """Return the labels of a new object.
 
     They are a copy of `base` if the request gives no labels. Otherwise they are the given labels,
     which are added to those of `base` if `merge` is true.
     """
-    if not given:
+    if not labels:
         return dict(base)
-    return {**base, **given} if merge else dict(given)
+    return {**base, **labels} if merge else dict(labels)
 
 
-class Difference(NamedTuple):
+class LabelDifference(NamedTuple):
     """The labels in which an object differs from its template or cluster (its base).
 
     `overridden` are the labels with another value in the object; it contains the values of the
@@ -33,10 +33,10 @@ class Difference(NamedTuple):
     skipped: Mapping[str, str]
 
 
-def difference(base: Labels, own: Labels) -> Difference:
-    """Compare the labels `own` of an object with those of its template or cluster, `base`."""
-    return Difference(
-        {key: base[key] for key in base.keys() & own.keys() if base[key] != own[key]},
-        {key: value for key, value in own.items() if key not in base},
-        {key: value for key, value in base.items() if key not in own},
+def difference(base: Labels, labels: Labels) -> LabelDifference:
+    """Compare the labels `labels` of an object with those of its template or cluster, `base`."""
+    return LabelDifference(
+        {key: base[key] for key in base.keys() & labels.keys() if base[key] != labels[key]},
+        {key: value for key, value in labels.items() if key not in base},
+        {key: value for key, value in base.items() if key not in labels},
     )

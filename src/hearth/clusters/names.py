@@ -52,5 +52,5 @@ def generated_name(number: int, ending: str) -> str:
 
     `number` is a random integer; `ending` is "cluster" or "template".
     """
-    letter, place = divmod(number % GENERATED, 24)
-    return f"{GREEK[letter]}-{place + 1}-{ending}"
+    letter, position = divmod(number % GENERATED, 24)
+    return f"{GREEK[letter]}-{position + 1}-{ending}"

@@ -122,17 +122,17 @@ def of_change(
     after it; `groups_after` may contain only the changed groups. There are no separate
     notifications about the default groups, because they are parts of the cluster.
     """
-    known = {group.uuid: group for group in groups_before}
-    changed = {group.uuid: group for group in groups_after}
-    found = []
-    for uuid, group in changed.items():
-        outcome = outcome_of(known[uuid].status if uuid in known else None, group.status)
+    earlier = {group.uuid: group for group in groups_before}
+    later = {group.uuid: group for group in groups_after}
+    notifications = []
+    for uuid, group in later.items():
+        outcome = outcome_of(earlier[uuid].status if uuid in earlier else None, group.status)
         if outcome is not None and not group.is_default:
-            found.append(of_group(action_of(group.status), outcome, group, after))
+            notifications.append(of_group(action_of(group.status), outcome, group, after))
     if (outcome := outcome_of(before.status, after.status)) is not None:
-        groups = list({**known, **changed}.values())
-        found.append(of_cluster(action_of(after.status), outcome, after, groups))
-    return found
+        groups = list({**earlier, **later}.values())
+        notifications.append(of_cluster(action_of(after.status), outcome, after, groups))
+    return notifications
 
 
 def outcome_of(before: str | None, after: str | None) -> str | None:

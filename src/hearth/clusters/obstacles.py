@@ -17,8 +17,8 @@ from hearth.clusters.states import CREATE_IN_PROGRESS, FAILED, UPDATE_IN_PROGRES
 QUOTA, CAPACITY = "Quota", "Capacity"
 DELAY_S, DELAY_MAX_S = 30.0, 600.0
 RETRIED = (CREATE_IN_PROGRESS, UPDATE_IN_PROGRESS)
-_SHOWN = 3  # causes
-_WORDS = {
+_CAUSES_MAX = 3  # causes
+_PATTERNS = {
     QUOTA: re.compile(
         r"quota|over ?limit|limit ?exceeded|maximum number of (?!retries)\w+ (allowed|exceeded)",
         re.IGNORECASE,
@@ -38,8 +38,10 @@ def obstacle(causes: Sequence[str]) -> str | None:
     A retry is useful only if there are failure messages and each of them, in `causes`, is about
     quota or capacity. The first message decides between the two.
     """
-    found = [next((k for k, words in _WORDS.items() if words.search(c)), None) for c in causes]
-    return None if not found or None in found else found[0]
+    kinds = [
+        next((k for k, pattern in _PATTERNS.items() if pattern.search(c)), None) for c in causes
+    ]
+    return None if not kinds or None in kinds else kinds[0]
 
 
 def delay_s(cluster: Cluster, now: float) -> float | None:
@@ -50,11 +52,11 @@ def delay_s(cluster: Cluster, now: float) -> float | None:
     """
     block = condition(cluster, BLOCKED)
     attempts = 0 if block is None else block.attempts
-    wanted = min(DELAY_S * 2.0**attempts, DELAY_MAX_S)
-    left = time_left_s(cluster, now)
-    if left is None:
-        return wanted
-    return None if left <= 0 else min(wanted, left)
+    delay = min(DELAY_S * 2.0**attempts, DELAY_MAX_S)
+    remaining = time_left_s(cluster, now)
+    if remaining is None:
+        return delay
+    return None if remaining <= 0 else min(delay, remaining)
 
 
 def time_left_s(cluster: Cluster, now: float) -> float | None:
@@ -74,13 +76,13 @@ class Obstacle(msgspec.Struct, frozen=True, kw_only=True):
     causes: Sequence[str]
     delay_s: float
 
-    def noted(self, cluster: Cluster, retry_at: float, shown: str) -> Cluster:
+    def noted(self, cluster: Cluster, retry_at: float, moment: str) -> Cluster:
         """Return a copy of the cluster that is marked as blocked until `retry_at`.
 
-        `shown` is the same time as text, for the status reason.
+        `moment` is the same time as text, for the status reason.
         """
-        causes = "; ".join(self.causes[:_SHOWN])
-        reason = f"Blocked ({self.reason}): {causes}. The next attempt is at {shown}."
+        causes = "; ".join(self.causes[:_CAUSES_MAX])
+        reason = f"Blocked ({self.reason}): {causes}. The next attempt is at {moment}."
         after = blocked(cluster, self.reason, causes, retry_at=retry_at)
         return replace(after, status_reason=reason)
 
@@ -97,7 +99,7 @@ def obstacle_of(cluster: Cluster, causes: Sequence[str], now: float) -> Obstacle
     return Obstacle(reason=reason, causes=causes, delay_s=wait_s)
 
 
-class Held(msgspec.Struct, frozen=True, kw_only=True):
+class RetriedStacks(msgspec.Struct, frozen=True, kw_only=True):
     """The states of a cluster's stacks as users see them, and the stacks that will be retried.
 
     `waiting` maps the id of each stack that will be retried to its obstacle.
@@ -107,16 +109,16 @@ class Held(msgspec.Struct, frozen=True, kw_only=True):
     waiting: Mapping[str, Obstacle]
 
 
-def held(cluster: Cluster, stacks: Mapping[str, StackState], now: float) -> Held:
+def retried(cluster: Cluster, stacks: Mapping[str, StackState], now: float) -> RetriedStacks:
     """Find the failed stacks that will be retried; the result shows them as in progress.
 
     `stacks` is {stack id: state}, and `now` the current time in seconds since 1970.
     """
     states, waiting = dict(stacks), {}
     for stack_id, state in stacks.items():
-        found = obstacle_of(cluster, state.causes, now)
-        if found is not None and state.status in FAILED:
+        obstacle = obstacle_of(cluster, state.causes, now)
+        if obstacle is not None and state.status in FAILED:
             action = state.status.removesuffix("_FAILED")
-            waiting[stack_id] = found
+            waiting[stack_id] = obstacle
             states[stack_id] = replace(state, status=f"{action}_IN_PROGRESS")
-    return Held(states=states, waiting=waiting)
+    return RetriedStacks(states=states, waiting=waiting)

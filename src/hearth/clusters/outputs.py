@@ -12,7 +12,7 @@ from hearth.clusters.definition import PLAIN_PORT, SECURE_PORT
 from hearth.clusters.objects import MASTER, Cluster, NodeGroup
 
 
-class Changes(Struct, frozen=True):
+class ChangedFields(Struct, frozen=True):
     """Fields whose values in the stack differ from the stored ones: {field: new value}.
 
     `groups` maps the UUID of a group to its changed fields.
@@ -27,18 +27,18 @@ def read_back(
     parameters: Mapping[str, Any],
     cluster: Cluster,
     groups: Iterable[NodeGroup],
-) -> Changes:
+) -> ChangedFields:
     """Return the fields of a cluster and of the groups in its stack that the stack has changed.
 
     `outputs` and `parameters` are those of the stack; the caller has checked that the output
     `api_address` is an address of the stack. A missing or null output changes nothing. The
     values in `parameters` may be texts, as the stack API returns them.
     """
-    found: dict[str, Any] = {}
+    cluster_fields: dict[str, Any] = {}
     if address := outputs.get("api_address"):
-        found["api_address"] = api_address(str(address), cluster)
+        cluster_fields["api_address"] = api_address(str(address), cluster)
     if version := parameters.get("kube_version"):
-        found["coe_version"] = version
+        cluster_fields["coe_version"] = version
     ends = "" if cluster.floating_ip_enabled else "_private"
     of_groups: dict[str, Mapping[str, Any]] = {}
     for group in groups:
@@ -46,14 +46,17 @@ def read_back(
         fields: dict[str, Any] = {}
         addresses = outputs.get(f"kube_{name}{ends}")
         if isinstance(addresses, list):
-            fields["node_addresses"] = [str(one) for one in addresses if one]
+            fields["node_addresses"] = [
+                str(node_address) for node_address in addresses if node_address
+            ]
         count = parameters.get(f"number_of_{name}")
         if count is not None:
             temporary = parameters.get("temporary_minions") if name == "minions" else None
             fields["node_count"] = int(count) - int(temporary or 0)
         of_groups[group.uuid] = _changed(group, fields)
-    return Changes(
-        _changed(cluster, found), {uuid: fields for uuid, fields in of_groups.items() if fields}
+    return ChangedFields(
+        _changed(cluster, cluster_fields),
+        {uuid: fields for uuid, fields in of_groups.items() if fields},
     )
 
 

@@ -10,36 +10,36 @@ class ClusterProblem(Problem, frozen=True):
     """An error in a request. The text up to the first full stop is the title in the response."""
 
     status: int = 400
-    words: str = ""
+    explanation: str = ""
 
     @property
     def text(self) -> str:
         """The complete text of the error: the title and the detail of the response."""
-        return self.words
+        return self.explanation
 
 
 class WrongState(Rejected):
     """The operation is not allowed in the current state of the cluster."""
 
 
-def refused(status: int, words: str) -> Rejected:
+def refused(status: int, message: str) -> Rejected:
     """Return an exception that becomes a response with this HTTP status and text."""
-    return Rejected([ClusterProblem(None, status, words)])
+    return Rejected([ClusterProblem(None, status, message)])
 
 
-def bad_request(words: str) -> Rejected:
+def bad_request(message: str) -> Rejected:
     """Return an exception for an invalid request (status 400)."""
-    return refused(400, words)
+    return refused(400, message)
 
 
-def not_found(what: str, name: str) -> Rejected:
+def not_found(noun: str, name: str) -> Rejected:
     """Return an exception for an object that does not exist or that the caller may not see (404).
 
-    `what` is the kind of object, and `name` its name or id in the request.
+    `noun` is the kind of object, and `name` its name or id in the request.
     """
-    return refused(404, f"No {what} {name}. Check its name or id.")
+    return refused(404, f"No {noun} {name}. Check its name or id.")
 
 
-def conflict(words: str) -> Rejected:
+def conflict(message: str) -> Rejected:
     """Return an exception for a request that conflicts with the current state (409)."""
-    return refused(409, words)
+    return refused(409, message)

@@ -43,22 +43,22 @@ def combined(before: str | None, groups: Iterable[NodeGroup]) -> tuple[str | Non
     `before` is the current status of the cluster. The reason is None unless the status is a
     failure. Return (None, None) if no group has a status.
     """
-    known = [group for group in groups if group.status]
+    with_status = [group for group in groups if group.status]
     suffix = next(
-        (s for s in ORDER if any((group.status or "").endswith(s) for group in known)), None
+        (s for s in ORDER if any((group.status or "").endswith(s) for group in with_status)), None
     )
     if suffix is None:
         return None, None
-    master = next((g.status or "" for g in known if g.is_default and g.role == MASTER), "")
-    if all(group.is_default for group in known):
-        status = _worst(known, suffix, master)
+    master = next((g.status or "" for g in with_status if g.is_default and g.role == MASTER), "")
+    if all(group.is_default for group in with_status):
+        status = _worst(with_status, suffix, master)
     else:
         status = ("DELETE" if master.startswith("DELETE") else "UPDATE") + suffix
     if status == CREATE_COMPLETE and before not in (CREATE_IN_PROGRESS, CREATE_COMPLETE):
         status = UPDATE_COMPLETE
     if status not in FAILED:
         return status, None
-    failed = [group.name for group in known if group.status in FAILED]
+    failed = [group.name for group in with_status if group.status in FAILED]
     return status, ", ".join(f"{name} failed" for name in failed)
 
 

@@ -48,20 +48,22 @@ class WorkerStack(msgspec.Struct, frozen=True, kw_only=True):
     older: Generations = Generations()
     indexes: Sequence[int] = ()
 
-    def old(self, wanted: Booted) -> list[int]:
-        """Return the indexes of the workers whose image or version is not the `wanted` one."""
-        return [index for index in self.indexes if self._booted(index) != wanted]
+    def old(self, target: Booted) -> list[int]:
+        """Return the indexes of the workers whose image or version is not those of `target`."""
+        return [index for index in self.indexes if self._booted(index) != target]
 
-    def pinned(self, wanted: Booted) -> Generations:
+    def pinned(self, target: Booted) -> Generations:
         """Return the generations to store so that existing workers stay unchanged in an update to
-        `wanted`.
+        `target`.
         """
         workers: dict[str, str] = {}
         booted: dict[str, Booted] = {}
-        for index in self.old(wanted):
-            found = self._booted(index)
-            name = next((name for name, one in booted.items() if one == found), str(len(booted)))
-            booted[name], workers[str(index)] = found, name
+        for index in self.old(target):
+            boot = self._booted(index)
+            name = next(
+                (name for name, candidate in booted.items() if candidate == boot), str(len(booted))
+            )
+            booted[name], workers[str(index)] = boot, name
         return Generations(workers=workers, booted=booted)
 
     def _booted(self, index: int) -> Booted:
@@ -87,19 +89,19 @@ def next_parameters(
     *,
     count: int,
     extra: int,
-    removed: Sequence[int] = (),
+    to_remove: Sequence[int] = (),
     workers: int,
 ) -> dict[str, Any]:
     """Return the stack parameters of the next step: `count` workers and `extra` temporary ones.
 
-    `pinned` has the old workers that must not change; it is ignored if `extra` is 0. `removed` has
-    the indexes of workers to remove. `workers` is the number of existing workers, which may all
+    `pinned` has the old workers that must not change; it is ignored if `extra` is 0. `to_remove`
+    has the indexes of workers to remove. `workers` is the number of existing workers, which may all
     change in one batch.
     """
     return {
         "number_of_minions": count + extra,
         "temporary_minions": extra,
-        "minions_to_remove": [str(index) for index in removed],
+        "minions_to_remove": [str(index) for index in to_remove],
         "worker_generations": msgspec.to_builtins(pinned if extra else Generations()),
         "update_max_batch_size": max(workers, 1),
     }

@@ -13,8 +13,8 @@ def parsed(version: str | None) -> tuple[int, int, int] | None:
 
     A missing patch number is 0. Text after the numbers is ignored.
     """
-    found = _VERSION.match(version or "")
-    return None if found is None else (int(found[1]), int(found[2]), int(found[3] or 0))
+    match = _VERSION.match(version or "")
+    return None if match is None else (int(match[1]), int(match[2]), int(match[3] or 0))
 
 
 def tag_problem(tag: str | None, image: str, version: str | None) -> str | None:
@@ -22,8 +22,8 @@ def tag_problem(tag: str | None, image: str, version: str | None) -> str | None:
 
     `version` is that of the image. Return None if one of them is unknown.
     """
-    asked, there = parsed(tag), parsed(version)
-    if asked is None or there is None or asked == there:
+    tag_version, image_version = parsed(tag), parsed(version)
+    if tag_version is None or image_version is None or tag_version == image_version:
         return None
     return (
         f"Label kube_tag: expected {version}, the version of Kubernetes in image {image}, got "
@@ -31,20 +31,20 @@ def tag_problem(tag: str | None, image: str, version: str | None) -> str | None:
     )
 
 
-def skew_problem(current: str | None, wanted: str | None) -> str | None:
+def skew_problem(current: str | None, new: str | None) -> str | None:
     """Return the error message for an upgrade that is not possible, or None if it is.
 
-    `current` is the version of the cluster and `wanted` that of the template, which may be at most
+    `current` is the version of the cluster and `new` that of the template, which may be at most
     one minor version higher. Return None if a version is unknown.
     """
-    here, there = parsed(current), parsed(wanted)
-    if here is None or there is None:
+    current_version, target_version = parsed(current), parsed(new)
+    if current_version is None or target_version is None:
         return None
-    if there < here:
-        return f"Kubernetes cannot be downgraded. The cluster has {current}, the template {wanted}."
-    if there[0] != here[0] or there[1] > here[1] + 1:
+    if target_version < current_version:
+        return f"Kubernetes cannot be downgraded. The cluster has {current}, the template {new}."
+    if target_version[0] != current_version[0] or target_version[1] > current_version[1] + 1:
         return (
             "An upgrade may skip no minor version of Kubernetes. The cluster has "
-            f"{current}, the template {wanted}."
+            f"{current}, the template {new}."
         )
     return None

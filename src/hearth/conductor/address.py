@@ -26,34 +26,36 @@ async def is_own(cloud: Cloud, ids: Collection[str], address: str) -> bool:
     be asked. Raises CloudFault if it does not answer.
     """
     try:
-        wanted = str(ipaddress.ip_address(address))
+        canonical = str(ipaddress.ip_address(address))
     except ValueError:
         return False
-    query = quote(wanted, safe="")
+    query = quote(canonical, safe="")
     for service, path in (
         (NETWORK, f"/v2.0/floatingips?floating_ip_address={query}"),
         (NETWORK, f"/v2.0/ports?fixed_ips=ip_address%3D{query}"),
         (LOAD_BALANCER, f"{BALANCERS}?vip_address={query}"),
     ):
         try:
-            found = await cloud.listing(service, path)
+            entries = await cloud.listing(service, path)
         except NoService:
             continue
         except CloudFault as fault:
             if fault.status not in NOT_ALLOWED:
                 raise
             continue
-        if any(one["id"] in ids and wanted in _addresses(one) for one in found):
+        if any(entry["id"] in ids and canonical in _addresses(entry) for entry in entries):
             return True
     return False
 
 
-def _addresses(found: dict[str, object]) -> Iterator[str]:
+def _addresses(entry: dict[str, object]) -> Iterator[str]:
     """Yield the addresses of a floating IP, a port or a load balancer."""
-    fixed = found.get("fixed_ips")
-    named = [found.get("floating_ip_address"), found.get("vip_address")]
-    named += [one.get("ip_address") for one in (fixed if isinstance(fixed, list) else ())]
-    for address in named:
+    fixed = entry.get("fixed_ips")
+    addresses = [entry.get("floating_ip_address"), entry.get("vip_address")]
+    addresses += [
+        fixed_ip.get("ip_address") for fixed_ip in (fixed if isinstance(fixed, list) else ())
+    ]
+    for address in addresses:
         if address:
             yield str(ipaddress.ip_address(str(address)))
 

@@ -23,9 +23,9 @@ LOOK_AGAIN_S = 1.0
 async def remove(work: Work) -> None:
     """Release the floating IPs of the load balancers, and request their deletion."""
     cloud = work.services.cloud(work.caller)
-    for one in await _own(work, cloud):
-        await _release(cloud, one)
-        await _delete(cloud, one)
+    for balancer in await _of_cluster(work, cloud):
+        await _release(cloud, balancer)
+        await _delete(cloud, balancer)
     await work.commit("balancers_gone", state={"since": work.services.clock.now()})
 
 
@@ -35,29 +35,29 @@ async def gone(work: Work) -> None:
     The step is repeated each second. After `pre_delete_lb_timeout_s` seconds the delete of the
     cluster fails.
     """
-    left = await _own(work, work.services.cloud(work.caller))
-    if not left:
+    remaining = await _of_cluster(work, work.services.cloud(work.caller))
+    if not remaining:
         await work.commit("detach" if work.task.args.get("force") else "stacks")
         return
     waited = work.services.clock.now() - work.task.state["since"]
     if waited > work.services.clusters.pre_delete_lb_timeout_s:
-        names = ", ".join(str(one.get("name") or one["id"]) for one in left)
+        names = ", ".join(str(balancer.get("name") or balancer["id"]) for balancer in remaining)
         await work.fail(f"Load balancers of the cluster were not deleted in time: {names}.")
         return
     await work.commit("balancers_gone", delay_s=LOOK_AGAIN_S)
 
 
-async def _own(work: Work, cloud: Cloud) -> list[Mapping[str, Any]]:
+async def _of_cluster(work: Work, cloud: Cloud) -> list[Mapping[str, Any]]:
     """Return the load balancers whose description contains the UUID of the cluster.
 
     The list is empty if the cloud has no load balancer service.
     """
-    wanted = re.compile(rf"Kubernetes .+ from cluster {re.escape(work.cluster.uuid)}(?![\w-])")
+    pattern = re.compile(rf"Kubernetes .+ from cluster {re.escape(work.cluster.uuid)}(?![\w-])")
     try:
-        found = await cloud.listing(SERVICE, BALANCERS)
+        balancers = await cloud.listing(SERVICE, BALANCERS)
     except NoService:
         return []
-    return [one for one in found if wanted.search(one.get("description") or "")]
+    return [balancer for balancer in balancers if pattern.search(balancer.get("description") or "")]
 
 
 async def _release(cloud: Cloud, balancer: Mapping[str, Any]) -> None:

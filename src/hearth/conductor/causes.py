@@ -21,23 +21,23 @@ async def causes(services: Services, row: StackRow) -> list[str]:
 
     `row` is the stack. A resource that failed only because its nested stack failed is left out.
     """
-    found = await services.store.read(lambda tx: _failures(tx, row))
-    return list(dict.fromkeys(found))
+    messages = await services.store.read(lambda tx: _failures(tx, row))
+    return list(dict.fromkeys(messages))
 
 
-def shown(found: Sequence[str]) -> str | None:
-    """Return the first three of the messages `found` in one line, or None if there are none."""
-    return "; ".join(found[:CAUSES_MAX]) or None
+def summary(messages: Sequence[str]) -> str | None:
+    """Return the first three of these messages in one line, or None if there are none."""
+    return "; ".join(messages[:CAUSES_MAX]) or None
 
 
 def _failures(tx: Tx, root: StackRow) -> list[str]:
     nested = {row.id: row for row in reads.children(tx, root)}
-    found: list[str] = []
+    messages: list[str] = []
     for row in (root, *nested.values()):
         records = list(reads.records(tx, row.id))
         server = next((r for r in records if r.type == "OS::Nova::Server"), None)
-        found += [_words(row, r, server) for r in records if _is_cause(r, nested)]
-    return found
+        messages += [_message(row, r, server) for r in records if _is_cause(r, nested)]
+    return messages
 
 
 def _is_cause(record: Record, nested: Mapping[str, StackRow]) -> bool:
@@ -45,8 +45,8 @@ def _is_cause(record: Record, nested: Mapping[str, StackRow]) -> bool:
     return record.status is Status.FAILED and record.physical_id not in nested
 
 
-def _words(row: StackRow, record: Record, server: Record | None) -> str:
-    place = f"{record.name} of stack {row.name}"
+def _message(row: StackRow, record: Record, server: Record | None) -> str:
+    subject = f"{record.name} of stack {row.name}"
     if server is not None and server is not record and server.physical_id:
-        place += f" (server {server.physical_id})"
-    return f"{place}: {record.reason}"
+        subject += f" (server {server.physical_id})"
+    return f"{subject}: {record.reason}"

@@ -158,11 +158,11 @@ class Conductor:
         if room <= 0:
             return
         store = self._services.store
-        wanted = await store.read(lambda tx: tasks.claimable(tx, room))
-        if not wanted:
+        claimable = await store.read(lambda tx: tasks.claimable(tx, room))
+        if not claimable:
             return
-        found = await store.run(lambda tx: tasks.claim(tx, self.id, wanted))
-        for task in found:
+        claimed = await store.run(lambda tx: tasks.claim(tx, self.id, claimable))
+        for task in claimed:
             for (ident, _), former in self._running.items():
                 if ident == task.id:  # its lease expired while it ran
                     former.cancel()
@@ -188,15 +188,15 @@ class Conductor:
         except CloudFault as fault:
             await self._failed(work, str(fault), again=fault.passing or not fault.status)
         except Rejected as rejected:
-            busy = any(isinstance(one, TooManyOperations) for one in rejected.problems)
+            busy = any(isinstance(reason, TooManyOperations) for reason in rejected.problems)
             await self._failed(work, "\n".join(p.message for p in rejected.problems), again=busy)
         except SQLAlchemyError as problem:
             log.warning("cluster %s: %s", task.cluster_id, str(problem).partition("\n")[0])
             await self._safely(self._retry(task))
         except Exception:  # a fault of ours must not leave a cluster in progress for ever
             log.exception("task %s of cluster %s failed", task.kind, task.cluster_id)
-            words = "Internal error; the log of the service has more."
-            await self._failed(work, words, again=True)
+            message = "Internal error; the log of the service has more."
+            await self._failed(work, message, again=True)
             if work is None:
                 await self._safely(self._retry(task))
 
@@ -205,16 +205,16 @@ class Conductor:
         task.
         """
 
-        def look(tx: Tx) -> clusters.Whole | None:
-            found = clusters.whole(tx, task.cluster_id)
-            if found is None:
+        def look(tx: Tx) -> clusters.FullCluster | None:
+            full = clusters.load(tx, task.cluster_id)
+            if full is None:
                 tasks.finish(tx, task)
-            return found
+            return full
 
-        whole = await self._services.store.run(look)
-        if whole is None:
+        full = await self._services.store.run(look)
+        if full is None:
             return None
-        return Work(self._services, caller_of(task.requester), task, whole, self._files)
+        return Work(self._services, caller_of(task.requester), task, full, self._files)
 
     async def _steps(self, work: Work) -> None:
         """Carry out the steps of a task until it ends or must wait."""

@@ -16,14 +16,14 @@ from hearth.conductor.work import Changed, Work
 from hearth.service.clusters import certificates
 from hearth.service.clusters.identity import NodeIdentity
 from hearth.store.clusters import clusters
-from hearth.store.clusters.clusters import Whole
+from hearth.store.clusters.clusters import FullCluster
 from hearth.store.database import Tx
 
 
 async def identity(work: Work) -> None:
     """Create the identity that the nodes use to log in to the cloud."""
     identity_id = await NodeIdentity(work.services).create(work.cluster, work.caller)
-    await work.commit("keys", lambda found: (_with(found, identity_id=identity_id), ()))
+    await work.commit("keys", lambda full: (_with(full, identity_id=identity_id), ()))
 
 
 async def keys(work: Work) -> None:
@@ -31,28 +31,28 @@ async def keys(work: Work) -> None:
 
     A cluster without TLS needs none.
     """
-    if work.whole.template.tls_disabled:
+    if work.full.template.tls_disabled:
         await work.commit("stack")
         return
-    made = await certificates.make_all(work.services, work.cluster)
-    refs = {name: getattr(made, name) for name in certificates.KINDS}
-    await work.commit("stack", lambda found: (_with(found, **refs), ()))
+    with_keys = await certificates.make_all(work.services, work.cluster)
+    refs = {name: getattr(with_keys, name) for name in certificates.KINDS}
+    await work.commit("stack", lambda full: (_with(full, **refs), ()))
 
 
 async def stack(work: Work) -> None:
     """Request the stack of the cluster; store its id in the same transaction."""
-    whole = work.whole
-    asked = stack_request(
-        whole.template, whole.cluster, whole.groups,
+    full = work.full
+    request = stack_request(
+        full.template, full.cluster, full.groups,
         files=work.files, config=work.services.clusters, facts=await facts_of(work),
     )  # fmt: skip
-    name = stack_name(whole.cluster.name, secrets.randbits(STACK_BITS))
+    name = stack_name(full.cluster.name, secrets.randbits(STACK_BITS))
 
-    def taken(found: Whole, stack_id: str) -> Changed:
-        groups = [replace(group, stack_id=stack_id) for group in found.defaults]
-        return _with(found, stack_id=stack_id), groups
+    def change(current: FullCluster, stack_id: str) -> Changed:
+        groups = [replace(group, stack_id=stack_id) for group in current.defaults]
+        return _with(current, stack_id=stack_id), groups
 
-    await stacks.create(work, name, asked, taken)
+    await stacks.create(work, name, request, change)
 
 
 async def group_stack(work: Work) -> None:
@@ -61,29 +61,31 @@ async def group_stack(work: Work) -> None:
     Its nodes get no key pair if the caller has none with the name that the cluster uses. If the
     group no longer exists, only end the task.
     """
-    whole, group = work.whole, work.existing_group()
+    full, group = work.full, work.existing_group()
     if group is None:
         await work.commit(None)
         return
     facts = await facts_of(work, group)
     has_key = await has_key_pair(work)
-    asked = stack_request(
-        whole.template, whole.cluster, whole.groups, group,
+    request = stack_request(
+        full.template, full.cluster, full.groups, group,
         files=work.files, config=work.services.clusters, facts=replace(facts, keypair=has_key),
     )  # fmt: skip
-    name = stack_name(whole.cluster.name, secrets.randbits(STACK_BITS), group.name)
+    name = stack_name(full.cluster.name, secrets.randbits(STACK_BITS), group.name)
 
-    def taken(found: Whole, stack_id: str) -> Changed:
-        mine = [replace(g, stack_id=stack_id) for g in found.groups if g.uuid == group.uuid]
-        return found.cluster, mine
+    def change(current: FullCluster, stack_id: str) -> Changed:
+        changed_groups = [
+            replace(g, stack_id=stack_id) for g in current.groups if g.uuid == group.uuid
+        ]
+        return current.cluster, changed_groups
 
     def note(tx: Tx) -> None:
-        body = {"group": group.name, "key_pair": whole.cluster.keypair, "by": work.caller.user_id}
+        body = {"group": group.name, "key_pair": full.cluster.keypair, "by": work.caller.user_id}
         now = work.services.clock.now()
-        clusters.put_event(tx, whole.cluster.uuid, "nodegroup.without_key_pair", body, now)
+        clusters.put_event(tx, full.cluster.uuid, "nodegroup.without_key_pair", body, now)
 
-    await stacks.create(work, name, asked, taken, None if has_key else note)
+    await stacks.create(work, name, request, change, None if has_key else note)
 
 
-def _with(found: Whole, **values: str | None) -> Cluster:
-    return clusters.at(found.cluster, **values)
+def _with(full: FullCluster, **values: str | None) -> Cluster:
+    return clusters.at(full.cluster, **values)

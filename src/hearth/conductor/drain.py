@@ -17,7 +17,7 @@ async def drained(api: KubernetesApi, nodes: Sequence[str]) -> list[str]:
     NAMESPACE/NAME. Call this repeatedly until the list is empty. As in `kubectl drain`, static pods
     and pods of daemon sets stay; they are not returned. Raises the exceptions of `KubernetesApi`.
     """
-    left: list[str] = []
+    remaining: list[str] = []
     for name in nodes:
         node = await api.node(name)
         if node is None:
@@ -26,12 +26,12 @@ async def drained(api: KubernetesApi, nodes: Sequence[str]) -> list[str]:
             await api.cordon(name)
         for pod in await api.pods(name):
             meta = _part(pod, "metadata")
-            place = f"{meta.get('namespace')}/{meta.get('name')}"
+            pod_name = f"{meta.get('namespace')}/{meta.get('name')}"
             if not _stays(pod):
-                left.append(place)
+                remaining.append(pod_name)
                 if not meta.get("deletionTimestamp"):
                     await api.evict(str(meta.get("namespace")), str(meta.get("name")))
-    return left
+    return remaining
 
 
 async def not_ready(api: KubernetesApi, nodes: Sequence[str]) -> list[str]:
@@ -45,8 +45,10 @@ async def not_ready(api: KubernetesApi, nodes: Sequence[str]) -> list[str]:
 def _ready(node: Object | None) -> bool:
     conditions = _part(node or {}, "status").get("conditions")
     return any(
-        isinstance(one, dict) and one.get("type") == "Ready" and one.get("status") == "True"
-        for one in (conditions if isinstance(conditions, list) else ())
+        isinstance(condition, dict)
+        and condition.get("type") == "Ready"
+        and condition.get("status") == "True"
+        for condition in (conditions if isinstance(conditions, list) else ())
     )
 
 
@@ -59,11 +61,11 @@ def _stays(pod: Object) -> bool:
     if _part(pod, "status").get("phase") in _OVER:
         return True
     return any(
-        isinstance(one, dict) and one.get("kind") == "DaemonSet"
-        for one in (owners if isinstance(owners, list) else ())
+        isinstance(owner, dict) and owner.get("kind") == "DaemonSet"
+        for owner in (owners if isinstance(owners, list) else ())
     )
 
 
-def _part(one: Object, name: str) -> Object:
-    found = one.get(name)
-    return found if isinstance(found, dict) else {}
+def _part(parent: Object, name: str) -> Object:
+    part = parent.get(name)
+    return part if isinstance(part, dict) else {}

@@ -5,7 +5,7 @@ Source: spec/clusters.md, 4.3 and 5.
 
 from msgspec.structs import replace
 
-from hearth.clusters.definition import ClusterNetwork, Facts
+from hearth.clusters.definition import ClusterFacts, ClusterNetwork
 from hearth.clusters.objects import NodeGroup
 from hearth.clusters.problems import conflict
 from hearth.conductor.stacks import row_of
@@ -17,15 +17,15 @@ from hearth.service.reading.outputs import outputs
 from hearth.store import reads
 
 
-async def facts_of(work: Work, group: NodeGroup | None = None) -> Facts:
+async def facts_of(work: Work, group: NodeGroup | None = None) -> ClusterFacts:
     """Return the values for the stack of the cluster or, if `group` is given, of an additional
     group.
 
     Raises Rejected.
     """
-    template, cluster = work.whole.template, work.cluster
-    found = await facts_of_cluster(work.services, work.caller, template, cluster)
-    return found if group is None else replace(found, existing=await _network(work))
+    template, cluster = work.full.template, work.cluster
+    facts = await facts_of_cluster(work.services, work.caller, template, cluster)
+    return facts if group is None else replace(facts, existing=await _network(work))
 
 
 async def has_key_pair(work: Work) -> bool:
@@ -49,20 +49,20 @@ async def _network(work: Work) -> ClusterNetwork:
     The API address is the one that nodes can reach inside the network, if there is one. Raises
     Rejected if the stack does not have these values.
     """
-    row = await row_of(work, work.whole.defaults[0])
+    row = await row_of(work, work.full.defaults[0])
     records = reads.in_charge(await work.services.store.read(lambda tx: reads.records(tx, row.id)))
-    found = {one.key: one.value for one in await outputs(work.services, work.caller, row)}
+    values = {output.key: output.value for output in await outputs(work.services, work.caller, row)}
     network, group = records.get("network"), records.get("secgroup_kube_minion")
     switch = records.get("api_address_lb_switch")  # nodes need not reach the public address
     inside = None if switch is None else switch.held.attributes.get("private_ip")
-    address = inside or found.get("api_address")
+    address = inside or values.get("api_address")
     if network is None or group is None or not group.physical_id or not address:
-        words = "has no network, no security group or no API address yet"
-        raise conflict(f"The stack of cluster {work.cluster.name} {words}.")
-    held = network.held.attributes
+        message = "has no network, no security group or no API address yet"
+        raise conflict(f"The stack of cluster {work.cluster.name} {message}.")
+    attributes = network.held.attributes
     return ClusterNetwork(
-        network_id=str(held["fixed_network"]),
-        subnet_id=str(held["fixed_subnet"]),
+        network_id=str(attributes["fixed_network"]),
+        subnet_id=str(attributes["fixed_subnet"]),
         security_group_id=group.physical_id,
         api_address=str(address),
     )

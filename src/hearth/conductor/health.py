@@ -55,17 +55,17 @@ class HealthCheck:
         """Check one cluster and store its health, unless the cluster reports its health itself."""
         async with self._slots:
             store = self._services.store
-            found = await store.run(lambda tx: cluster_health.take(tx, uuid, every_s))
-            if found is None or found.status == DELETE_COMPLETE or reports_itself(found):
+            cluster = await store.run(lambda tx: cluster_health.take(tx, uuid, every_s))
+            if cluster is None or cluster.status == DELETE_COMPLETE or reports_itself(cluster):
                 self._misses.pop(uuid, None)
                 return
-            health = unreachable() if not reachable(found) else await self._asked(found)
+            health = unreachable() if not reachable(cluster) else await self._examined(cluster)
             if health is not None:
                 status, reason = health
                 now = self._services.clock.now()
                 await store.run(lambda tx: cluster_health.store(tx, uuid, status, reason, now))
 
-    async def _asked(self, cluster: Cluster) -> Health | None:
+    async def _examined(self, cluster: Cluster) -> Health | None:
         """Return the health of a cluster.
 
         If the API does not answer, return None, so that the stored health stays the same; after the
@@ -74,13 +74,16 @@ class HealthCheck:
         try:
             async with asyncio.timeout(LIMIT_S):
                 health = await self._answered(cluster)
-        except SILENT as why:
+        except SILENT as error:
             misses = self._misses[cluster.uuid] = self._misses.get(cluster.uuid, 0) + 1
             if misses < MISSES_MAX:
                 return None
-            words = str(why) or f"no answer within {LIMIT_S:.0f} s"
+            message = str(error) or f"no answer within {LIMIT_S:.0f} s"
             moment = datetime.fromtimestamp(self._services.clock.now(), UTC)
-            return UNKNOWN, {"api": words[:255], "updated_at": moment.isoformat(timespec="seconds")}
+            return UNKNOWN, {
+                "api": message[:255],
+                "updated_at": moment.isoformat(timespec="seconds"),
+            }
         self._misses.pop(cluster.uuid, None)
         return health
 
@@ -99,12 +102,12 @@ async def _nodes_ready(api: KubernetesApi) -> dict[str, str]:
 
     An API that ignores the size of a page returns one page, which has a limit, too.
     """
-    found: dict[str, str] = {}
+    readiness: dict[str, str] = {}
     query = {"limit": str(PAGE)}
     for _ in range(PAGES_MAX):
         page = parse_json(await api.text(f"/api/v1/nodes?{urlencode(query)}"))
-        found |= nodes_ready(page)
+        readiness |= nodes_ready(page)
         query["continue"] = next_page(page)
         if not query["continue"]:
             break
-    return found
+    return readiness

@@ -40,18 +40,18 @@ _PATCH = "application/merge-patch+json"
 Object = Mapping[str, Any]
 
 
-class Refused(Exception):
+class KubernetesError(Exception):
     """The API answered with an error status; the message contains the text of the response."""
 
-    def __init__(self, status: int, words: str) -> None:
-        super().__init__(words)
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(message)
         self.status = status
 
 
 class KubernetesApi:
     """A client for the Kubernetes API with the calls that conductors need.
 
-    A method raises one of the exceptions in SILENT, or Refused.
+    A method raises one of the exceptions in SILENT, or KubernetesError.
     """
 
     def __init__(self, session: aiohttp.ClientSession, url: str) -> None:
@@ -66,7 +66,7 @@ class KubernetesApi:
         """Return the node with this name, or None if it does not exist."""
         try:
             return await self._object("GET", _node(name))
-        except Refused as refused:
+        except KubernetesError as refused:
             if refused.status == 404:
                 return None
             raise
@@ -78,8 +78,8 @@ class KubernetesApi:
     async def pods(self, node: str) -> list[Object]:
         """Return all pods on a node."""
         query = urlencode({"fieldSelector": f"spec.nodeName={node}"})
-        found = (await self._object("GET", f"/api/v1/pods?{query}")).get("items")
-        return [pod for pod in found or () if isinstance(pod, dict)]
+        items = (await self._object("GET", f"/api/v1/pods?{query}")).get("items")
+        return [pod for pod in items or () if isinstance(pod, dict)]
 
     async def evict(self, namespace: str, name: str) -> bool:
         """Request the eviction of a pod; return false if a disruption budget forbids it now."""
@@ -88,7 +88,7 @@ class KubernetesApi:
         path = f"/api/v1/namespaces/{quote(namespace, safe='')}/pods/{quote(name, safe='')}"
         try:
             await self._object("POST", f"{path}/eviction", body)
-        except Refused as refused:
+        except KubernetesError as refused:
             if refused.status == 429:
                 return False
             if refused.status != 404:
@@ -99,20 +99,23 @@ class KubernetesApi:
         """Delete the node object of a node whose server is removed; "not found" is success."""
         try:
             await self._object("DELETE", _node(name))
-        except Refused as refused:
+        except KubernetesError as refused:
             if refused.status != 404:
                 raise
 
     async def _object(self, method: str, path: str, body: Any = None) -> dict[str, Any]:
-        """Send a request and return the JSON object of the response. Raises Refused for an error
-        status.
+        """Send a request and return the JSON object of the response.
+
+        Raises KubernetesError for an error status.
         """
         status, text = await self._call(method, path, body)
         answer = parse_json(text) if text else {}
         if not isinstance(answer, dict):
             raise ValueError(f"{method} {path}: the answer is not a JSON object")
         if status >= 400:
-            raise Refused(status, f"{method} {path}: {status} {answer.get('message') or ''}"[:500])
+            raise KubernetesError(
+                status, f"{method} {path}: {status} {answer.get('message') or ''}"[:500]
+            )
         return answer
 
     async def _call(self, method: str, path: str, body: Any = None) -> tuple[int, str]:
@@ -126,13 +129,13 @@ class KubernetesApi:
             ) as answer,
         ):
             try:
-                found = await read_bounded(answer, BYTES_MAX)
+                content = await read_bounded(answer, BYTES_MAX)
             except BadAnswer:
-                words = f"the answer is longer than {BYTES_MAX} bytes or unreadable"
-                raise ValueError(f"{url}: {words}") from None
-        if found.count(b"{") + found.count(b"[") > CONTAINERS_MAX:
+                message = f"the answer is longer than {BYTES_MAX} bytes or unreadable"
+                raise ValueError(f"{url}: {message}") from None
+        if content.count(b"{") + content.count(b"[") > CONTAINERS_MAX:
             raise ValueError(f"{url}: the answer has more than {CONTAINERS_MAX} lists and maps")
-        return answer.status, found.decode("utf-8", "replace")
+        return answer.status, content.decode("utf-8", "replace")
 
 
 @asynccontextmanager

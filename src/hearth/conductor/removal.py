@@ -21,26 +21,28 @@ async def detach(work: Work) -> None:
     """
     now = work.services.clock.now()
     since = work.task.state.get("detaching_since", now)
-    ids = [group.stack_id for group in work.whole.groups if group.stack_id]
-    mine = await work.services.store.read(lambda tx: blockers.own(tx, ids))
+    ids = [group.stack_id for group in work.full.groups if group.stack_id]
+    owned = await work.services.store.read(lambda tx: blockers.created_objects(tx, ids))
     cloud = work.services.cloud(work.caller)
-    found = await blockers.blockers(cloud, mine)
-    if not found or now - since > DETACH_S:
+    blocking = await blockers.blockers(cloud, owned)
+    if not blocking or now - since > DETACH_S:
         await work.commit("stacks")
         return
-    done = [one for one in found if await blockers.detach(cloud, one)]
-    told = dict.fromkeys([*work.task.state.get("detached", ()), *(one.text for one in done)])
-    reason = f"Detached from the cluster and left in the cloud: {', '.join(told)}."
+    done = [blocker for blocker in blocking if await blockers.detach(cloud, blocker)]
+    detached = dict.fromkeys(
+        [*work.task.state.get("detached", ()), *(blocker.text for blocker in done)]
+    )
+    reason = f"Detached from the cluster and left in the cloud: {', '.join(detached)}."
 
     def also(tx: Tx) -> None:
         if done:
-            body = {"objects": [one.facts for one in done]}
+            body = {"objects": [blocker.facts for blocker in done]}
             clusters.put_event(tx, work.cluster.uuid, "cluster.detached", body, now)
 
     await work.commit(
         "detach",
-        (lambda whole: (clusters.at(whole.cluster, status_reason=reason), ())) if told else None,
-        state={"detaching_since": since, "detached": list(told)},
+        (lambda full: (clusters.at(full.cluster, status_reason=reason), ())) if detached else None,
+        state={"detaching_since": since, "detached": list(detached)},
         delay_s=LOOK_AGAIN_S,
         also=also,
     )
@@ -51,15 +53,15 @@ async def all_stacks(work: Work) -> None:
 
     If the cluster has no stack, queue the task that deletes its certificates, identity and rows.
     """
-    whole = work.whole
-    ordered = [*whole.extras, *whole.defaults]
+    full = work.full
+    ordered = [*full.extras, *full.defaults]
     if any(group.stack_id for group in ordered):
         await stacks.delete(work, [group.uuid for group in ordered], step=None)
         return
     now = work.services.clock.now()
 
     def also(tx: Tx) -> None:
-        tasks.put(tx, Task(cluster_id=whole.cluster.uuid, kind=CLEAN_UP), now)
+        tasks.put(tx, Task(cluster_id=full.cluster.uuid, kind=CLEAN_UP), now)
 
     await work.commit(None, also=also)
 
@@ -76,7 +78,7 @@ async def group_stack(work: Work) -> None:
         await stacks.delete(work, [group.uuid], step=None)
     else:
         now = work.services.clock.now()
-        await work.commit(None, also=lambda tx: clusters.drop_group(tx, work.whole, group, now))
+        await work.commit(None, also=lambda tx: clusters.drop_group(tx, work.full, group, now))
 
 
 async def keys(work: Work) -> None:
@@ -95,4 +97,4 @@ async def identity(work: Work) -> None:
 async def rows(work: Work) -> None:
     """Delete the database rows of the cluster and end the task."""
     now = work.services.clock.now()
-    await work.commit(None, also=lambda tx: clusters.remove(tx, work.whole, now))
+    await work.commit(None, also=lambda tx: clusters.remove(tx, work.full, now))

@@ -7,7 +7,7 @@ from hearth.clusters.follow import never_created
 from hearth.conductor import stacks
 from hearth.conductor.work import Changed, Work
 from hearth.model.problem import Rejected
-from hearth.store.clusters.clusters import Whole
+from hearth.store.clusters.clusters import FullCluster
 
 
 async def resize(work: Work) -> None:
@@ -22,19 +22,19 @@ async def resize(work: Work) -> None:
         await work.commit(None)
         return
     if group.stack_id is None:
-        await work.fail(never_created(group), lambda found: _restored(found, args["before"]))
+        await work.fail(never_created(group), lambda full: _restored(full, args["before"]))
         return
     parameters = resize_parameters(group, args["node_count"], args["remove"])
     try:
         await stacks.update(work, group, parameters, rollback=args["rollback"])
     except Rejected as rejected:
-        words = "\n".join(problem.message for problem in rejected.problems)
-        await work.fail(words, lambda found: _restored(found, args["before"]))
+        message = "\n".join(problem.message for problem in rejected.problems)
+        await work.fail(message, lambda full: _restored(full, args["before"]))
 
 
-def _restored(found: Whole, before: dict[str, object]) -> Changed:
+def _restored(full: FullCluster, before: dict[str, object]) -> Changed:
     groups = [
         replace(group, node_count=before["node_count"]) if group.uuid == before["group"] else group
-        for group in found.groups
+        for group in full.groups
     ]
-    return found.cluster, groups
+    return full.cluster, groups

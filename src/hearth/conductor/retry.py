@@ -11,9 +11,9 @@ from hearth.clusters.objects import Cluster, NodeGroup
 from hearth.clusters.obstacles import Obstacle, obstacle_of, time_left_s
 from hearth.clusters.states import FAILED
 from hearth.conductor import stacks
-from hearth.conductor.causes import causes, shown
+from hearth.conductor.causes import causes, summary
 from hearth.conductor.work import Changed, Work
-from hearth.store.clusters.clusters import Whole
+from hearth.store.clusters.clusters import FullCluster
 
 MINUTE_S = 60.0
 LOOK_AGAIN_S = 1.0
@@ -32,9 +32,9 @@ async def attempt(work: Work) -> None:
         return
     left_s = time_left_s(work.cluster, work.services.clock.now())
     if left_s is not None and left_s < 1.0:
-        why = shown(await causes(work.services, row)) or row.reason
+        reason = summary(await causes(work.services, row)) or row.reason
         limit = f"its time limit of {work.cluster.create_timeout} minutes"
-        await work.fail(f"The operation did not succeed within {limit}: {why}")
+        await work.fail(f"The operation did not succeed within {limit}: {reason}")
         return
     await again(work, group, None)
 
@@ -46,8 +46,8 @@ def noted(obstacle: Obstacle, cluster: Cluster, now: float) -> Cluster:
     `now` is the current time in seconds since 1970.
     """
     retry_at = now + obstacle.delay_s
-    shown = datetime.fromtimestamp(retry_at, UTC).isoformat(sep=" ", timespec="seconds")
-    return obstacle.noted(cluster, retry_at, shown)
+    moment = datetime.fromtimestamp(retry_at, UTC).isoformat(sep=" ", timespec="seconds")
+    return obstacle.noted(cluster, retry_at, moment)
 
 
 async def again(work: Work, group: NodeGroup, step: str | None) -> None:
@@ -63,8 +63,8 @@ async def again(work: Work, group: NodeGroup, step: str | None) -> None:
     )  # fmt: skip
 
 
-def _retrying(found: Whole) -> Changed:
-    return retrying(found.cluster), ()
+def _retrying(full: FullCluster) -> Changed:
+    return retrying(full.cluster), ()
 
 
 async def wait(work: Work, group: NodeGroup, step: str, reasons: Sequence[str]) -> bool:
@@ -81,20 +81,20 @@ async def wait(work: Work, group: NodeGroup, step: str, reasons: Sequence[str]) 
             return False
         await again(work, group, step)
         return True
-    found = obstacle_of(work.cluster, reasons, now)
-    if found is None:
+    obstacle = obstacle_of(work.cluster, reasons, now)
+    if obstacle is None:
         return False
     if retry_at is not None:
         await work.commit(step, delay_s=retry_at - now)
         return True
-    await _blocked(work, step, found, now)
+    await _blocked(work, step, obstacle, now)
     return True
 
 
 async def _blocked(work: Work, step: str, obstacle: Obstacle, now: float) -> None:
     await work.commit(
         step,
-        lambda found: (noted(obstacle, found.cluster, now), ()),
+        lambda full: (noted(obstacle, full.cluster, now), ()),
         state={"retry_at": now + obstacle.delay_s},
         delay_s=obstacle.delay_s,
     )

@@ -18,7 +18,7 @@ from hearth.service.clusters import rotation as rotations
 from hearth.service.clusters.identity import NodeIdentity
 from hearth.service.clusters.node_url import FORMER, credential_url
 from hearth.store.clusters import clusters, tasks
-from hearth.store.clusters.clusters import Whole
+from hearth.store.clusters.clusters import FullCluster
 from hearth.store.database import Tx
 
 TRUSTED, ISSUED = "trust", "issue"
@@ -29,7 +29,7 @@ async def begin(work: Work) -> None:
     authorities.
     """
     await rotations.begin(work.services, work.cluster)
-    await _told(work, TRUSTED, "trusted")
+    await _deploy_again(work, TRUSTED, "trusted")
 
 
 async def trusted(work: Work) -> None:
@@ -40,7 +40,7 @@ async def trusted(work: Work) -> None:
     """
     if await _all_settled(work, "trusted"):
         await rotations.issue(work.services, work.cluster)
-        await _told(work, ISSUED, "issued")
+        await _deploy_again(work, ISSUED, "issued")
 
 
 async def issued(work: Work) -> None:
@@ -52,11 +52,11 @@ async def issued(work: Work) -> None:
         tasks.check(tx, work.task)
         refs = {name: getattr(after, name) for name in certificates.KINDS}
         now = work.services.clock.now()
-        clusters.changed(tx, after.uuid, lambda found: clusters.at(found.cluster, **refs), now)
+        clusters.changed(tx, after.uuid, lambda full: clusters.at(full.cluster, **refs), now)
 
     await rotations.finish(work.services, work.cluster, save)
     now = work.services.clock.now()
-    await work.commit(None, also=lambda tx: notify.rotated(tx, work.whole, SUCCESS, now))
+    await work.commit(None, also=lambda tx: notify.rotated(tx, work.full, SUCCESS, now))
 
 
 async def identity(work: Work) -> None:
@@ -64,19 +64,19 @@ async def identity(work: Work) -> None:
 
     Masters can prove to be masters only if the templates of all stacks pass them their own URL.
     """
-    known = [await _parameters(work, group) for group in _one_per_stack(work)]
-    roles = all(MASTER_URL in one for one in known)
+    stack_parameters = [await _parameters(work, group) for group in _one_per_stack(work)]
+    roles = all(MASTER_URL in parameters for parameters in stack_parameters)
     identity_id = await NodeIdentity(work.services).rotate(work.cluster, work.caller, roles=roles)
 
-    def change(found: Whole) -> tuple[Cluster, Sequence[NodeGroup]]:
-        return clusters.at(found.cluster, identity_id=identity_id), ()
+    def change(full: FullCluster) -> tuple[Cluster, Sequence[NodeGroup]]:
+        return clusters.at(full.cluster, identity_id=identity_id), ()
 
     await work.commit("stack", change)
 
 
 async def stack(work: Work) -> None:
     """Update the stacks so that all nodes fetch the new credential."""
-    await _told(work, f"credential {work.task.id}", "done")
+    await _deploy_again(work, f"credential {work.task.id}", "done")
 
 
 async def done(work: Work) -> None:
@@ -86,24 +86,28 @@ async def done(work: Work) -> None:
         await work.commit(None)
 
 
-async def _told(work: Work, phase: str, step: str) -> None:
+async def _deploy_again(work: Work, phase: str, step: str) -> None:
     """Update the stack of each group so that its nodes run their deployments again.
 
     `phase` is part of the parameter that causes this; `step` is the next step of the task.
     """
     groups = _one_per_stack(work)
-    told = set(work.task.state.get(phase, ()))
-    left = [group for group in groups if group.stack_id not in told]
-    for number, group in enumerate(left, 1):
-        told.add(str(group.stack_id))
-        last = number == len(left)
-        here = work.task.step or "begin"
+    updated = set(work.task.state.get(phase, ()))
+    remaining = [group for group in groups if group.stack_id not in updated]
+    for number, group in enumerate(remaining, 1):
+        updated.add(str(group.stack_id))
+        last = number == len(remaining)
+        current_step = work.task.step or "begin"
         parameters = rotation_parameters(f"{work.task.id}-{phase}") | await _urls(work, group)
         if not await stacks.update(
-            work, group, parameters, step=step if last else here, state={phase: sorted(told)}
+            work,
+            group,
+            parameters,
+            step=step if last else current_step,
+            state={phase: sorted(updated)},
         ):
             return
-    if not left:
+    if not remaining:
         await work.commit(step)
 
 
@@ -117,8 +121,10 @@ async def _urls(work: Work, group: NodeGroup) -> dict[str, str]:
         urls = {NODE_URL: FORMER}
     elif not group.is_default:
         del urls[MASTER_URL]  # it has no masters
-    found = {name: credential_url(work.services, work.cluster, role) for name, role in urls.items()}
-    return {name: url for name, url in found.items() if url}
+    credential_urls = {
+        name: credential_url(work.services, work.cluster, role) for name, role in urls.items()
+    }
+    return {name: url for name, url in credential_urls.items() if url}
 
 
 async def _parameters(work: Work, group: NodeGroup) -> Collection[str]:
@@ -127,25 +133,25 @@ async def _parameters(work: Work, group: NodeGroup) -> Collection[str]:
     return program.parameters.keys()
 
 
-async def _all_settled(work: Work, here: str) -> bool:
+async def _all_settled(work: Work, step: str) -> bool:
     """Return whether the stacks of all groups have completed their update.
 
-    While a stack is in progress, the task repeats the step `here` later. If a stack has failed, the
+    While a stack is in progress, the task repeats `step` later. If a stack has failed, the
     old certificates are kept and the rotation fails.
     """
     for group in _one_per_stack(work):
-        succeeded = await settled(work, group, here)
+        succeeded = await settled(work, group, step)
         if succeeded is None:
             return False
         if not succeeded:
-            words = await why(work, group)
+            message = await why(work, group)
             await rotations.abandon(work.services, work.cluster)
-            await work.fail(f"The rotation stopped at node group {group.name}: {words}")
+            await work.fail(f"The rotation stopped at node group {group.name}: {message}")
             return False
     return True
 
 
 def _one_per_stack(work: Work) -> list[NodeGroup]:
     """Return one group for each stack of the cluster."""
-    by_stack = {group.stack_id: group for group in work.whole.groups if group.stack_id}
+    by_stack = {group.stack_id: group for group in work.full.groups if group.stack_id}
     return list(by_stack.values())

@@ -22,7 +22,7 @@ from hearth.service.stacks.request import StackRequest
 from hearth.service.stacks.update import delete_stack, update_stack
 from hearth.store import reads
 from hearth.store.clusters import tasks
-from hearth.store.clusters.clusters import Whole
+from hearth.store.clusters.clusters import FullCluster
 from hearth.store.database import Tx
 from hearth.store.rows import StackRow
 
@@ -33,23 +33,23 @@ BUSY_AGAIN_S = 1.0
 async def create(
     work: Work,
     name: str,
-    asked: ClusterStack,
-    taken: Callable[[Whole, str], Changed],
+    cluster_stack: ClusterStack,
+    change: Callable[[FullCluster, str], Changed],
     also: Callable[[Tx], None] | None = None,
 ) -> None:
-    """Create a stack with the content `asked` and end the task, in one transaction.
+    """Create a stack as described by `cluster_stack` and end the task, in one transaction.
 
-    `taken` is called with the stored cluster and the stack's id; it returns the cluster and the
+    `change` is called with the stored cluster and the stack's id; it returns the cluster and the
     groups that change by it. `also` makes further changes. Raises Rejected or Lost.
     """
     caller = replace(work.caller, project_id=work.cluster.project_id)
 
     def transaction(tx: Tx, row: StackRow) -> None:
-        work.advance(tx, None, lambda found: taken(found, row.id))
+        work.advance(tx, None, lambda full: change(full, row.id))
         if also is not None:
             also(tx)
 
-    await create_stack(work.services, caller, name, requested(asked), also=transaction)
+    await create_stack(work.services, caller, name, requested(cluster_stack), also=transaction)
 
 
 async def update(
@@ -60,16 +60,16 @@ async def update(
     step: str | None = None,
     rollback: bool = False,
     state: Mapping[str, Any] | None = None,
-    whole: ClusterStack | None = None,
+    cluster_stack: ClusterStack | None = None,
     timeout_mins: int | None = None,
     delay_s: float | None = None,
-    change: Callable[[Whole], Changed] | None = None,
+    change: Callable[[FullCluster], Changed] | None = None,
 ) -> bool:
     """Update the stack of a group with changed parameters, and store `step` as the next step.
 
-    If `step` is None, the task ends. If `whole` is given, the stack also gets its templates and
-    parameters. If `rollback` is true, a failed update is rolled back. `timeout_mins` is the time
-    limit of the update; None keeps that of the stack. `change` returns changes to the cluster,
+    If `step` is None, the task ends. If `cluster_stack` is given, the stack also gets its templates
+    and parameters. If `rollback` is true, a failed update is rolled back. `timeout_mins` is the
+    time limit of the update; None keeps that of the stack. `change` returns changes to the cluster,
     `state` is added to the state of the task, and `delay_s` is the time until the next step in
     seconds; None is at once.
 
@@ -81,18 +81,18 @@ async def update(
     """
     row = await row_of(work, group)
     if TO_REMOVE in parameters:
-        named = [*await _not_removed_yet(work, row), *parameters[TO_REMOVE]]
-        parameters = {**parameters, TO_REMOVE: list(dict.fromkeys(named))}
+        members = [*await _not_removed_yet(work, row), *parameters[TO_REMOVE]]
+        parameters = {**parameters, TO_REMOVE: list(dict.fromkeys(members))}
     request = StackRequest(
         existing=True,
         parameters=parameters,
         disable_rollback=not rollback,
         timeout_mins=timeout_mins,
     )
-    if whole is not None:
-        wanted = {**whole.parameters, **parameters}
-        wanted.pop(KEY_PAIR, None)
-        request = replace(requested(whole), parameters=wanted, existing=True)
+    if cluster_stack is not None:
+        merged = {**cluster_stack.parameters, **parameters}
+        merged.pop(KEY_PAIR, None)
+        request = replace(requested(cluster_stack), parameters=merged, existing=True)
 
     def also(tx: Tx, _row: StackRow) -> None:
         work.task = work.advance(tx, step, change, state=state, delay_s=delay_s)
@@ -115,8 +115,12 @@ async def _key_of_another(work: Work, row: StackRow) -> bool:
     """
     if not work.cluster.keypair:
         return False
-    held = await work.services.store.read(lambda tx: reads.credential_of(tx, row))
-    return held is not None and held.trust_id is not None and held.user_id != work.caller.user_id
+    credential = await work.services.store.read(lambda tx: reads.credential_of(tx, row))
+    return (
+        credential is not None
+        and credential.trust_id is not None
+        and credential.user_id != work.caller.user_id
+    )
 
 
 async def _not_removed_yet(work: Work, row: StackRow) -> list[str]:

@@ -17,12 +17,12 @@ from hearth.cloud.contract import Cloud
 from hearth.cloud.fault import CloudFault
 from hearth.clusters.follow import Followed, StackState, followed
 from hearth.clusters.objects import NodeGroup
-from hearth.clusters.obstacles import Obstacle, held
+from hearth.clusters.obstacles import Obstacle, retried
 from hearth.clusters.outputs import api_address
 from hearth.clusters.states import BUSY, DELETE_FAILED, DELETE_IN_PROGRESS, FAILED
 from hearth.conductor import blockers
 from hearth.conductor.address import is_own
-from hearth.conductor.causes import causes, shown
+from hearth.conductor.causes import causes, summary
 from hearth.conductor.retry import noted
 from hearth.engine.core.record import Record
 from hearth.model.problem import Rejected
@@ -32,7 +32,7 @@ from hearth.service.services import Services
 from hearth.store import reads
 from hearth.store.clusters import clusters
 from hearth.store.clusters import tasks as cluster_tasks
-from hearth.store.clusters.clusters import GONE, KEPT, Whole
+from hearth.store.clusters.clusters import GONE, KEPT, FullCluster
 from hearth.store.clusters.tasks import Task
 from hearth.store.credentials import Requester, StackCredential
 from hearth.store.database import Tx
@@ -48,7 +48,7 @@ FOUND_MAX = 500  # clusters of one look
 WITH_OUTPUTS = frozenset({"CREATE_COMPLETE", "CREATE_FAILED", "UPDATE_COMPLETE"})
 
 
-class _Stack(Struct, frozen=True):
+class _GroupStack(Struct, frozen=True):
     """A stack of a cluster. If its outputs are needed, it has its revision and the records in
     charge.
     """
@@ -58,15 +58,15 @@ class _Stack(Struct, frozen=True):
     records: Mapping[str, Record] = field(default_factory=dict)
 
 
-class _Found(Struct, frozen=True):
+class _ClusterStacks(Struct, frozen=True):
     """A cluster with the stacks of its groups that exist."""
 
-    whole: Whole
-    stacks: Sequence[_Stack]
+    full: FullCluster
+    stacks: Sequence[_GroupStack]
 
     @property
     def uuid(self) -> str:
-        return self.whole.cluster.uuid
+        return self.full.cluster.uuid
 
     @property
     def has_failed(self) -> bool:
@@ -95,12 +95,12 @@ class Sync:
         return await self._all(busy=False)
 
     async def _all(self, *, busy: bool) -> int:
-        found = await self._services.store.read(
+        uuids = await self._services.store.read(
             lambda tx: clusters.unseen(tx, busy=busy, limit=FOUND_MAX)
         )
-        batches = [found[at : at + BATCH] for at in range(0, len(found), BATCH)]
+        batches = [uuids[at : at + BATCH] for at in range(0, len(uuids), BATCH)]
         await asyncio.gather(*map(self._together, batches))
-        return len(found)
+        return len(uuids)
 
     async def _together(self, uuids: Sequence[str]) -> None:
         """Update clusters from their stacks, with one transaction to read and one to write.
@@ -109,29 +109,29 @@ class Sync:
         time.
         """
         async with self._slots:
-            found = await self._tolerant(self._look, uuids)
-            slow = [one for one in found if one.has_failed]
-            quick = [one for one in found if not one.has_failed]
-            await asyncio.gather(self._update(quick), *(self._update([one]) for one in slow))
+            batch = await self._tolerant(self._look, uuids)
+            slow = [entry for entry in batch if entry.has_failed]
+            quick = [entry for entry in batch if not entry.has_failed]
+            await asyncio.gather(self._update(quick), *(self._update([entry]) for entry in slow))
 
-    async def _look(self, uuids: Sequence[str]) -> list[_Found]:
+    async def _look(self, uuids: Sequence[str]) -> list[_ClusterStacks]:
         return await self._services.store.read(lambda tx: _look(tx, uuids))
 
-    async def _update(self, found: Sequence[_Found]) -> None:
+    async def _update(self, batch: Sequence[_ClusterStacks]) -> None:
         """Store the state of the stacks in these clusters."""
-        states = {one.uuid: await self._states(one) for one in found}
-        read = {one.uuid: one.whole for one in found if states[one.uuid] is not None}
+        states = {entry.uuid: await self._states(entry) for entry in batch}
+        before = {entry.uuid: entry.full for entry in batch if states[entry.uuid] is not None}
         now = self._services.clock.now()
 
         def store(tx: Tx, uuids: Sequence[str]) -> list[None]:
-            stored = clusters.wholes(tx, uuids, lock=True)
+            current = clusters.load_many(tx, uuids, lock=True)
             for uuid in uuids:
-                _store(tx, read[uuid], stored.get(uuid), states[uuid] or {}, now)
+                _store(tx, before[uuid], current.get(uuid), states[uuid] or {}, now)
             return []
 
-        if read:
+        if before:
             run = self._services.store.run_once
-            await self._tolerant(lambda uuids: run(lambda tx: store(tx, uuids)), list(read))
+            await self._tolerant(lambda uuids: run(lambda tx: store(tx, uuids)), list(before))
 
     async def _tolerant(
         self, work: Callable[[Sequence[str]], Awaitable[list[T]]], uuids: Sequence[str]
@@ -146,23 +146,23 @@ class Sync:
             log.warning("clusters cannot be synchronised: %s: %s", ", ".join(uuids), problem)
         except Exception:
             if len(uuids) > 1:
-                return [one for uuid in uuids for one in await self._tolerant(work, [uuid])]
+                return [result for uuid in uuids for result in await self._tolerant(work, [uuid])]
             log.exception("cluster %s", uuids[0])
         return []
 
-    async def _states(self, found: _Found) -> dict[str, StackState] | None:
+    async def _states(self, entry: _ClusterStacks) -> dict[str, StackState] | None:
         """Return the states of a cluster's stacks by stack id, or None if they cannot be
         computed.
         """
         try:
-            return {stack.row.id: await self._state(found.whole, stack) for stack in found.stacks}
+            return {stack.row.id: await self._state(entry.full, stack) for stack in entry.stacks}
         except (Rejected, CloudFault, SQLAlchemyError) as problem:
-            log.warning("cluster %s cannot be synchronised: %s", found.uuid, problem)
+            log.warning("cluster %s cannot be synchronised: %s", entry.uuid, problem)
         except Exception:  # one cluster must not stop the others
-            log.exception("cluster %s", found.uuid)
+            log.exception("cluster %s", entry.uuid)
         return None
 
-    async def _state(self, whole: Whole, stack: _Stack) -> StackState:
+    async def _state(self, full: FullCluster, stack: _GroupStack) -> StackState:
         """Return the state of a stack with its outputs and, if it has failed, the causes."""
         row, reason = stack.row, stack.row.reason
         values: dict[str, Any] = {}
@@ -171,20 +171,20 @@ class Sync:
             values, parameters = await recorded_outputs(
                 self._services, row, stack.revision, stack.records
             )
-            values = await self._with_own_address(whole, row, values)
-        found: list[str] = []
+            values = await self._with_own_address(full, row, values)
+        messages: list[str] = []
         if row.state in FAILED:
-            found = await causes(self._services, row)
-            reason = shown(found) or reason
+            messages = await causes(self._services, row)
+            reason = summary(messages) or reason
         if row.state == DELETE_FAILED:
             reason += await self._blockers(row)
         return StackState(
-            id=row.id, status=row.state, mark=mark(row), reason=reason, causes=found,
+            id=row.id, status=row.state, mark=mark(row), reason=reason, causes=messages,
             outputs=values, parameters=parameters,
         )  # fmt: skip
 
     async def _with_own_address(
-        self, whole: Whole, row: StackRow, values: dict[str, Any]
+        self, full: FullCluster, row: StackRow, values: dict[str, Any]
     ) -> dict[str, Any]:
         """Return the outputs of a stack without an API address that the stack does not have.
 
@@ -192,38 +192,39 @@ class Sync:
         cloud does not answer.
         """
         address = str(values.get("api_address") or "")
-        if not address or api_address(address, whole.cluster) == whole.cluster.api_address:
+        if not address or api_address(address, full.cluster) == full.cluster.api_address:
             return values
-        mine, cloud = await self._own(row)
-        if await is_own(cloud, mine.ids, address):
+        owned, cloud = await self._created_objects(row)
+        if await is_own(cloud, owned.ids, address):
             return values
         log.warning("stack %s: its output api_address is not one of its addresses", row.id)
         return {**values, "api_address": None}
 
-    async def _own(self, row: StackRow) -> tuple[blockers.Own, Cloud]:
+    async def _created_objects(self, row: StackRow) -> tuple[blockers.CreatedObjects, Cloud]:
         """Return the objects of a stack, and the cloud with the rights of the stack."""
         services = self._services
 
-        def look(tx: Tx) -> tuple[blockers.Own, StackCredential | None]:
-            return blockers.own(tx, [row.id]), reads.credential_of(tx, row)
+        def look(tx: Tx) -> tuple[blockers.CreatedObjects, StackCredential | None]:
+            return blockers.created_objects(tx, [row.id]), reads.credential_of(tx, row)
 
-        mine, credential = await services.store.read(look)
-        return mine, services.clouds.of(row, credential)
+        owned, credential = await services.store.read(look)
+        return owned, services.clouds.of(row, credential)
 
     async def _blockers(self, row: StackRow) -> str:
         """Return a sentence that lists the objects which prevent the delete of a stack.
 
         The text is empty if there are none or if the cloud cannot be asked.
         """
-        mine, cloud = await self._own(row)
+        owned, cloud = await self._created_objects(row)
         try:
-            found = await blockers.blockers(cloud, mine)
+            blocking = await blockers.blockers(cloud, owned)
         except CloudFault as fault:
             log.info("stack %s: the objects that block its delete are unknown: %s", row.id, fault)
             return ""
-        if not found:
+        if not blocking:
             return ""
-        return f" Still in use by {blockers.shown(found)}. A delete with force=true detaches these."
+        names = blockers.summary(blocking)
+        return f" Still in use by {names}. A delete with force=true detaches these."
 
 
 def mark(row: StackRow) -> str:
@@ -235,60 +236,62 @@ def _requester(credential: StackCredential | None) -> Requester:
     return credential or Requester()
 
 
-def _look(tx: Tx, uuids: Sequence[str]) -> list[_Found]:
+def _look(tx: Tx, uuids: Sequence[str]) -> list[_ClusterStacks]:
     """Return those of the clusters that exist, with their stacks in the order of their ids."""
-    found = clusters.wholes(tx, uuids).values()
-    ids = {group.stack_id for whole in found for group in whole.groups if group.stack_id}
+    full_clusters = clusters.load_many(tx, uuids).values()
+    ids = {group.stack_id for full in full_clusters for group in full.groups if group.stack_id}
     rows = reads.stacks_of(tx, sorted(ids))
-    wanted = [row.id for row in rows if row.state in WITH_OUTPUTS]
-    revisions = get_revisions(tx, wanted)
-    records = reads.records_of(tx, wanted)
+    with_outputs = [row.id for row in rows if row.state in WITH_OUTPUTS]
+    revisions = get_revisions(tx, with_outputs)
+    records = reads.records_of(tx, with_outputs)
     stacks = {
-        row.id: _Stack(row, revisions.get(row.id), reads.in_charge(records.get(row.id, ())))
+        row.id: _GroupStack(row, revisions.get(row.id), reads.in_charge(records.get(row.id, ())))
         for row in rows
     }
     return [
-        _Found(
-            whole,
-            [stacks[i] for i in sorted({g.stack_id or "" for g in whole.groups}) if i in stacks],
+        _ClusterStacks(
+            full,
+            [stacks[i] for i in sorted({g.stack_id or "" for g in full.groups}) if i in stacks],
         )
-        for whole in found
+        for full in full_clusters
     ]
 
 
 def _store(
-    tx: Tx, read: Whole, whole: Whole | None, states: dict[str, StackState], now: float
+    tx: Tx, before: FullCluster, full: FullCluster | None, states: dict[str, StackState], now: float
 ) -> None:
     """Store the result of a synchronisation, unless the cluster has changed since it was read.
 
-    `whole` is the locked cluster, or None if it no longer exists.
+    `full` is the locked cluster, or None if it no longer exists.
     """
-    if whole is None or whole.version != read.version:
+    if full is None or full.version != before.version:
         return  # the next look begins with the new state
-    tasks = cluster_tasks.of_cluster(tx, whole.cluster.uuid)
+    tasks = cluster_tasks.of_cluster(tx, full.cluster.uuid)
     working = any(task.kind not in ASIDE for task in tasks)
-    marks = {g.uuid: _mark(g, states) for g in whole.groups if g.stack_id}
-    seen = held(whole.cluster, states, now)
-    known = {uuid for uuid, state in marks.items() if _follows(whole.seen.get(uuid), state)}
-    result = followed(whole.cluster, whole.groups, seen.states, working=working, known=known)
+    marks = {g.uuid: _mark(g, states) for g in full.groups if g.stack_id}
+    retries = retried(full.cluster, states, now)
+    up_to_date = {uuid for uuid, state in marks.items() if _follows(full.seen.get(uuid), state)}
+    result = followed(
+        full.cluster, full.groups, retries.states, working=working, up_to_date=up_to_date
+    )
     waiting = {task.args["group"] for task in tasks if task.kind == RETRY}
-    for stack_id, obstacle in ({} if working else seen.waiting).items():
-        group = next(g for g in whole.groups if g.stack_id == stack_id)
+    for stack_id, obstacle in ({} if working else retries.waiting).items():
+        group = next(g for g in full.groups if g.stack_id == stack_id)
         if group.uuid not in waiting:
             result = _waiting(tx, result, group, obstacle, now)
-    _write(tx, whole, result, marks, now)
+    _write(tx, full, result, marks, now)
     if result.deleted and not any(task.kind == CLEAN_UP for task in tasks):
-        cluster_tasks.put(tx, Task(cluster_id=whole.cluster.uuid, kind=CLEAN_UP), now)
+        cluster_tasks.put(tx, Task(cluster_id=full.cluster.uuid, kind=CLEAN_UP), now)
 
 
 def _mark(group: NodeGroup, states: dict[str, StackState]) -> str:
-    found = states.get(group.stack_id or "")
-    return GONE if found is None else found.mark
+    state = states.get(group.stack_id or "")
+    return GONE if state is None else state.mark
 
 
-def _follows(seen: str | None, state: str) -> bool:
+def _follows(mark: str | None, state: str) -> bool:
     """Return whether the stored status of a group already includes this state of its stack."""
-    return (seen or "").removesuffix(KEPT) == state
+    return (mark or "").removesuffix(KEPT) == state
 
 
 def _waiting(
@@ -307,23 +310,25 @@ def _waiting(
     return msgspec.structs.replace(result, cluster=noted(obstacle, result.cluster, now))
 
 
-def _write(tx: Tx, whole: Whole, result: Followed, marks: Mapping[str, str], now: float) -> None:
+def _write(
+    tx: Tx, full: FullCluster, result: Followed, marks: Mapping[str, str], now: float
+) -> None:
     """Store the result of a synchronisation, with an event if the status has changed."""
-    before, after = whole.cluster, result.cluster
+    before, after = full.cluster, result.cluster
     if result.deleted:  # it is gone when the task that cleans up has ended
         after = clusters.at(after, status=DELETE_IN_PROGRESS)
-    for group in result.gone:
-        clusters.drop_group(tx, whole, group, now)
+    for group in result.removed_groups:
+        clusters.drop_group(tx, full, group, now)
     if after.status != before.status and after.status not in BUSY:
         after = clusters.at(after, updated_at=now)
-    left = {group.uuid for group in result.groups}
-    seen = {uuid: state for uuid, state in marks.items() if uuid in left}
-    clusters.save(tx, whole, after, _changed(whole, result.groups), now=now, seen=seen)
+    remaining = {group.uuid for group in result.groups}
+    remaining_marks = {uuid: state for uuid, state in marks.items() if uuid in remaining}
+    clusters.save(tx, full, after, _changed(full, result.groups), now=now, seen=remaining_marks)
     if after.status != before.status or after.status_reason != before.status_reason:
         body = {"status": after.status, "reason": after.status_reason}
         clusters.put_event(tx, after.uuid, "cluster.status", body, now)
 
 
-def _changed(whole: Whole, groups: Sequence[NodeGroup]) -> list[NodeGroup]:
-    known = {group.uuid: group for group in whole.groups}
-    return [group for group in groups if group != known[group.uuid]]
+def _changed(full: FullCluster, groups: Sequence[NodeGroup]) -> list[NodeGroup]:
+    before = {group.uuid: group for group in full.groups}
+    return [group for group in groups if group != before[group.uuid]]

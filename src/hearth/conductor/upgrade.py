@@ -19,12 +19,12 @@ from hearth.clusters.upgrading import Booted, WorkerStack, booted_by, in_stack, 
 from hearth.conductor import stacks
 from hearth.conductor.drain import drained, not_ready
 from hearth.conductor.facts import facts_of
-from hearth.conductor.kubernetes import SILENT, KubernetesApi, Refused, kubernetes_api
+from hearth.conductor.kubernetes import SILENT, KubernetesApi, KubernetesError, kubernetes_api
 from hearth.conductor.waiting import settled, why
 from hearth.conductor.work import Changed, Work
 from hearth.service.clusters.members import members_of
 from hearth.store.clusters import clusters
-from hearth.store.clusters.clusters import Whole
+from hearth.store.clusters.clusters import FullCluster
 
 LOOK_AGAIN_S = 1.0
 LIMIT_S = 900.0
@@ -40,15 +40,15 @@ async def masters(work: Work) -> None:
     if group is None:
         await work.commit("workers", state=state)
         return
-    whole, wanted = await _target(work, group)
-    found = await _workers(work, group)
+    cluster_stack, booted = await _target(work, group)
+    worker_stack = await _workers(work, group)
     parameters = {
-        "worker_generations": to_builtins(found.pinned(wanted)),
-        "number_of_minions": work.whole.defaults[-1].node_count + found.temporary,
-        "temporary_minions": found.temporary,
+        "worker_generations": to_builtins(worker_stack.pinned(booted)),
+        "number_of_minions": work.full.defaults[-1].node_count + worker_stack.temporary,
+        "temporary_minions": worker_stack.temporary,
         "minions_to_remove": [],
     }
-    await _update(work, group, whole, parameters, "masters_done", state)
+    await _update(work, group, cluster_stack, parameters, "masters_done", state)
 
 
 async def masters_done(work: Work) -> None:
@@ -65,22 +65,22 @@ async def workers(work: Work) -> None:
     """
     group = _next(work)
     if group is None:
-        await work.commit(None, lambda found: _followed(work, found))
+        await work.commit(None, lambda full: _followed(work, full))
         return
     state = work.task.state
-    whole, wanted = await _target(work, group)
-    found, removed = await _workers(work, group), state.get("drained", ())
-    old = [index for index in found.old(wanted) if index not in removed]
+    cluster_stack, booted = await _target(work, group)
+    worker_stack, drained_indexes = await _workers(work, group), state.get("drained", ())
+    old = [index for index in worker_stack.old(booted) if index not in drained_indexes]
     batch = old[: work.task.args["batch"]]
     count = state.get("count")
     if count is None:  # a resize that is asked for meanwhile is carried out afterwards
         count = group.node_count
     parameters = next_parameters(
-        found.pinned(wanted), count=count, extra=len(batch), removed=removed,
-        workers=len(found.indexes),
+        worker_stack.pinned(booted), count=count, extra=len(batch), to_remove=drained_indexes,
+        workers=len(worker_stack.indexes),
     )  # fmt: skip
     after = {"count": count, "batch": batch, "drained": []}
-    await _update(work, group, whole, parameters, "workers_done", after)
+    await _update(work, group, cluster_stack, parameters, "workers_done", after)
 
 
 async def workers_done(work: Work) -> None:
@@ -104,14 +104,14 @@ async def ready(work: Work) -> None:
     if group is None or not work.task.state["answers"]:
         await work.commit("drain")
         return
-    _, wanted = await _target(work, group)
-    found = await _workers(work, group)
-    old = found.old(wanted)
-    names = await _names(work, group, [index for index in found.indexes if index not in old])
+    _, booted = await _target(work, group)
+    worker_stack = await _workers(work, group)
+    old = worker_stack.old(booted)
+    names = await _names(work, group, [index for index in worker_stack.indexes if index not in old])
 
     async def objection(api: KubernetesApi) -> str:
-        missing = await not_ready(api, names)
-        return f"New nodes are not ready: {', '.join(missing)}." if missing else ""
+        unready = await not_ready(api, names)
+        return f"New nodes are not ready: {', '.join(unready)}." if unready else ""
 
     if await _agrees(work, group, "ready", objection):
         await work.commit("drain", state={"since": work.services.clock.now()})
@@ -139,9 +139,9 @@ async def drain(work: Work) -> None:
         return
 
     async def objection(api: KubernetesApi) -> str:
-        left = await drained(api, names)
-        if left:
-            return f"Pods are still running on old nodes: {', '.join(left[:10])}."
+        pods = await drained(api, names)
+        if pods:
+            return f"Pods are still running on old nodes: {', '.join(pods[:10])}."
         for name in names:
             await api.forget(name)
         return ""
@@ -161,7 +161,7 @@ async def _agrees(
     try:
         async with kubernetes_api(work.services, work.cluster) as api:
             reason = await objection(api)
-    except (*SILENT, Refused) as problem:
+    except (*SILENT, KubernetesError) as problem:
         reason = f"Kubernetes does not answer: {problem}"
     if not reason:
         return True
@@ -189,8 +189,8 @@ async def _answers(work: Work) -> bool:
 
 def _default(work: Work) -> NodeGroup | None:
     """Return a default group that the upgrade includes, or None. Its stack contains the masters."""
-    wanted = set(work.task.args["groups"])
-    return next((g for g in work.whole.defaults if g.uuid in wanted), None)
+    group_ids = set(work.task.args["groups"])
+    return next((g for g in work.full.defaults if g.uuid in group_ids), None)
 
 
 def _next(work: Work) -> NodeGroup | None:
@@ -198,10 +198,10 @@ def _next(work: Work) -> NodeGroup | None:
 
     The masters' group is never returned, because they are upgraded with the default workers.
     """
-    wanted, done = set(work.task.args["groups"]), set(work.task.state.get("done", ()))
-    worker = work.whole.defaults[-1]
-    for group in (worker, *work.whole.extras):
-        if group.uuid in wanted and group.uuid not in done:
+    group_ids, done = set(work.task.args["groups"]), set(work.task.state.get("done", ()))
+    worker = work.full.defaults[-1]
+    for group in (worker, *work.full.extras):
+        if group.uuid in group_ids and group.uuid not in done:
             return group
     return None
 
@@ -210,34 +210,36 @@ async def _target(work: Work, group: NodeGroup) -> tuple[ClusterStack, Booted]:
     """Return the stack request for a group after the upgrade, and the image and version of its
     workers.
     """
-    whole, args = work.whole, work.task.args
+    full, args = work.full, work.task.args
     template = await _template(work)
     extra = None if group.is_default else group
     facts = await facts_of(work, extra)
-    asked = stack_request(
-        template, whole.cluster, whole.groups, extra,
+    request = stack_request(
+        template, full.cluster, full.groups, extra,
         files=work.files, config=work.services.clusters, facts=facts,
     )  # fmt: skip
     facts = structs.replace(facts, kube_version=args.get("version") or "")
-    changed = upgrade_parameters(template, work.cluster, group, facts=facts)
-    parameters = {**asked.parameters, **changed}
-    return structs.replace(asked, parameters=parameters), booted_by(parameters)
+    changes = upgrade_parameters(template, work.cluster, group, facts=facts)
+    parameters = {**request.parameters, **changes}
+    return structs.replace(request, parameters=parameters), booted_by(parameters)
 
 
 async def _template(work: Work) -> ClusterTemplate:
     uuid = work.task.args["template"]
-    found = await work.services.store.read(lambda tx: clusters.template(tx, uuid))
-    return found or work.whole.template
+    template = await work.services.store.read(lambda tx: clusters.template(tx, uuid))
+    return template or work.full.template
 
 
 async def _workers(work: Work, group: NodeGroup) -> WorkerStack:
     """Return the current workers of a group, from its stack."""
     row = await stacks.row_of(work, group)
-    worker = work.whole.defaults[-1] if group.is_default else group
+    worker = work.full.defaults[-1] if group.is_default else group
     members = await members_of(work.services, work.cluster, worker.uuid)
     _, program = await work.services.program(row)
-    parameters = {name: one.value for name, one in program.parameters.items()}
-    return in_stack(parameters, [int(one.index) for one in members if one.index.isdecimal()])
+    parameters = {name: parameter.value for name, parameter in program.parameters.items()}
+    return in_stack(
+        parameters, [int(member.index) for member in members if member.index.isdecimal()]
+    )
 
 
 async def _names(work: Work, group: NodeGroup, indexes: Sequence[int]) -> list[str]:
@@ -249,41 +251,43 @@ async def _names(work: Work, group: NodeGroup, indexes: Sequence[int]) -> list[s
 async def _update(
     work: Work,
     group: NodeGroup,
-    whole: ClusterStack,
+    cluster_stack: ClusterStack,
     parameters: Mapping[str, Any],
     step: str,
     state: Mapping[str, Any] | None = None,
 ) -> None:
-    await stacks.update(work, group, parameters, step=step, whole=whole, state=state)
+    await stacks.update(
+        work, group, parameters, step=step, cluster_stack=cluster_stack, state=state
+    )
 
 
-async def _succeeded(work: Work, group: NodeGroup | None, here: str) -> bool:
+async def _succeeded(work: Work, group: NodeGroup | None, step: str) -> bool:
     """Return whether the update of the group's stack succeeded; true if there is no group.
 
-    While the update is in progress, the task repeats the step `here` later. If the update has
+    While the update is in progress, the task repeats `step` later. If the update has
     failed, the upgrade fails.
     """
     if group is None:
         return True
-    found = await settled(work, group, here)
-    if found is False:
+    succeeded = await settled(work, group, step)
+    if succeeded is False:
         await work.fail(f"The upgrade of {group.name} stopped: {await why(work, group)}")
-    return bool(found)
+    return bool(succeeded)
 
 
-def _followed(work: Work, found: Whole) -> Changed:
+def _followed(work: Work, full: FullCluster) -> Changed:
     """Return the upgraded groups with their new image, and the cluster with its new template.
 
     The cluster gets the new template only if a default group was upgraded.
     """
     args = work.task.args
-    wanted = set(args["groups"])
+    group_ids = set(args["groups"])
     groups = [
         replace(group, image_id=args["image"], labels=_tagged(group.labels, args))
-        for group in found.groups
-        if group.uuid in wanted
+        for group in full.groups
+        if group.uuid in group_ids
     ]
-    cluster = found.cluster
+    cluster = full.cluster
     if any(group.is_default for group in groups):
         cluster = clusters.at(
             cluster,
@@ -300,6 +304,6 @@ def _tagged(labels: Labels, args: Mapping[str, Any]) -> Labels:
     The label is set if it was set before or if the new template has it; it is removed if the
     version is unknown.
     """
-    others = {name: value for name, value in labels.items() if name != "kube_tag"}
+    other_labels = {name: value for name, value in labels.items() if name != "kube_tag"}
     tag = args.get("kube_tag") or (args.get("version") if "kube_tag" in labels else None)
-    return {**others, "kube_tag": tag} if tag else others
+    return {**other_labels, "kube_tag": tag} if tag else other_labels

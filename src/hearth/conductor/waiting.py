@@ -4,7 +4,7 @@ meantime.
 
 from hearth.clusters.objects import NodeGroup
 from hearth.conductor import retry
-from hearth.conductor.causes import causes, shown
+from hearth.conductor.causes import causes, summary
 from hearth.conductor.retry import LOOK_AGAIN_S
 from hearth.conductor.stacks import row_of
 from hearth.conductor.work import Work
@@ -32,4 +32,4 @@ async def settled(work: Work, group: NodeGroup, step: str) -> bool | None:
 async def why(work: Work, group: NodeGroup) -> str:
     """Return the reason why the operation of the group's stack failed."""
     row = await row_of(work, group)
-    return shown(await causes(work.services, row)) or row.reason
+    return summary(await causes(work.services, row)) or row.reason

@@ -24,13 +24,13 @@ async def way_to(services: Services, api_address: str) -> str:
     forwards = services.clusters.forwards_url
     if not forwards:
         return api_address
-    wanted = urlsplit(api_address)
+    target = urlsplit(api_address)
     try:
-        found = parse_json(await _listed(forwards, wanted.hostname or ""))["forwards"]
-        for one in found:
-            if one["floating_ip_address"] == wanted.hostname and one["host"] == "127.0.0.1":
-                port = int(one["ports"][str(wanted.port)])
-                return f"{wanted.scheme}://127.0.0.1:{port}"
+        entries = parse_json(await _fetched(forwards, target.hostname or ""))["forwards"]
+        for entry in entries:
+            if entry["floating_ip_address"] == target.hostname and entry["host"] == "127.0.0.1":
+                port = int(entry["ports"][str(target.port)])
+                return f"{target.scheme}://127.0.0.1:{port}"
     except (aiohttp.ClientError, KeyError, TypeError) as problem:
         raise ConnectionError(
             f"the list of ports at {forwards} cannot be read: {problem}"
@@ -38,7 +38,7 @@ async def way_to(services: Services, api_address: str) -> str:
     raise ConnectionError(f"the embedded cloud forwards no local port to {api_address}")
 
 
-async def _listed(url: str, address: str) -> bytes:
+async def _fetched(url: str, address: str) -> bytes:
     limit = aiohttp.ClientTimeout(total=LIMIT_S)
     async with (
         aiohttp.ClientSession(timeout=limit, auto_decompress=False) as session,

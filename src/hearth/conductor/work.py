@@ -15,7 +15,7 @@ from hearth.service.clusters import notify
 from hearth.service.clusters.tasks import ROTATE_CA
 from hearth.service.services import Services
 from hearth.store.clusters import clusters, tasks
-from hearth.store.clusters.clusters import Whole
+from hearth.store.clusters.clusters import FullCluster
 from hearth.store.clusters.tasks import Lost, Task
 from hearth.store.database import Tx
 
@@ -23,7 +23,7 @@ Changed = tuple[Cluster, Sequence[NodeGroup]]
 
 
 class Work(Struct):
-    """A task that this conductor has claimed. `whole` is the cluster as of the last commit.
+    """A task that this conductor has claimed. `full` is the cluster as of the last commit.
 
     `caller` is the user who requested the operation.
     """
@@ -31,27 +31,27 @@ class Work(Struct):
     services: Services
     caller: Caller
     task: Task
-    whole: Whole
+    full: FullCluster
     files: Bundle  # the templates of the drivers
 
     @property
     def cluster(self) -> Cluster:
         """The cluster that the task changes."""
-        return self.whole.cluster
+        return self.full.cluster
 
     def group(self, uuid: str) -> NodeGroup:
         """Return the node group of the cluster with this UUID, which must exist."""
-        return next(group for group in self.whole.groups if group.uuid == uuid)
+        return next(group for group in self.full.groups if group.uuid == uuid)
 
     def existing_group(self) -> NodeGroup | None:
         """Return the group in the arguments of the task, or None if it no longer exists."""
         uuid = self.task.args["group"]
-        return next((group for group in self.whole.groups if group.uuid == uuid), None)
+        return next((group for group in self.full.groups if group.uuid == uuid), None)
 
     async def commit(
         self,
         step: str | None,
-        change: Callable[[Whole], Changed] | None = None,
+        change: Callable[[FullCluster], Changed] | None = None,
         *,
         state: Mapping[str, Any] | None = None,
         delay_s: float | None = None,
@@ -67,15 +67,15 @@ class Work(Struct):
         count its end with `status`. Raises Lost if the task has another owner.
         """
 
-        def transaction(tx: Tx) -> tuple[Task, Whole | None]:
+        def transaction(tx: Tx) -> tuple[Task, FullCluster | None]:
             after = self.advance(tx, step, change, state=state, delay_s=delay_s)
             if also is not None:
                 also(tx)
-            return after, clusters.whole(tx, self.cluster.uuid)
+            return after, clusters.load(tx, self.cluster.uuid)
 
-        self.task, whole = await self.services.store.run_once(transaction)
-        if whole is not None:
-            self.whole = whole
+        self.task, full = await self.services.store.run_once(transaction)
+        if full is not None:
+            self.full = full
         if step is None:
             self.services.observer.cluster_task_ended(self.task.kind, status)
 
@@ -83,7 +83,7 @@ class Work(Struct):
         self,
         tx: Tx,
         step: str | None,
-        change: Callable[[Whole], Changed] | None = None,
+        change: Callable[[FullCluster], Changed] | None = None,
         *,
         state: Mapping[str, Any] | None = None,
         delay_s: float | None = None,
@@ -95,17 +95,17 @@ class Work(Struct):
         """
         tasks.check(tx, self.task)
         if change is not None:
-            found = clusters.whole(tx, self.cluster.uuid, lock=True)
-            if found is None:
+            full = clusters.load(tx, self.cluster.uuid, lock=True)
+            if full is None:
                 raise Lost
-            after, groups = change(found)
-            clusters.save(tx, found, after, groups, now=self.services.clock.now())
+            after, groups = change(full)
+            clusters.save(tx, full, after, groups, now=self.services.clock.now())
         if step is None:
             tasks.finish(tx, self.task)
             clusters.look_again(tx, self.cluster.uuid)  # only now the cluster may settle
             return self.task
-        known = self.task.state if state is None else {**self.task.state, **state}
-        return tasks.advance(tx, self.task, step, known, delay_s=delay_s)
+        new_state = self.task.state if state is None else {**self.task.state, **state}
+        return tasks.advance(tx, self.task, step, new_state, delay_s=delay_s)
 
     def _concerns(self, group: NodeGroup) -> bool:
         """Return whether the operation changes this group. A task without group arguments changes
@@ -116,27 +116,29 @@ class Work(Struct):
             return group.uuid in args["groups"]
         if "group" not in args:
             return True
-        mine = next((g for g in self.whole.groups if g.uuid == args["group"]), group)
-        return group.uuid == mine.uuid or (group.is_default and mine.is_default)
+        task_group = next((g for g in self.full.groups if g.uuid == args["group"]), group)
+        return group.uuid == task_group.uuid or (group.is_default and task_group.is_default)
 
-    async def fail(self, reason: str, change: Callable[[Whole], Changed] | None = None) -> None:
+    async def fail(
+        self, reason: str, change: Callable[[FullCluster], Changed] | None = None
+    ) -> None:
         """Store that the operation has failed for `reason`, and end the task. Raises Lost.
 
         `change` returns the cluster and the groups with further changes.
         """
         now = self.services.clock.now()
 
-        def change_failed(found: Whole) -> Changed:
-            cluster, groups = (found.cluster, ()) if change is None else change(found)
-            changed = {group.uuid: group for group in groups}
-            mine = [changed.get(g.uuid, g) for g in found.groups if self._concerns(g)]
-            return failed(cluster, mine, reason)
+        def change_failed(full: FullCluster) -> Changed:
+            cluster, groups = (full.cluster, ()) if change is None else change(full)
+            changed_groups = {group.uuid: group for group in groups}
+            concerned = [changed_groups.get(g.uuid, g) for g in full.groups if self._concerns(g)]
+            return failed(cluster, concerned, reason)
 
         def note(tx: Tx) -> None:
             body = {"operation": self.task.kind, "reason": reason}
             clusters.put_event(tx, self.cluster.uuid, "cluster.failed", body, now)
             clusters.keep_statuses(tx, self.cluster.uuid)
             if self.task.kind == ROTATE_CA:
-                notify.rotated(tx, self.whole, FAILURE, now)
+                notify.rotated(tx, self.full, FAILURE, now)
 
         await self.commit(None, change_failed, also=note, status=Status.FAILED)

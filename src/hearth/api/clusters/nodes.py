@@ -26,7 +26,7 @@ async def credential(request: Request) -> Response:
     secret = (
         request.headers.get(HEADER) or request.query_params.get(QUERY) or path.get("signature", "")
     )
-    record = await services.store.read(lambda tx: clusters.whole(tx, path["cluster"]))
+    record = await services.store.read(lambda tx: clusters.load(tx, path["cluster"]))
     role = None
     if record is not None:
         role = role_of(services, record.cluster.uuid, record.cluster.identity_id, secret)

@@ -13,7 +13,7 @@ from hearth.service.clusters import notify
 from hearth.service.clusters.tasks import hand_over
 from hearth.service.services import Services
 from hearth.store.clusters import clusters
-from hearth.store.clusters.clusters import Whole
+from hearth.store.clusters.clusters import FullCluster
 from hearth.store.database import Tx
 
 Changed = tuple[Cluster, Sequence[NodeGroup]]
@@ -24,7 +24,7 @@ async def begin(
     caller: Caller,
     cluster: Cluster,
     kind: str,
-    change: Callable[[Whole, Tx], tuple[Changed, Mapping[str, Any]]],
+    change: Callable[[FullCluster, Tx], tuple[Changed, Mapping[str, Any]]],
 ) -> Cluster:
     """Begin an operation on a cluster: store the changed cluster and a task for the conductors.
 
@@ -55,9 +55,9 @@ async def begin(
     return after
 
 
-def locked(tx: Tx, cluster: Cluster) -> Whole:
+def locked(tx: Tx, cluster: Cluster) -> FullCluster:
     """Return the cluster with its row locked. Raises Rejected if it was deleted in the meantime."""
-    full = clusters.whole(tx, cluster.uuid, lock=True)
+    full = clusters.load(tx, cluster.uuid, lock=True)
     if full is None:
         raise not_found("cluster", cluster.name)
     return full

@@ -13,7 +13,7 @@ from hearth.service.clusters.accept import Changed, begin
 from hearth.service.clusters.tasks import DELETE
 from hearth.service.services import Services
 from hearth.store.clusters import tasks
-from hearth.store.clusters.clusters import Whole
+from hearth.store.clusters.clusters import FullCluster
 from hearth.store.database import Tx
 
 
@@ -26,7 +26,7 @@ async def delete_cluster(
     detached, stay in the cloud, and are reported.
     """
 
-    def change(full: Whole, tx: Tx) -> tuple[Changed, Mapping[str, Any]]:
+    def change(full: FullCluster, tx: Tx) -> tuple[Changed, Mapping[str, Any]]:
         tasks.drop_of_cluster(tx, cluster.uuid)
         return begun(full.cluster, full.groups, DELETE_IN_PROGRESS), {"force": force}
 

@@ -25,7 +25,7 @@ from hearth.service.clusters.cloud_checks import check_group
 from hearth.service.clusters.tasks import GROUP_CREATE, GROUP_DELETE
 from hearth.service.services import Services
 from hearth.store.clusters import clusters, rows
-from hearth.store.clusters.clusters import Whole
+from hearth.store.clusters.clusters import FullCluster
 from hearth.store.database import Tx
 
 LABEL_PART = re.compile(r"[A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?")
@@ -49,7 +49,7 @@ async def create_group(
     await check_group(services, caller, set_fields)
     inserted: list[NodeGroup] = []
 
-    def change(full: Whole, tx: Tx) -> tuple[Changed, Mapping[str, Any]]:
+    def change(full: FullCluster, tx: Tx) -> tuple[Changed, Mapping[str, Any]]:
         demand_state(full.cluster, RESIZABLE, "Creating a node group")
         group = _group(services, full, set_fields)
         _check(group)
@@ -66,7 +66,7 @@ async def create_group(
     return inserted[0]
 
 
-def _group(services: Services, full: Whole, fields: Mapping[str, Any]) -> NodeGroup:
+def _group(services: Services, full: FullCluster, fields: Mapping[str, Any]) -> NodeGroup:
     cluster, worker = full.cluster, full.defaults[-1]
     number = 1 + sum(1 for group in full.groups if not group.is_default)
     return NodeGroup(
@@ -136,7 +136,7 @@ async def delete_group(
     if group.is_default:
         raise bad_request(f"A default group cannot be deleted. {group.name} is a default group.")
 
-    def change(full: Whole, tx: Tx) -> tuple[Changed, Mapping[str, Any]]:
+    def change(full: FullCluster, tx: Tx) -> tuple[Changed, Mapping[str, Any]]:
         current = _current(full, group)
         leaving = replace(current, status=DELETE_IN_PROGRESS, status_reason=None)
         after = full.cluster
@@ -147,7 +147,7 @@ async def delete_group(
     await begin(services, caller, cluster, GROUP_DELETE, change)
 
 
-def _current(full: Whole, group: NodeGroup) -> NodeGroup:
+def _current(full: FullCluster, group: NodeGroup) -> NodeGroup:
     for candidate in full.groups:
         if candidate.uuid == group.uuid:
             return candidate

@@ -21,7 +21,7 @@ from hearth.service.clusters import tasks
 from hearth.service.services import Services
 from hearth.store import outbox
 from hearth.store.clusters import clusters
-from hearth.store.clusters.clusters import Whole
+from hearth.store.clusters.clusters import FullCluster
 from hearth.store.database import Tx
 
 GROUP_ACTIONS = {tasks.GROUP_CREATE: CREATE, tasks.GROUP_DELETE: DELETE}
@@ -47,12 +47,12 @@ def accepted(
     """
     if not tx.notifies:
         return
-    full = clusters.whole(tx, cluster_id)
+    full = clusters.load(tx, cluster_id)
     assert full is not None, "its row was just written"
     clusters.notify(tx, full.version, _pending(full, kind, group_id), now)
 
 
-def _pending(full: Whole, kind: str, group_id: str | None) -> list[Notification]:
+def _pending(full: FullCluster, kind: str, group_id: str | None) -> list[Notification]:
     cluster, groups = full.cluster, full.groups
     notifications = [of_cluster(CLUSTER_ACTIONS.get(kind, UPDATE), PENDING, cluster, groups)]
     if kind in GROUP_ACTIONS:
@@ -70,7 +70,7 @@ async def refused(services: Services, caller: Caller, cluster: Cluster, kind: st
     ident, now = services.new_id(), services.clock.now()
 
     def transaction(tx: Tx) -> None:
-        full = clusters.whole(tx, cluster.uuid)
+        full = clusters.load(tx, cluster.uuid)
         if full is not None:
             attempted = clusters.at(full.cluster, initiator=initiator_of(caller))
             action = CLUSTER_ACTIONS.get(kind, UPDATE)
@@ -89,7 +89,7 @@ async def signed(services: Services, caller: Caller, cluster: Cluster, **facts: 
     await services.store.run(lambda tx: outbox.put_cluster(tx, ident, about, now))
 
 
-def rotated(tx: Tx, full: Whole, outcome: str, now: float) -> None:
+def rotated(tx: Tx, full: FullCluster, outcome: str, now: float) -> None:
     """Store a notification that a certificate rotation has ended with this outcome."""
     cluster = full.cluster
     notification = of_certificate(UPDATE, outcome, cluster, cluster.initiator)

@@ -27,7 +27,7 @@ from hearth.service.clusters.members import members_of
 from hearth.service.clusters.tasks import RESIZE
 from hearth.service.services import Services
 from hearth.store.clusters import tasks
-from hearth.store.clusters.clusters import Whole
+from hearth.store.clusters.clusters import FullCluster
 from hearth.store.database import Tx
 
 REMOVED_MAX = 1000
@@ -59,7 +59,7 @@ async def resize_cluster(
         raise bad_request(f"nodes_to_remove is too long. Use at most {REMOVED_MAX} entries.")
     remove: list[str] = []
 
-    def change(full: Whole, tx: Tx) -> tuple[Changed, Mapping[str, Any]]:
+    def change(full: FullCluster, tx: Tx) -> tuple[Changed, Mapping[str, Any]]:
         demand_state(full.cluster, states, "Resize")
         group = _group(full, nodegroup)
         _check_exists(group)
@@ -87,7 +87,7 @@ async def resize_cluster(
     return await begin(services, caller, cluster, RESIZE, change)
 
 
-def _group(full: Whole, ident: str | None) -> NodeGroup:
+def _group(full: FullCluster, ident: str | None) -> NodeGroup:
     if ident is None:
         return next(g for g in full.groups if g.is_default and g.role != MASTER)
     for group in full.groups:
@@ -104,7 +104,7 @@ def _check_exists(group: NodeGroup) -> None:
         raise conflict(never_created(group))
 
 
-def _check_count(services: Services, full: Whole, group: NodeGroup, count: int) -> None:
+def _check_count(services: Services, full: FullCluster, group: NodeGroup, count: int) -> None:
     if group.role == MASTER and not driver_of(services, full.template).master_resize:
         raise bad_request(f"Masters cannot be resized. Group {group.name} has role master.")
     if count < group.min_node_count:

@@ -13,7 +13,7 @@ from hearth.service.clusters.accept import Changed, begin, demand_state
 from hearth.service.clusters.drivers import driver_of
 from hearth.service.clusters.tasks import ROTATE_CA, ROTATE_CREDENTIAL
 from hearth.service.services import Services
-from hearth.store.clusters.clusters import Whole
+from hearth.store.clusters.clusters import FullCluster
 from hearth.store.database import Tx
 
 
@@ -24,7 +24,7 @@ async def rotate_ca(services: Services, caller: Caller, cluster: Cluster) -> Clu
     disabled, or if the driver or the state of the cluster does not allow it.
     """
 
-    def change(full: Whole, tx: Tx) -> tuple[Changed, Mapping[str, Any]]:
+    def change(full: FullCluster, tx: Tx) -> tuple[Changed, Mapping[str, Any]]:
         if full.template.tls_disabled:
             raise bad_request(f"Cluster {cluster.name} has no certificates. TLS is disabled.")
         driver = driver_of(services, full.template)
@@ -40,7 +40,7 @@ async def rotate_credential(services: Services, caller: Caller, cluster: Cluster
     Raises Rejected if the driver or the state of the cluster does not allow it.
     """
 
-    def change(full: Whole, tx: Tx) -> tuple[Changed, Mapping[str, Any]]:
+    def change(full: FullCluster, tx: Tx) -> tuple[Changed, Mapping[str, Any]]:
         driver = driver_of(services, full.template)
         able = driver.credential_rotation
         return _begun(full, RESIZABLE, driver, able, "Rotation of credentials")
@@ -49,7 +49,7 @@ async def rotate_credential(services: Services, caller: Caller, cluster: Cluster
 
 
 def _begun(
-    full: Whole, states: frozenset[str], driver: Driver, able: bool, operation: str
+    full: FullCluster, states: frozenset[str], driver: Driver, able: bool, operation: str
 ) -> tuple[Changed, Mapping[str, Any]]:
     demand_state(full.cluster, states, operation)
     if not able:

@@ -3,7 +3,7 @@
 Source: spec/clusters.md, 4.3.
 """
 
-from hearth.clusters.definition import ClusterStack, Facts
+from hearth.clusters.definition import ClusterFacts, ClusterStack
 from hearth.clusters.objects import MASTER, WORKER, Cluster, ClusterTemplate
 from hearth.service.caller import Caller
 from hearth.service.clusters.cloud_checks import kubernetes_version
@@ -14,12 +14,12 @@ from hearth.service.stacks.request import StackRequest
 
 async def facts_of_cluster(
     services: Services, caller: Caller, template: ClusterTemplate, cluster: Cluster
-) -> Facts:
+) -> ClusterFacts:
     """Return the facts for the stack of a cluster: addresses, region, and the Kubernetes version.
 
     Raises Rejected, CloudFault.
     """
-    return Facts(
+    return ClusterFacts(
         auth_url=services.endpoints.identity,
         magnum_url=services.clusters.url,
         region=services.endpoints.region or "",

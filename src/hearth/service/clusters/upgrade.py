@@ -17,7 +17,7 @@ from hearth.service.clusters.cloud_checks import kubernetes_version
 from hearth.service.clusters.drivers import driver_of
 from hearth.service.clusters.tasks import UPGRADE
 from hearth.service.services import Services
-from hearth.store.clusters.clusters import Whole
+from hearth.store.clusters.clusters import FullCluster
 from hearth.store.database import Tx
 
 ALLOWED = SETTLED | {UPDATE_FAILED}
@@ -48,7 +48,7 @@ async def upgrade_cluster(
         raise bad_request(problem)
     new_version = of_image or tag
 
-    def change(full: Whole, tx: Tx) -> tuple[Changed, Mapping[str, Any]]:
+    def change(full: FullCluster, tx: Tx) -> tuple[Changed, Mapping[str, Any]]:
         demand_state(full.cluster, ALLOWED, "Upgrade")
         _check_driver(services, full, template)
         if problem := skew_problem(full.cluster.coe_version, new_version):
@@ -70,7 +70,7 @@ async def upgrade_cluster(
     return await begin(services, caller, cluster, UPGRADE, change)
 
 
-def _check_driver(services: Services, full: Whole, template: ClusterTemplate) -> None:
+def _check_driver(services: Services, full: FullCluster, template: ClusterTemplate) -> None:
     driver = driver_of(services, full.template)
     if not driver.upgrade:
         raise bad_request(f"Upgrade is not supported. The driver is {driver.name}.")
@@ -80,7 +80,7 @@ def _check_driver(services: Services, full: Whole, template: ClusterTemplate) ->
         )
 
 
-def _one_group(full: Whole, ident: str, template: ClusterTemplate) -> list[NodeGroup]:
+def _one_group(full: FullCluster, ident: str, template: ClusterTemplate) -> list[NodeGroup]:
     for group in full.groups:
         if ident in (group.uuid, group.name):
             if group.stack_id is None and group.status in FAILED:

@@ -50,7 +50,7 @@ _GROUPS = Listed(
 _EVENTS_KEPT = 200  # of each cluster
 
 
-class Whole(Struct, frozen=True):
+class FullCluster(Struct, frozen=True):
     """A cluster with its template and its node groups, read in one transaction.
 
     `version` counts the changes of the cluster. `seen` is the state of a group's stack at the last
@@ -83,15 +83,15 @@ def groups_of(tx: Tx, cluster_ids: Sequence[str]) -> dict[str, list[NodeGroup]]:
     return found
 
 
-def whole(tx: Tx, uuid: str, *, lock: bool = False) -> Whole | None:
+def load(tx: Tx, uuid: str, *, lock: bool = False) -> FullCluster | None:
     """Return a cluster with its template and its node groups, or None if it does not exist.
 
     If `lock` is true, the row of the cluster is locked.
     """
-    return wholes(tx, [uuid], lock=lock).get(uuid)
+    return load_many(tx, [uuid], lock=lock).get(uuid)
 
 
-def wholes(tx: Tx, uuids: Sequence[str], *, lock: bool = False) -> dict[str, Whole]:
+def load_many(tx: Tx, uuids: Sequence[str], *, lock: bool = False) -> dict[str, FullCluster]:
     """Return the clusters that exist, each with its template and its node groups, by UUID.
 
     If `lock` is true, the rows of the clusters are locked.
@@ -107,7 +107,7 @@ def wholes(tx: Tx, uuids: Sequence[str], *, lock: bool = False) -> dict[str, Who
     for row in tx.listed(_GROUPS, list(groups)):
         groups[row.cluster_id].append(row)
     return {
-        row.uuid: Whole(
+        row.uuid: FullCluster(
             cluster_rows.object_of(tx, Cluster, row),
             templates[row.cluster_template_id],
             tuple(cluster_rows.object_of(tx, NodeGroup, one) for one in groups[row.uuid]),
@@ -172,7 +172,7 @@ _SEEN = Prepared(
 
 def save(
     tx: Tx,
-    before: Whole,
+    before: FullCluster,
     after: Cluster,
     groups: Iterable[NodeGroup] = (),
     *,
@@ -188,7 +188,7 @@ def save(
     changed, states = {group.uuid: group for group in groups}, {**before.seen, **(seen or {})}
     members = [changed.get(group.uuid, group) for group in before.groups]
     gone = [uuid for uuid, state in states.items() if state == GONE]
-    after = observed(before.cluster, after, members, now, gone=gone)
+    after = observed(before.cluster, after, members, now, lost_uuids=gone)
     cluster_rows.update(tx, after, version=before.version + 1)
     for group in changed.values():
         cluster_rows.update(tx, group)
@@ -215,7 +215,7 @@ def template(tx: Tx, uuid: str) -> ClusterTemplate | None:
     return None if row is None else cluster_rows.object_of(tx, ClusterTemplate, row)
 
 
-def drop_group(tx: Tx, of: Whole, group: NodeGroup, now: float) -> None:
+def drop_group(tx: Tx, of: FullCluster, group: NodeGroup, now: float) -> None:
     """Delete the row of an additional group of a cluster, and store a notification about it."""
     cluster_rows.delete(tx, group)
     gone = notifications.of_group(DELETE, SUCCESS, group, of.cluster)
@@ -234,7 +234,7 @@ def look_again(tx: Tx, cluster_id: str) -> None:
     tx.execute(cluster.update().where(of).values(version=cluster.c.version + 1))
 
 
-def remove(tx: Tx, gone: Whole, now: float) -> None:
+def remove(tx: Tx, gone: FullCluster, now: float) -> None:
     """Delete the rows of a cluster: its groups, its events and the cluster itself. Store a
     notification about the delete.
     """
@@ -333,12 +333,14 @@ def events_of(tx: Tx, cluster_id: str) -> list[dict[str, Any]]:
     ]
 
 
-def changed(tx: Tx, uuid: str, change: Callable[[Whole], Cluster], now: float) -> Cluster | None:
+def changed(
+    tx: Tx, uuid: str, change: Callable[[FullCluster], Cluster], now: float
+) -> Cluster | None:
     """Lock a cluster, pass it to `change`, and store and return the cluster that `change` returns.
 
     Return None if the cluster does not exist.
     """
-    found = whole(tx, uuid, lock=True)
+    found = load(tx, uuid, lock=True)
     if found is None:
         return None
     after = change(found)

@@ -39,7 +39,7 @@ def take(tx: Tx, uuid: str, every_s: float) -> Cluster | None:
 
 def store(tx: Tx, uuid: str, status: str, reason: dict[str, str], now: float) -> None:
     """Store the health of a cluster if it has changed and the cluster still exists."""
-    whole = clusters.whole(tx, uuid, lock=True)
+    whole = clusters.load(tx, uuid, lock=True)
     if whole is None:
         return
     found = whole.cluster

@@ -47,11 +47,11 @@ SERVICE_ACCOUNT_KEY = "/hearth/service-account-key"
 Settings = Dict[str, Any]
 
 
-class Failed(Exception):
+class SetupFailed(Exception):
     """The node cannot be set up; the message is for the user."""
 
 
-class Answer(OSError):
+class HttpError(OSError):
     """A service answered a request with an error status."""
 
     def __init__(self, status: int, text: str) -> None:
@@ -64,23 +64,25 @@ def say(text: str) -> None:
     print(text, flush=True)
 
 
-def until(what: str, look: Callable[[], Any], limit_s: float = WAIT_S) -> Any:
+def until(subject: str, look: Callable[[], Any], limit_s: float = WAIT_S) -> Any:
     """Call `look` repeatedly until its result is true, and return the result.
 
-    OSError and ValueError count as "not yet". Raises Failed after `limit_s` seconds; `what` is the
-    subject of its message.
+    OSError and ValueError count as "not yet". Raises SetupFailed after `limit_s` seconds; `subject`
+    is the subject of its message.
     """
     deadline = time.monotonic() + limit_s
     problem: Any = ""
     while True:
         try:
-            found = look()
-            if found:
-                return found
+            result = look()
+            if result:
+                return result
         except (OSError, ValueError) as error:
             problem = error
         if time.monotonic() > deadline:
-            raise Failed(f"{what}: timed out after {limit_s:g} s; last error: {problem or 'none'}")
+            raise SetupFailed(
+                f"{subject}: timed out after {limit_s:g} s; last error: {problem or 'none'}"
+            )
         time.sleep(PAUSE_S)
 
 
@@ -89,16 +91,16 @@ def request(
 ) -> Any:
     """Send a request and return (parsed body, response headers). Raises OSError."""
     data = None if body is None else json.dumps(body).encode()
-    given = {"Content-Type": "application/json", **(headers or {})}
-    asked = urllib.request.Request(url, data, given, method=method)
+    all_headers = {"Content-Type": "application/json", **(headers or {})}
+    http_request = urllib.request.Request(url, data, all_headers, method=method)
     try:
-        with urllib.request.urlopen(asked, timeout=TIMEOUT_S, context=context) as answer:
+        with urllib.request.urlopen(http_request, timeout=TIMEOUT_S, context=context) as answer:
             text = answer.read().decode()
             return (json.loads(text) if text[:1] in "{[" and text else text), answer.headers
     except urllib.error.HTTPError as problem:
         with problem:
-            said = problem.read().decode(errors="replace")[:500]
-        raise Answer(problem.code, said) from None
+            reason = problem.read().decode(errors="replace")[:500]
+        raise HttpError(problem.code, reason) from None
 
 
 class CloudAccess:
@@ -121,24 +123,24 @@ class CloudAccess:
 
     def _log_in(self) -> str:
         if not self._url:
-            raise Failed("the node has no credential: the cluster was created without one")
+            raise SetupFailed("the node has no credential: the cluster was created without one")
 
         def fetch() -> Any:
             return request("GET", self._url, headers=self._proof, context=self._context)
 
-        known, _ = until("credential", fetch, 60)
+        credential, _ = until("credential", fetch, 60)
         auth: Any
-        if known.get("application_credential_id"):
-            one = {"id": known["application_credential_id"],
-                   "secret": known["application_credential_secret"]}  # fmt: skip
+        if credential.get("application_credential_id"):
+            application = {"id": credential["application_credential_id"],
+                           "secret": credential["application_credential_secret"]}  # fmt: skip
             auth = {"identity": {"methods": ["application_credential"],
-                                 "application_credential": one}}  # fmt: skip
+                                 "application_credential": application}}  # fmt: skip
         else:
-            user = {"id": known["trustee_user_id"], "password": known["trustee_password"]}
+            user = {"id": credential["trustee_user_id"], "password": credential["trustee_password"]}
             auth = {"identity": {"methods": ["password"], "password": {"user": user}}}
-            if known.get("trust_id"):
-                auth["scope"] = {"OS-TRUST:trust": {"id": known["trust_id"]}}
-        base = str(known.get("auth_url") or self._settings["auth_url"]).rstrip("/")
+            if credential.get("trust_id"):
+                auth["scope"] = {"OS-TRUST:trust": {"id": credential["trust_id"]}}
+        base = str(credential.get("auth_url") or self._settings["auth_url"]).rstrip("/")
         url = base if base.endswith("/v3") else base + "/v3"
         _, headers = request("POST", url + "/auth/tokens", {"auth": auth}, context=self._context)
         return str(headers["X-Subject-Token"])
@@ -154,12 +156,12 @@ class CloudAccess:
             try:
                 headers = {"X-Auth-Token": self._token, **self._proof}
                 return request(method, url, body, headers, self._context)
-            except Answer as problem:
+            except HttpError as problem:
                 if problem.status == 401:
                     self._token = ""
                 if problem.status in (401, 409, 429) or problem.status >= 500:
                     raise
-                raise Failed(f"{method} {path}: {problem}") from None
+                raise SetupFailed(f"{method} {path}: {problem}") from None
 
         return until(f"{method} {path}", send, 120)[0]
 
@@ -195,7 +197,7 @@ class Certificates:
                  f"CN = {common_name}", "[more]", f"keyUsage = critical, {usage}",
                  "extendedKeyUsage = clientAuth, serverAuth"]  # fmt: skip
         if names:
-            lines.append("subjectAltName = " + ", ".join(alternative(one) for one in names))
+            lines.append("subjectAltName = " + ", ".join(alternative(host) for host in names))
         write(config, "\n".join(lines) + "\n")
         os.umask(0o077)
         command = ["openssl", "req", "-new", "-newkey", "rsa:2048", "-nodes", "-sha256",
@@ -218,13 +220,14 @@ class Certificates:
 
     def of_control_plane(self, node: Settings) -> None:
         """Create the additional certificates that only a node of the control plane needs."""
-        own = [node["name"], node["address"], "localhost", "127.0.0.1"]
-        more = [
+        own_names = [node["name"], node["address"], "localhost", "127.0.0.1"]
+        extra_names = [
             node.get(k) for k in ("public_address", "api_private_address", "api_public_address")
         ]
         service = first_address(node["portal_network_cidr"])
-        names = [*own, *filter(None, more), service, "kubernetes", "kubernetes.default",
-                 "kubernetes.default.svc", "kubernetes.default.svc.cluster.local"]  # fmt: skip
+        names = [*own_names, *filter(None, extra_names), service, "kubernetes",
+                 "kubernetes.default", "kubernetes.default.svc",
+                 "kubernetes.default.svc.cluster.local"]  # fmt: skip
         self.issue("apiserver", "kubernetes", names=list(dict.fromkeys(names)))
         self.issue("apiserver-kubelet-client", "kube-apiserver-kubelet-client", MASTERS)
         self.issue("admin", "admin", MASTERS)
@@ -233,7 +236,7 @@ class Certificates:
         self.authority("front-proxy-ca", "front-proxy")
         self.issue("front-proxy-client", "front-proxy-client", kind="front-proxy")
         self.authority("etcd/ca", "etcd")
-        members = list(dict.fromkeys([*own, *filter(None, [node.get("etcd_address")])]))
+        members = list(dict.fromkeys([*own_names, *filter(None, [node.get("etcd_address")])]))
         self.issue("etcd/server", node["name"], kind="etcd", names=members)
         self.issue("etcd/peer", node["name"], kind="etcd", names=members)
         self.issue("apiserver-etcd-client", "kube-apiserver-etcd-client", kind="etcd")
@@ -293,7 +296,7 @@ class Etcd:
     def _existing(self) -> Any:
         """Return the shared address if an etcd cluster answers there, else None.
 
-        Only the first master may get None; the others wait for the cluster and raise Failed.
+        Only the first master may get None; the others wait for the cluster and raise SetupFailed.
         """
         address = self._node.get("etcd_address")
         if not address:
@@ -303,7 +306,7 @@ class Etcd:
         try:
             until("members of etcd", lambda: self._healthy(url),
                   FIRST_MASTER_WAIT_S if first else WAIT_S)  # fmt: skip
-        except Failed:
+        except SetupFailed:
             if not first:
                 raise
             return None
@@ -315,15 +318,15 @@ class Etcd:
         """
 
         def add() -> Any:
-            known = self.call(url, "/v3/cluster/member/list", {})["members"]
-            for one in known:
-                if one.get("name") == name or one.get("peerURLs") == [peer]:
-                    self.call(url, "/v3/cluster/member/remove", {"ID": one["ID"]})
+            members = self.call(url, "/v3/cluster/member/list", {})["members"]
+            for member in members:
+                if member.get("name") == name or member.get("peerURLs") == [peer]:
+                    self.call(url, "/v3/cluster/member/remove", {"ID": member["ID"]})
                     return None  # look again: the list has changed
             return self.call(url, "/v3/cluster/member/add", {"peerURLs": [peer]})["members"]
 
-        listed = until("joining the etcd cluster", add)
-        return {one.get("name") or name: one["peerURLs"][0] for one in listed}
+        joined = until("joining the etcd cluster", add)
+        return {member.get("name") or name: member["peerURLs"][0] for member in joined}
 
     def _run(self, members: Any, state: str) -> None:
         name, address = self._node["name"], self._node["address"]
@@ -363,8 +366,8 @@ class Etcd:
         compared = {"key": b64(name), "target": "CREATE", "create_revision": "0"}
         put = {"request_put": {"key": b64(name), "value": b64(make())}}
         self.call(self.here, "/v3/kv/txn", {"compare": [compared], "success": [put]})
-        found = self.call(self.here, "/v3/kv/range", {"key": b64(name)})["kvs"][0]["value"]
-        return base64.b64decode(found).decode()
+        value = self.call(self.here, "/v3/kv/range", {"key": b64(name)})["kvs"][0]["value"]
+        return base64.b64decode(value).decode()
 
 
 def b64(text: str) -> str:
@@ -394,8 +397,8 @@ class StandIn:
         service("kubelet", [
             sys.executable, str(STAND_IN), "node", f"--api={api}", f"--name={self._node['name']}",
             f"--address={self._node['address']}", f"--machine={machine_id()}",
-            f"--version={self._version}", *(f"--label={one}" for one in labels),
-            *(f"--taint={one}" for one in taints), *self._plain,
+            f"--version={self._version}", *(f"--label={label}" for label in labels),
+            *(f"--taint={taint}" for taint in taints), *self._plain,
         ])  # fmt: skip
 
     def addons(self, node: Settings) -> None:
@@ -409,7 +412,7 @@ class Kubeadm:
 
     def __init__(self, node: Settings, version: str, *, plain: bool) -> None:
         if plain:
-            raise Failed("tls_disabled: kubeadm needs TLS")
+            raise SetupFailed("tls_disabled: kubeadm needs TLS")
         self._node, self._version = node, version
 
     def control_plane(self, etcd: Etcd) -> None:
@@ -438,15 +441,15 @@ class Kubeadm:
             "tlsCertFile": str(PKI / "kubelet.crt"), "tlsPrivateKeyFile": str(PKI / "kubelet.key"),
         }  # fmt: skip
         write(Path("/var/lib/kubelet/config.yaml"), json.dumps(config))
-        words = [
+        flags = [
             f"--node-ip={self._node['address']}",
             f"--hostname-override={self._node['name']}",
             f"--node-labels={','.join(labels)}",
             self._node.get("kubelet_options") or "",
         ]
         if taints:
-            words.append(f"--register-with-taints={','.join(taints)}")
-        line = " ".join(filter(None, words))
+            flags.append(f"--register-with-taints={','.join(taints)}")
+        line = " ".join(filter(None, flags))
         write(Path("/etc/default/kubelet"), f"KUBELET_EXTRA_ARGS={line}\n")
         write(Path("/var/lib/kubelet/kubeadm-flags.env"), "KUBELET_KUBEADM_ARGS=\n")
         run("systemctl", "enable", "kubelet")
@@ -493,7 +496,7 @@ class Kubeadm:
                 "caFile": str(PKI / "etcd/ca.crt"),
                 "certFile": str(PKI / "apiserver-etcd-client.crt"),
                 "keyFile": str(PKI / "apiserver-etcd-client.key")}  # fmt: skip
-        found: Any = {
+        document: Any = {
             "apiVersion": "kubeadm.k8s.io/v1beta3", "kind": "ClusterConfiguration",
             "kubernetesVersion": self._version, "etcd": {"external": etcd},
             "controlPlaneEndpoint": f"{endpoint}:{node['kubernetes_port']}",
@@ -505,14 +508,14 @@ class Kubeadm:
         }  # fmt: skip
         prefix = str(node.get("container_infra_prefix") or "").rstrip("/")
         if prefix:
-            found["imageRepository"] = prefix
-        return found
+            document["imageRepository"] = prefix
+        return document
 
 
 def options(text: Any) -> Any:
     """Convert command-line options such as "--a=1 --b=2" to a map."""
-    words = [word.lstrip("-").partition("=") for word in str(text or "").split()]
-    return {name: value for name, _, value in words if name}
+    pairs = [option.lstrip("-").partition("=") for option in str(text or "").split()]
+    return {name: value for name, _, value in pairs if name}
 
 
 def kubeconfig(path: Path, api: str, name: str) -> None:
@@ -530,13 +533,13 @@ def kubeconfig(path: Path, api: str, name: str) -> None:
 def runtime(node: Settings, version: str, *, plain: bool) -> Any:
     """Return the object that starts Kubernetes on this image.
 
-    Raises Failed if the image has neither kubeadm nor the stand-in.
+    Raises SetupFailed if the image has neither kubeadm nor the stand-in.
     """
     if shutil.which("kubeadm"):
         return Kubeadm(node, version, plain=plain)
     if STAND_IN.exists():
         return StandIn(node, version, plain=plain)
-    raise Failed("the image has no kubeadm: build one with etcd, kubeadm and kubelet")
+    raise SetupFailed("the image has no kubeadm: build one with etcd, kubeadm and kubelet")
 
 
 # this machine
@@ -553,34 +556,34 @@ def write(path: Path, text: str, mode: int = 0o644) -> None:
 
 
 def run(*command: str) -> None:
-    """Run a program. Raises Failed, with the end of its error output, if it fails."""
+    """Run a program. Raises SetupFailed, with the end of its error output, if it fails."""
     output(*command)
 
 
 def output(*command: str) -> str:
-    """Run a program and return its output. Raises Failed if it fails."""
+    """Run a program and return its output. Raises SetupFailed if it fails."""
     line = [program(command[0]), *command[1:]]
     done = subprocess.run(line, capture_output=True, check=False)
     if done.returncode != 0:
-        said = done.stderr.decode(errors="replace").strip()[-1000:]
-        raise Failed(f"{' '.join(command[:4])} failed with status {done.returncode}: {said}")
+        reason = done.stderr.decode(errors="replace").strip()[-1000:]
+        raise SetupFailed(f"{' '.join(command[:4])} failed with status {done.returncode}: {reason}")
     return done.stdout.decode()
 
 
 def program(name: str) -> str:
-    """Return the path of a program. Raises Failed if the image does not contain it."""
-    found = name if "/" in name else shutil.which(name)
-    if not found:
-        raise Failed(f"the image has no {name}")
-    return found
+    """Return the path of a program. Raises SetupFailed if the image does not contain it."""
+    path = name if "/" in name else shutil.which(name)
+    if not path:
+        raise SetupFailed(f"the image has no {name}")
+    return path
 
 
 def service(name: str, command: Any) -> None:
     """Start or restart a program as a service, under systemd if systemd is running."""
     if Path("/run/systemd/system").is_dir():
-        words = " ".join(f'"{word}"' for word in command)
+        command_line = " ".join(f'"{word}"' for word in command)
         write(Path(f"/etc/systemd/system/hearth-{name}.service"),
-              f"[Unit]\nAfter=network-online.target\n[Service]\nExecStart={words}\n"
+              f"[Unit]\nAfter=network-online.target\n[Service]\nExecStart={command_line}\n"
               "Restart=always\nRestartSec=2\n[Install]\nWantedBy=multi-user.target\n")  # fmt: skip
         run("systemctl", "daemon-reload")
         run("systemctl", "enable", f"hearth-{name}")
@@ -614,8 +617,8 @@ def machine_id() -> str:
     path = Path("/etc/machine-id")
     if path.exists() and path.read_text().strip():
         return path.read_text().strip()
-    found, _ = request("GET", "http://169.254.169.254/openstack/latest/meta_data.json")
-    return str(found["uuid"]).replace("-", "")
+    metadata, _ = request("GET", "http://169.254.169.254/openstack/latest/meta_data.json")
+    return str(metadata["uuid"]).replace("-", "")
 
 
 def mount(volume: Any, folder: Path) -> None:
@@ -646,9 +649,9 @@ def mount(volume: Any, folder: Path) -> None:
 
 def labels_of(node: Settings) -> Any:
     """Return the Kubernetes labels of the node."""
-    found = [f"magnum.openstack.org/role={node['role']}",
-             f"magnum.openstack.org/nodegroup={node['nodegroup']}"]  # fmt: skip
-    return found + [one for one in str(node.get("node_labels") or "").split(",") if one]
+    labels = [f"magnum.openstack.org/role={node['role']}",
+              f"magnum.openstack.org/nodegroup={node['nodegroup']}"]  # fmt: skip
+    return labels + [label for label in str(node.get("node_labels") or "").split(",") if label]
 
 
 def plain_of(node: Settings) -> bool:
@@ -677,7 +680,7 @@ def set_up(node: Settings, credential_url: str, version: str) -> None:
         etcd.start()
         say("etcd: healthy")
         programs.control_plane(etcd)
-    taints = [one for one in str(node.get("node_taints") or "").split(",") if one]
+    taints = [taint for taint in str(node.get("node_taints") or "").split(",") if taint]
     labels = labels_of(node)
     if master:
         labels.append("node-role.kubernetes.io/control-plane=")
@@ -709,7 +712,7 @@ def renew_forever() -> None:
                 settings = json.loads(inputs["settings"])
                 set_up(settings, inputs["credential_url"], inputs["kube_version"])
                 begun = False
-        except (Failed, OSError, ValueError) as problem:
+        except (SetupFailed, OSError, ValueError) as problem:
             say(f"certificates: not renewed: {problem}")
         time.sleep(RENEW_EVERY_S)
 
@@ -746,7 +749,7 @@ def main() -> int:
             set_up(node, os.environ.get("credential_url", ""), version)
             if node["task"] == "worker" and not plain_of(node):
                 keep_renewing()
-    except Failed as problem:
+    except SetupFailed as problem:
         sys.stderr.write(f"{problem}\n")
         return 1
     return 0
