@@ -120,7 +120,7 @@ def changed(option: Option, folder: Path) -> str:
         return str(not option.default)
     if option.kind in (int, float):
         more = int(option.default or 0) + 7
-        return str(more if option.most is None or more <= option.most else option.most - 7)
+        return str(more if option.maximum is None or more <= option.maximum else option.maximum - 7)
     return next((one for one in option.choices if one and one != option.default), "other")
 
 

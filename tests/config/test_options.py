@@ -72,7 +72,7 @@ def test_an_option_that_heat_has_not_is_said_to_be_our_own():
         and not option.group.startswith("ec2authtoken")
         and option.group != "trustee"
     }
-    assert ours == {option.place for option in OPTIONS if option.own}
+    assert ours == {option.place for option in OPTIONS if option.hearth_only}
 
 
 def test_an_option_with_magnums_name_has_magnums_default_or_says_why_not():

@@ -21,21 +21,21 @@ def cluster_message(body: Mapping[str, Any], to: Notifications) -> Message:
 
     `body` is the content of the row; `to` are the settings of the notifications.
     """
-    who = body["initiator"]
+    initiator = body["initiator"]
     return wrapped(
         body["id"],
         body["time"],
         f"{SERVICE}.{body['about']}.{body['action']}",
         ERROR if body["outcome"] == FAILURE else "INFO",
         _event(body, to.cluster_publisher_id),
-        by=(who.get("user_id"), who.get("project_id")),
+        by=(initiator.get("user_id"), initiator.get("project_id")),
         publisher_id=to.cluster_publisher_id,
         to=to,
     )
 
 
 def _event(body: Mapping[str, Any], observer: str) -> dict[str, Any]:
-    who, about = body["initiator"], body["about"]
+    initiator, about = body["initiator"], body["about"]
     kind = f"service/{SERVICE}/{about}"
     snapshot = {"typeURI": kind, "name": f"{about}_data", "content": _content(body["content"])}
     return {
@@ -45,7 +45,7 @@ def _event(body: Mapping[str, Any], observer: str) -> dict[str, Any]:
         "eventTime": at(body["time"]).strftime("%Y-%m-%dT%H:%M:%S.%f+0000"),
         "action": body["action"],
         "outcome": body["outcome"],
-        "initiator": {"typeURI": USER, "id": who.get("user_id"), **who},
+        "initiator": {"typeURI": USER, "id": initiator.get("user_id"), **initiator},
         "target": {
             "typeURI": kind,
             "id": body["target_id"],

@@ -52,12 +52,12 @@ def message_of(state: Mapping[str, Any], description: str, to: Notifications) ->
     scaling = state.get("scaling")
     status = scaling["status"] if scaling else state["status"]
     failed = status == "FAILED"
-    what = "autoscaling" if scaling else f"stack.{state['action'].lower()}"
+    event = "autoscaling" if scaling else f"stack.{state['action'].lower()}"
     priority = ERROR if failed else to.level.upper()
     return wrapped(
         state["id"],
         state["time"],
-        f"{SERVICE}.{what}.{SUFFIXES[status]}",
+        f"{SERVICE}.{event}.{SUFFIXES[status]}",
         priority,
         {**payload(state, description), **(scaling["facts"] if scaling else {})},
         by=(state["user_id"], state["project_id"]),
@@ -138,20 +138,20 @@ def addresses(transport_url: str) -> Sequence[str]:
     The format is `rabbit://user:password@host:port,user:password@host2:port/virtual-host`. Raises
     ValueError for another scheme, a missing host or an invalid port.
     """
-    scheme, colon, rest = transport_url.partition("://")
+    scheme, colon, address = transport_url.partition("://")
     if not colon or scheme not in SCHEMES:
         raise ValueError(f'transport_url must begin with "rabbit://", got the scheme "{scheme}"')
-    hosts, _, virtual = rest.partition("?")[0].partition("/")
-    found = []
+    hosts, _, virtual = address.partition("?")[0].partition("/")
+    urls = []
     for host in hosts.split(","):
         parts = urlsplit(f"amqp://{host}")
         if not parts.hostname:
             raise ValueError("transport_url names no host; expected rabbit://user:password@host")
         user = f"{parts.username}:{parts.password or ''}@" if parts.username else ""
         name = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
-        place = "/" + virtual.replace("/", "%2F") if virtual else ""
-        found.append(f"amqp://{user}{name}:{parts.port or PORT}{place}")
-    return found
+        vhost = "/" + virtual.replace("/", "%2F") if virtual else ""
+        urls.append(f"amqp://{user}{name}:{parts.port or PORT}{vhost}")
+    return urls
 
 
 def at(seconds: float) -> datetime:

@@ -44,11 +44,11 @@ class Relay(ABC):
             except Exception as problem:
                 if not isinstance(problem, self.failures):
                     raise
-                words = str(problem).partition("\n")[0] or type(problem).__name__
+                message = str(problem).partition("\n")[0] or type(problem).__name__
                 log.log(
                     logging.DEBUG if self._warned else logging.WARNING,
                     "the connection for wake-ups failed; until it is restored, other processes "
-                    "find new work only by polling the database each second: %s", words,
+                    "find new work only by polling the database each second: %s", message,
                 )  # fmt: skip
                 self._warned = True
             task = asyncio.current_task()

@@ -54,7 +54,8 @@ def _repeated(option: Option) -> bool:
 
 
 def _row(option: Option) -> str:
-    marks = [word for word in ("live", "own") if getattr(option, word)]
+    flags = {"live": option.live, "own": option.hearth_only}
+    marks = [mark for mark, is_set in flags.items() if is_set]
     marked = f" *{', '.join(marks)}*" if marks else ""
     text = option.does
     if option.choices and not option.name.endswith("_auth_method"):

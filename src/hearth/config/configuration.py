@@ -41,16 +41,16 @@ class Configuration(Struct, frozen=True):
 
         Those that the configuration `before` had already are not logged again.
         """
-        told = before or replace(self, idle={}, unknown={})
-        if idle := sorted(self.idle.keys() - told.idle.keys()):
+        previous = before or replace(self, idle={}, unknown={})
+        if idle := sorted(self.idle.keys() - previous.idle.keys()):
             log.warning("these settings have no effect: %s", ", ".join(idle))
-        if self.unknown.keys() - told.unknown.keys():
-            words = [one for one in self.not_known() if one not in told.not_known()]
-            log.warning("these settings are unknown: %s", ", ".join(words))
+        if self.unknown.keys() - previous.unknown.keys():
+            texts = [text for text in self.not_known() if text not in previous.not_known()]
+            log.warning("these settings are unknown: %s", ", ".join(texts))
 
     def not_known(self) -> list[str]:
         """Return each unknown setting with its suggestion, as text for a message."""
-        return [f"{place}{hint(near)}" for place, near in sorted(self.unknown.items())]
+        return [f"{setting}{hint(near)}" for setting, near in sorted(self.unknown.items())]
 
 
 def read(configs: Sequence[Path]) -> Configuration:
@@ -60,13 +60,13 @@ def read(configs: Sequence[Path]) -> Configuration:
     from oslo_config import cfg
 
     folders = [path for path in configs if path.is_dir()]
-    given = [path for path in configs if path not in folders]
-    for path in given:
+    config_files = [path for path in configs if path not in folders]
+    for path in config_files:
         if not path.is_file():
             raise WrongSetting(f"--config {path}: there is no such file")
-    more = [path for folder in folders for path in sorted(folder.glob("*.conf"))]
-    found = [*(given or [path for path in PLACES if path.is_file()]), *more]
-    files = [str(path) for path in found]
+    folder_files = [path for folder in folders for path in sorted(folder.glob("*.conf"))]
+    paths = [*(config_files or [path for path in PLACES if path.is_file()]), *folder_files]
+    files = [str(path) for path in paths]
     if not files:
         raise WrongSetting(f"no configuration: use --config FILE or create {PLACES[-1]}")
     conf = cfg.ConfigOpts()
@@ -74,18 +74,18 @@ def read(configs: Sequence[Path]) -> Configuration:
     try:
         conf([], project="heat", prog="hearth", default_config_files=files)
         for name in conf.ec2authtoken.clouds if conf.ec2authtoken.multi_cloud else ():
-            place = f"{options.NESTED}{name}"
-            register(conf, options.of_group("ec2authtoken"), place)
+            section = f"{options.NESTED}{name}"
+            register(conf, options.of_group("ec2authtoken"), section)
             for option in options.of_group("ec2authtoken"):
-                conf[place][option.name]
+                conf[section][option.name]
         values(conf, options.OPTIONS)
         idle, unknown = {}, {}
         for group, name in _written(files, conf.config_dirs):
-            place = name if group == "DEFAULT" else f"[{group}] {name}"
-            if (why := options.reason(group, name)) is not None:
-                idle[place] = why
+            setting = name if group == "DEFAULT" else f"[{group}] {name}"
+            if (reason := options.reason(group, name)) is not None:
+                idle[setting] = reason
             elif not options.known(group, name):
-                unknown[place] = options.suggestion(group, name)
+                unknown[setting] = options.suggestion(group, name)
     except (cfg.Error, ValueError) as problem:
         raise WrongSetting(f"{', '.join(files)}: {_line(problem)}") from None
     return Configuration(conf, tuple(files), idle, unknown)
@@ -95,12 +95,12 @@ def _written(files: Sequence[str], folders: Sequence[str]) -> Iterator[tuple[str
     """Yield (section, name) for each setting in the files."""
     from oslo_config import cfg
 
-    more = [str(path) for folder in folders for path in sorted(Path(folder).glob("*.conf"))]
+    folder_files = [str(path) for folder in folders for path in sorted(Path(folder).glob("*.conf"))]
     sections: dict[str, dict[str, Any]] = {}
-    for file in (*files, *more):
+    for file in (*files, *folder_files):
         cfg.ConfigParser(file, sections).parse()
-    for group, found in sections.items():
-        yield from ((group, name) for name in found)
+    for group, names in sections.items():
+        yield from ((group, name) for name in names)
 
 
 def _line(problem: Exception) -> str:

@@ -105,23 +105,23 @@ def _demand(conf: Any) -> None:
     wrong.
     """
     auth = conf.keystone_authtoken
-    needed = {
+    required = {
         "[database] connection": conf.database.connection,
         "auth_encryption_key": conf.auth_encryption_key,
         "[keystone_authtoken] auth_url": auth.auth_url,
         "[keystone_authtoken] username": auth.username or auth.user_id,
         "[keystone_authtoken] password": auth.password,
     }
-    missing = [name for name, value in needed.items() if not value]
-    if missing:
-        raise WrongSetting(f"required settings are not set: {', '.join(missing)}")
+    unset = [name for name, value in required.items() if not value]
+    if unset:
+        raise WrongSetting(f"required settings are not set: {', '.join(unset)}")
     if len(keys_in(conf.auth_encryption_key)[0]) < KEY_CHARACTERS_MIN:
-        words = f"auth_encryption_key: needs at least {KEY_CHARACTERS_MIN} characters"
-        raise WrongSetting(f"{words}; `openssl rand -hex 32` generates a key")
-    for place in ("keystone_authtoken", "trustee", "ec2authtoken"):
-        kinds = (None, "password", "v3password", *(("none",) if place == "ec2authtoken" else ()))
-        if (kind := conf[place].auth_type) not in kinds:
-            raise WrongSetting(f"[{place}] auth_type: expected password, got {kind}")
+        message = f"auth_encryption_key: needs at least {KEY_CHARACTERS_MIN} characters"
+        raise WrongSetting(f"{message}; `openssl rand -hex 32` generates a key")
+    for section in ("keystone_authtoken", "trustee", "ec2authtoken"):
+        kinds = (None, "password", "v3password", *(("none",) if section == "ec2authtoken" else ()))
+        if (kind := conf[section].auth_type) not in kinds:
+            raise WrongSetting(f"[{section}] auth_type: expected password, got {kind}")
 
 
 def _service_user(conf: Any) -> PasswordCredential:
@@ -151,7 +151,7 @@ def _trustee(conf: Any, service_user: PasswordCredential) -> PasswordCredential 
         return None
     if not auth.password:
         raise WrongSetting("[trustee] password: not set, but required with username")
-    found = PasswordCredential(
+    trustee = PasswordCredential(
         auth.auth_url or service_user.auth_url,
         auth.username or "",
         auth.password,
@@ -159,9 +159,9 @@ def _trustee(conf: Any, service_user: PasswordCredential) -> PasswordCredential 
         user_domain_id=auth.user_domain_id,
         user_domain_name=auth.user_domain_name or (None if auth.user_domain_id else "Default"),
     )
-    same = ("auth_url", "username", "user_id", "user_domain_id", "user_domain_name")
-    alike = all(getattr(found, name) == getattr(service_user, name) for name in same)
-    return None if alike else found
+    attributes = ("auth_url", "username", "user_id", "user_domain_id", "user_domain_name")
+    alike = all(getattr(trustee, name) == getattr(service_user, name) for name in attributes)
+    return None if alike else trustee
 
 
 def _domain_admin(conf: Any) -> PasswordCredential | None:
@@ -192,12 +192,12 @@ def _tls(group: Any) -> Tls:
     return Tls(bool(group.insecure), group.ca_file, group.cert_file, group.key_file)
 
 
-def _believed(place: str, tls: Tls) -> Tls:
+def _believed(section: str, tls: Tls) -> Tls:
     """Return `tls` after checking that its files can be used. Raises WrongSetting."""
     try:
         tls.context()
     except (OSError, ValueError, TypeError) as problem:  # the last two: no possible path
-        raise WrongSetting(f"[{place}] ca_file, cert_file, key_file: {problem}") from None
+        raise WrongSetting(f"[{section}] ca_file, cert_file, key_file: {problem}") from None
     return tls
 
 
@@ -207,8 +207,10 @@ def _services(conf: Any) -> dict[str, Reach]:
 
     Raises WrongSetting.
     """
-    shared = {CATALOGUE.get(one, one) for one in conf.shared_services_types}
-    found: dict[str, Reach] = {}
+    shared = {
+        CATALOGUE.get(service_type, service_type) for service_type in conf.shared_services_types
+    }
+    reaches: dict[str, Reach] = {}
     for name, service in SERVICES.items():
         group = conf[f"clients_{name}"]
         values = (group.insecure, group.ca_file, group.cert_file, group.key_file)
@@ -225,8 +227,8 @@ def _services(conf: Any) -> dict[str, Reach]:
         interface = group.endpoint_type and group.endpoint_type.removesuffix("URL")
         region = conf.region_name_for_shared_services if service in shared else None
         if (reach := Reach(interface, region, tls)) != Reach():
-            found[service] = reach
-    return found
+            reaches[service] = reach
+    return reaches
 
 
 def _judging(conf: Any) -> Judging:
@@ -278,7 +280,7 @@ def _networks(
 ) -> tuple[ipaddress.IPv4Network | ipaddress.IPv6Network, ...]:
     """Return the networks that an option lists. Raises WrongSetting."""
     try:
-        return tuple(ipaddress.ip_network(one) for one in conf[section][option])
+        return tuple(ipaddress.ip_network(network) for network in conf[section][option])
     except ValueError as problem:
         raise WrongSetting(f"[{section}] {option}: {problem}") from None
 
@@ -288,25 +290,25 @@ def front(conf: Any) -> FrontSettings:
 
     Raises WrongSetting.
     """
-    cors, health, own, proxies = conf.cors, conf.healthcheck, conf.hearth, conf.oslo_middleware
+    cors, health, hearth, proxies = conf.cors, conf.healthcheck, conf.hearth, conf.oslo_middleware
     unknown = set(health.backends) - Health.CHECKS
     if unknown:
-        words = f"{', '.join(sorted(Health.CHECKS))}; got {', '.join(sorted(unknown))}"
-        raise WrongSetting(f"[healthcheck] backends: expected {words}")
+        expected = f"{', '.join(sorted(Health.CHECKS))}; got {', '.join(sorted(unknown))}"
+        raise WrongSetting(f"[healthcheck] backends: expected {expected}")
     return FrontSettings(
         proxies=proxies.enable_proxy_headers_parsing,
         body_bytes=proxies.max_request_body_size,
         cors=Cors(
-            origins=frozenset(one.rstrip("/") for one in cors.allowed_origin),
+            origins=frozenset(origin.rstrip("/") for origin in cors.allowed_origin),
             credentials=cors.allow_credentials,
             expose=tuple(cors.expose_headers),
             max_age_s=cors.max_age,
-            methods=tuple(one.upper() for one in cors.allow_methods),
+            methods=tuple(method.upper() for method in cors.allow_methods),
             headers=tuple(cors.allow_headers),
         ),
-        requests_at_once=own.requests_at_once,
-        rate=Rate(own.requests_per_second, own.requests_burst),
-        guest_rate=Rate(own.guest_requests_per_second, own.guest_requests_burst),
+        requests_at_once=hearth.requests_at_once,
+        rate=Rate(hearth.requests_per_second, hearth.requests_burst),
+        guest_rate=Rate(hearth.guest_requests_per_second, hearth.guest_requests_burst),
         health=Health(
             path=health.path,
             detailed=health.detailed,
@@ -322,15 +324,15 @@ def front(conf: Any) -> FrontSettings:
 
 def _by_port(written: list[str]) -> dict[int, str]:
     """Return {port: file} from entries PORT:FILE. Raises WrongSetting."""
-    found = {}
-    for one in written:
-        port, colon, path = one.partition(":")
+    files_by_port = {}
+    for entry in written:
+        port, colon, path = entry.partition(":")
         if not colon or not port.isdecimal():
             raise WrongSetting(
-                f"[healthcheck] disable_by_file_paths: expected PORT:FILE, got {one}"
+                f"[healthcheck] disable_by_file_paths: expected PORT:FILE, got {entry}"
             )
-        found[int(port)] = path
-    return found
+        files_by_port[int(port)] = path
+    return files_by_port
 
 
 def _broker(transport_url: str | None) -> str:
@@ -344,32 +346,32 @@ def _broker(transport_url: str | None) -> str:
 def _notifications(conf: Any) -> Notifications | None:
     """Return the settings for notifications, or None if they are disabled. Raises WrongSetting."""
     group = conf.oslo_messaging_notifications
-    place = "[oslo_messaging_notifications]"
+    section = "[oslo_messaging_notifications]"
     drivers = {driver for driver in group.driver if driver not in ("", "noop")}
     if not drivers:
         return None
     logged = "log" in drivers
-    sent = drivers - {"log"}
-    if len(sent) > 1 or not sent <= {"messaging", "messagingv2"}:
-        words = "expected one of messagingv2, messaging, log and noop"
-        raise WrongSetting(f"{place} driver: {words}; got {', '.join(sorted(drivers))}")
-    url = (group.transport_url or conf.transport_url) if sent else ""
-    if sent and not url:
-        raise WrongSetting(f"{place} transport_url: not set, but the driver requires it")
+    senders = drivers - {"log"}
+    if len(senders) > 1 or not senders <= {"messaging", "messagingv2"}:
+        expected = "expected one of messagingv2, messaging, log and noop"
+        raise WrongSetting(f"{section} driver: {expected}; got {', '.join(sorted(drivers))}")
+    url = (group.transport_url or conf.transport_url) if senders else ""
+    if senders and not url:
+        raise WrongSetting(f"{section} transport_url: not set, but the driver requires it")
     level = conf.default_notification_level.upper()
     if level not in LEVELS:
         raise WrongSetting(
             f"default_notification_level: expected one of {', '.join(LEVELS)}; got {level}"
         )
     try:
-        if sent:
+        if senders:
             addresses(url)
     except ValueError as problem:
-        raise WrongSetting(f"{place} transport_url: {problem}") from None
+        raise WrongSetting(f"{section} transport_url: {problem}") from None
     to = Notifications(
         url, tuple(group.topics), level, exchange=conf.control_exchange,
         envelope="messagingv2" in drivers, logged=logged,
     )  # fmt: skip
-    if (own := conf.default_publisher_id) is None:
+    if (publisher_id := conf.default_publisher_id) is None:
         return to
-    return replace(to, publisher_id=own, cluster_publisher_id=own)
+    return replace(to, publisher_id=publisher_id, cluster_publisher_id=publisher_id)

@@ -14,16 +14,16 @@ def cluster_config(conf: Any, url: str, networks: tuple[Network, ...]) -> Cluste
     `networks` are the networks in the option `cluster_networks`.
     """
     _check_drivers(conf.drivers)
-    own, certificates = conf.hearth, conf.x509
-    base = (own.cluster_public_url or url).rstrip("/").removesuffix("/v1")
+    hearth, certificates = conf.hearth, conf.x509
+    base = (hearth.cluster_public_url or url).rstrip("/").removesuffix("/v1")
     return ClusterConfig(
         url=f"{base}/v1",
         limit_max=conf.api.max_limit,
-        version_max=own.cluster_version_max,
-        owner_only_certificates=own.cluster_owner_only_certificates,
-        forced_common_name=own.cluster_forced_common_name,
-        rename=own.cluster_rename,
-        identity=own.cluster_identity,
+        version_max=hearth.cluster_version_max,
+        owner_only_certificates=hearth.cluster_owner_only_certificates,
+        forced_common_name=hearth.cluster_forced_common_name,
+        rename=hearth.cluster_rename,
+        identity=hearth.cluster_identity,
         clusters_per_project=conf.quotas.max_clusters_per_project,
         default_boot_volume_size=conf.cinder.default_boot_volume_size,
         default_boot_volume_type=conf.cinder.default_boot_volume_type,
@@ -44,7 +44,7 @@ def cluster_config(conf: Any, url: str, networks: tuple[Network, ...]) -> Cluste
         x509=X509(
             key_bits=certificates.rsa_key_size,
             valid_days=certificates.term_of_validity,
-            worker_days=own.cluster_worker_certificate_days,
+            worker_days=hearth.cluster_worker_certificate_days,
             allowed_extensions=tuple(certificates.allowed_extensions),
             allowed_key_usage=tuple(certificates.allowed_key_usage),
             allow_ca=certificates.allow_ca,
@@ -52,8 +52,8 @@ def cluster_config(conf: Any, url: str, networks: tuple[Network, ...]) -> Cluste
     )
 
 
-def _check_drivers(given: Any) -> None:
+def _check_drivers(drivers: Any) -> None:
     try:
-        Drivers(disabled=given.disabled_drivers, default=given.default_driver)
+        Drivers(disabled=drivers.disabled_drivers, default=drivers.default_driver)
     except ValueError as problem:
         raise WrongSetting(f"[drivers]: {problem}") from None

@@ -30,11 +30,11 @@ def global_environment(folder: Path | None) -> Environment:
     texts: dict[str, str] = {}
     for file in _files(folder):
         try:
-            one = Environment.parse(file.read_text(encoding="utf-8"), str(file))
+            environment = Environment.parse(file.read_text(encoding="utf-8"), str(file))
         except (OSError, UnicodeDecodeError, Rejected) as problem:
             log.warning("%s is ignored: %s", file, problem)
             continue
-        for name, value in one.resource_registry.items():
+        for name, value in environment.resource_registry.items():
             if isinstance(value, str) and value.endswith(TEMPLATE_ENDINGS):
                 path = _path(file, value)
                 try:

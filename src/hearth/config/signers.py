@@ -34,13 +34,13 @@ def _signer(conf: Any, section: str, service_user: PasswordCredential) -> Passwo
         raise WrongSetting(f"[{section}] auth_url: not set")
     if bool(group.username or group.user_id) != bool(group.password):
         raise WrongSetting(f"[{section}] needs both username and password, or neither")
-    told = {name: group[name] for name in (*OF_USER, *OF_PROJECT) if group[name]}
+    fields = {name: group[name] for name in (*OF_USER, *OF_PROJECT) if group[name]}
     return replace(
         service_user,
         auth_url=_base(url) if url else service_user.auth_url,
         username=group.username or service_user.username,
         password=group.password or service_user.password,
-        **told,
+        **fields,
     )
 
 

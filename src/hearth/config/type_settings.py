@@ -27,5 +27,5 @@ class TypeSettings(Struct, frozen=True):
     @classmethod
     def of_text(cls, text: str) -> "TypeSettings":
         """Return the settings from the text that `as_text` returned."""
-        found: dict[str, Any] = json.loads(text)
-        return cls(ServerDefaults(**found["servers"]), found["revive"])
+        document: dict[str, Any] = json.loads(text)
+        return cls(ServerDefaults(**document["servers"]), document["revive"])

@@ -123,5 +123,5 @@ def _reap(running: set[int]) -> None:
 
 
 if __name__ == "__main__":
-    given = len(sys.argv) > 2
-    main(int(sys.argv[-1]), TypeSettings.of_text(sys.argv[1]) if given else TypeSettings())
+    has_types = len(sys.argv) > 2
+    main(int(sys.argv[-1]), TypeSettings.of_text(sys.argv[1]) if has_types else TypeSettings())

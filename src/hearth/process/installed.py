@@ -30,8 +30,8 @@ def use_installed() -> None:
             _add(entry)
         except Exception as problem:
             package = entry.dist.name if entry.dist else entry.value
-            words = f"the function {entry.name} of {package} cannot be used: {problem}"
-            raise WrongSetting(words) from problem
+            message = f"the function {entry.name} of {package} cannot be used: {problem}"
+            raise WrongSetting(message) from problem
     types = installed_types()
     try:
         for name in types:

@@ -81,8 +81,8 @@ async def until_stopped(
     servers: list[Any] = []
 
     def stopping() -> None:
-        for one in servers:
-            one.force_exit = stop.is_set()
+        for http_server in servers:
+            http_server.force_exit = stop.is_set()
         stop.set()
 
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -97,9 +97,9 @@ async def until_stopped(
     running.pool.may_write = _fence(workers)
     if clusters:
         tasks.append(loop.create_task(running.conductor.run(), name="conductor"))
-    for one, bound in _servers(running, sockets, role, work=work, stopping=stop.is_set):
-        servers.append(one)
-        tasks.append(await started(one, bound))
+    for http_server, bound in _servers(running, sockets, role, work=work, stopping=stop.is_set):
+        servers.append(http_server)
+        tasks.append(await started(http_server, bound))
     collector.server()
     small = loop.create_task(keep_small(), name="memory")
     ready()
@@ -149,18 +149,18 @@ def _servers(
     running: Running, sockets: Sockets, role: str, *, work: bool, stopping: Callable[[], bool]
 ) -> list[tuple["Server", list[socket.socket]]]:
     """Return (server, sockets) for each application that has sockets."""
-    found: list[tuple[Server, list[socket.socket]]] = []
+    servers: list[tuple[Server, list[socket.socket]]] = []
     bound_to = (sockets.main, sockets.cfn, sockets.clusters)
     if any(bound_to):
-        both = zip(applications(running), bound_to, strict=True)
+        pairs = zip(applications(running), bound_to, strict=True)
         by_proxy = running.front.settings.proxies
-        found += [(server(*served, by_proxy=by_proxy), bound) for served, bound in both if bound]
+        servers += [(server(*served, by_proxy=by_proxy), bound) for served, bound in pairs if bound]
     if sockets.monitoring:
         from hearth.process.monitoring import monitoring
 
         app = monitoring(running, role, work=work, stopping=stopping)
-        found.append((server(app), sockets.monitoring))
-    return found
+        servers.append((server(app), sockets.monitoring))
+    return servers
 
 
 def _on_hangup(reload: Reload) -> None:
@@ -200,8 +200,8 @@ async def _wind_up(
     """Stop accepting requests, release the stacks and cluster tasks of the workers, and wait until
     all asyncio tasks have ended.
     """
-    for one in servers:
-        one.should_exit = True
+    for http_server in servers:
+        http_server.should_exit = True
     for worker in workers:
         await _taken_leave(worker)
     for task in tasks:
@@ -214,8 +214,8 @@ async def _taken_leave(worker: Engine | Conductor) -> None:
     try:
         await worker.stop()
     except SQLAlchemyError as problem:
-        words = str(problem).partition("\n")[0]
-        log.warning("the work could not be released; its leases will expire: %s", words)
+        message = str(problem).partition("\n")[0]
+        log.warning("the work could not be released; its leases will expire: %s", message)
 
 
 async def _send(running: Running, to: Notifications) -> None:

@@ -25,7 +25,7 @@ LIBRARIES: Mapping[str, str] = MappingProxyType(
 LINE = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 """The format of a log line."""
 
-_told: set[str] = set()  # loggers that the configuration has set
+_configured: set[str] = set()  # loggers that the configuration has set
 
 
 class AsText(logging.Formatter):
@@ -45,7 +45,7 @@ class AsJson(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         at = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created))
-        found = {
+        fields = {
             "time": f"{at}.{int(record.msecs):03}Z",
             "level": record.levelname,
             "logger": record.name,
@@ -54,8 +54,8 @@ class AsJson(logging.Formatter):
             **about().words(),
         }
         if record.exc_info:
-            found["traceback"] = self.formatException(record.exc_info)
-        return json.dumps(found)
+            fields["traceback"] = self.formatException(record.exc_info)
+        return json.dumps(fields)
 
 
 def open_log(conf: Any) -> None:
@@ -81,32 +81,32 @@ def levels(conf: Any) -> None:
     The environment variable HEARTH_LOG overrides the level of all loggers without a level of their
     own.
     """
-    wanted = checked_levels(conf)
-    for name in _told - wanted.keys():  # back to the default
+    levels = checked_levels(conf)
+    for name in _configured - levels.keys():  # back to the default
         logging.getLogger(name).setLevel(logging.NOTSET)
-    for name, level in wanted.items():
+    for name, level in levels.items():
         logging.getLogger(name).setLevel(level)
-    _told.update(wanted)
+    _configured.update(levels)
     usual = "DEBUG" if conf.debug else "INFO"
     logging.getLogger().setLevel(log_level(usual))
 
 
 def checked_levels(conf: Any) -> dict[str, str]:
     """Return {logger name: level} of the configuration, including defaults. Raises WrongSetting."""
-    wanted = {**LIBRARIES, **dict(_pairs(conf.default_log_levels))}
-    known = logging.getLevelNamesMapping()
-    if unknown := sorted({one for one in wanted.values() if one not in known}):
+    levels = {**LIBRARIES, **dict(_pairs(conf.default_log_levels))}
+    names = logging.getLevelNamesMapping()
+    if unknown := sorted({level for level in levels.values() if level not in names}):
         raise WrongSetting(
             f"default_log_levels: unknown level {', '.join(unknown)}; "
             "expected DEBUG, INFO, WARNING, ERROR or CRITICAL"
         )
-    return wanted
+    return levels
 
 
 def _pairs(written: Iterable[str]) -> Iterable[tuple[str, str]]:
     """Yield (logger name, level) for entries NAME=LEVEL."""
-    for one in written:
-        name, _, level = one.partition("=")
+    for entry in written:
+        name, _, level = entry.partition("=")
         yield (
             name.strip(),
             level.strip().upper(),
@@ -125,9 +125,9 @@ def log_level(usual: str) -> str:
 
     If there is no such level, print an error and return the usual one.
     """
-    wanted = os.environ.get("HEARTH_LOG", "").strip().upper()
-    if not wanted or wanted in logging.getLevelNamesMapping():
-        return wanted or usual
-    words = f"HEARTH_LOG: unknown level {wanted}; expected DEBUG, INFO, WARNING, ERROR or CRITICAL"
-    print(f"hearth: {words}", file=sys.stderr)
+    level = os.environ.get("HEARTH_LOG", "").strip().upper()
+    if not level or level in logging.getLevelNamesMapping():
+        return level or usual
+    message = f"HEARTH_LOG: unknown level {level}; expected DEBUG, INFO, WARNING, ERROR or CRITICAL"
+    print(f"hearth: {message}", file=sys.stderr)
     return usual

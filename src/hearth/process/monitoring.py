@@ -51,10 +51,10 @@ def monitoring(
         return Response(metrics.exposition(), media_type=TEXT)
 
     async def ready(_: Request) -> Response:
-        found = await _checks(running, work=work, stopping=stopping())
-        words = "".join(f"{name}: {said}\n" for name, said in found.items())
-        fine = all(said == "OK" for said in found.values())
-        return PlainTextResponse(words, status_code=200 if fine else 503)
+        results = await _checks(running, work=work, stopping=stopping())
+        text = "".join(f"{name}: {result}\n" for name, result in results.items())
+        fine = all(result == "OK" for result in results.values())
+        return PlainTextResponse(text, status_code=200 if fine else 503)
 
     async def alive(_: Request) -> Response:
         return PlainTextResponse("OK\n")
@@ -71,20 +71,20 @@ def monitoring(
 
 async def _checks(running: Running, *, work: bool, stopping: bool) -> Mapping[str, str]:
     """Return {name of the check: result}; the result is "OK" or a description of the error."""
-    found = {"process": "is stopping" if stopping else "OK"}
+    results = {"process": "is stopping" if stopping else "OK"}
     try:
         async with asyncio.timeout(DATABASE_S):
             await running.services.store.run(prove_writable)
-        found["database"] = "OK"
+        results["database"] = "OK"
     except TimeoutError:
-        found["database"] = f"no answer within {DATABASE_S:.0f} s"
+        results["database"] = f"no answer within {DATABASE_S:.0f} s"
     except SQLAlchemyError as problem:
         log.warning("the database cannot be used: %s", str(problem).partition("\n")[0])
-        found["database"] = "cannot be used; the log says why"
+        results["database"] = "cannot be used; the log says why"
     if work:
         fresh = running.engine.may_write()
-        found["engine"] = "OK" if fresh else f"no heartbeat for {SILENT_MAX_S:.0f} s"
-    return found
+        results["engine"] = "OK" if fresh else f"no heartbeat for {SILENT_MAX_S:.0f} s"
+    return results
 
 
 class _Counts:
@@ -121,7 +121,7 @@ class _Counts:
 
     def stacks(self) -> Values:
         """Return the number of stacks in each state; nothing if there are no counts."""
-        return [((one.action, one.status), one.stacks) for one in self.states]
+        return [((state.action, state.status), state.stacks) for state in self.states]
 
     def oldest(self) -> Values:
         """Return the age of the oldest operation in progress in seconds; 0 if no operation is in
@@ -129,13 +129,13 @@ class _Counts:
 
         If there are no counts, return nothing.
         """
-        began = [one.oldest for one in self.states if one.status == Status.IN_PROGRESS]
+        began = [state.oldest for state in self.states if state.status == Status.IN_PROGRESS]
         now = self._running.services.clock.now()
         return [((), max(0.0, now - min(began, default=now)))] if self.states else []
 
     def overdue(self) -> Values:
         """Return the number of operations past their deadline; nothing if there are no counts."""
-        return [((), sum(one.overdue for one in self.states))] if self.states else []
+        return [((), sum(state.overdue for state in self.states))] if self.states else []
 
 
 def _measured(

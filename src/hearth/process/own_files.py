@@ -79,16 +79,16 @@ def lock(path: Path) -> TextIO:
     Raises WrongSetting if another process holds the lock.
     """
     try:
-        held = open_own(path)
+        file = open_own(path)
     except OSError as problem:
         raise WrongSetting(f"{path} cannot be written: {problem.strerror}") from None
     try:
-        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
-        held.close()
-        words = "is in use by another Hearth process; stop it or choose another directory"
-        raise WrongSetting(f"{path.parent} {words}") from None
-    return held
+        file.close()
+        message = "is in use by another Hearth process; stop it or choose another directory"
+        raise WrongSetting(f"{path.parent} {message}") from None
+    return file
 
 
 def _demand_regular(path: Path, mode: int) -> None:

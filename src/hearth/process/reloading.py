@@ -29,14 +29,14 @@ Read = Callable[[], tuple[Configuration, Settings]]
 class Reloading:
     """Reloads the configuration of the process `running`.
 
-    `told` is the configuration that is in effect now. `read` is the function that reads it again
-    and raises WrongSetting.
+    `configuration` is the one that is in effect now. `read_settings` is the function that reads it
+    again and raises WrongSetting.
     """
 
-    def __init__(self, told: Configuration, running: Running, read: Read) -> None:
-        self._told = told
+    def __init__(self, configuration: Configuration, running: Running, read_settings: Read) -> None:
+        self._configuration = configuration
         self._running = running
-        self._read = read
+        self._read = read_settings
 
     async def __call__(self) -> None:
         """Read the configuration in a thread, then apply the live settings and log what has
@@ -45,31 +45,31 @@ class Reloading:
         thread = ThreadPoolExecutor(1, "settings")
         try:
             loop = asyncio.get_running_loop()
-            told, settings, rules = await loop.run_in_executor(thread, self._looked)
+            configuration, settings, rules = await loop.run_in_executor(thread, self._looked)
         except (WrongSetting, WrongRules) as problem:
             log.error("the settings remain unchanged: %s", problem)
             return
         finally:
             thread.shutdown(wait=False)
-        former = self._told
-        before, after = former.values(), told.values()
-        changed = {place for place, value in after.items() if before.get(place) != value}
-        self._told = told
+        former = self._configuration
+        before, after = former.values(), configuration.values()
+        changes = {setting for setting, value in after.items() if before.get(setting) != value}
+        self._configuration = configuration
         put(self._running, settings, rules)
-        levels(told.conf)
-        told.tell(former)
-        words = ", ".join(sorted(changed & LIVE)) or "nothing but policies"
-        log.warning("the settings were reloaded; now in effect: %s", words)
-        if fixed := sorted(changed - LIVE):
+        levels(configuration.conf)
+        configuration.tell(former)
+        in_effect = ", ".join(sorted(changes & LIVE)) or "nothing but policies"
+        log.warning("the settings were reloaded; now in effect: %s", in_effect)
+        if fixed := sorted(changes - LIVE):
             log.warning("these settings take effect at the next start: %s", ", ".join(fixed))
 
     def _looked(self) -> tuple[Configuration, Settings, Policies]:
-        told, settings = self._read()
-        checked_levels(told.conf)
+        configuration, settings = self._read()
+        checked_levels(configuration.conf)
         owner_only = settings.clusters.owner_only_certificates
-        rules = policies(told.conf, owner_only_certificates=owner_only)
+        rules = policies(configuration.conf, owner_only_certificates=owner_only)
         rules.load()
-        return told, settings, rules
+        return configuration, settings, rules
 
 
 def put(running: Running, settings: Settings, rules: Policies) -> None:
@@ -78,8 +78,8 @@ def put(running: Running, settings: Settings, rules: Policies) -> None:
     services.limits = settings.limits
     services.fetching = settings.fetching
     services.policy, services.cluster_policy = rules.stacks, rules.clusters
-    kept = {name: getattr(services.clusters, name) for name in CLUSTERS_AT_START}
-    services.clusters = replace(settings.clusters, **kept)
+    at_start = {name: getattr(services.clusters, name) for name in CLUSTERS_AT_START}
+    services.clusters = replace(settings.clusters, **at_start)
     services.programs.limits = template_limits(settings.limits)
     services.store.retention = settings.retention
     services.store.action_timeout_s = settings.action_timeout_s

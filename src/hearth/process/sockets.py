@@ -33,7 +33,7 @@ def listening(host: str, port: int, chosen_by: str = "--port") -> socket.socket:
         bound.bind((host, port))
     except OSError as problem:
         bound.close()
-        words = f"port {port} on {host} cannot be used: {problem.strerror}"
-        raise WrongSetting(f"{words}; choose another with {chosen_by}") from None
+        message = f"port {port} on {host} cannot be used: {problem.strerror}"
+        raise WrongSetting(f"{message}; choose another with {chosen_by}") from None
     bound.listen(2048)
     return bound

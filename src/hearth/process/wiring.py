@@ -99,19 +99,19 @@ def open_store(settings: Settings) -> Store:
     except ArgumentError as problem:
         raise WrongSetting(f"[database] connection: {problem}") from None
     except (SQLAlchemyError, ModuleNotFoundError, TimeoutError) as problem:
-        words = str(problem).partition("\n")[0]
-        raise WrongSetting(f"the database cannot be used: {words}") from None
+        message = str(problem).partition("\n")[0]
+        raise WrongSetting(f"the database cannot be used: {message}") from None
     return store
 
 
 @contextlib.asynccontextmanager
-async def wired(settings: Settings, held: TextIO | None = None) -> AsyncIterator[Running]:
+async def wired(settings: Settings, lock_file: TextIO | None = None) -> AsyncIterator[Running]:
     """Create all parts of a process, and close them at the end of the block.
 
-    `held` is the open lock file, if the caller has one. Raises WrongSetting.
+    `lock_file` is the open lock file, if the caller has one. Raises WrongSetting.
     """
-    if held is None and settings.lock is not None:
-        held = lock(settings.lock)
+    if lock_file is None and settings.lock is not None:
+        lock_file = lock(settings.lock)
     use_installed()
     try:
         plugins = installed()
@@ -130,12 +130,12 @@ async def wired(settings: Settings, held: TextIO | None = None) -> AsyncIterator
     programs = _programs(catalog, settings, compute)
     endpoints = await _endpoints(pool, settings)
     bus = Bus()
-    found = _policies(settings)
+    rules = _policies(settings)
     tools = Tools(
         store=store, clouds=clouds, programs=programs, clock=clock, new_id=new_id,
         jitter=random.random, endpoints=endpoints, plugins=plugins,
         retries=settings.retries, fetch=lambda url: fetch_template(url, services.fetching),
-        refused_types=partial(refused_types, found.stacks), tell_others=bus.tell_others,
+        refused_types=partial(refused_types, rules.stacks), tell_others=bus.tell_others,
         observer=observer,
     )  # fmt: skip
     engine = Engine(tools)
@@ -143,28 +143,28 @@ async def wired(settings: Settings, held: TextIO | None = None) -> AsyncIterator
     services = Services(
         store=store, programs=programs, clouds=clouds, bus=bus, clock=clock, new_id=new_id,
         endpoints=endpoints, limits=settings.limits, clusters=settings.clusters,
-        fetching=settings.fetching, policy=found.stacks, cluster_policy=found.clusters,
+        fetching=settings.fetching, policy=rules.stacks, cluster_policy=rules.clusters,
         observer=observer, keys=KeyThreads(compute.usage),
     )  # fmt: skip
     conductor = Conductor(services, template_files(), socket.gethostname())
     bus.listen(conductor.wake)
-    if held is not None:  # no other engine can be alive: take over all stacks at once
+    if lock_file is not None:  # no other engine can be alive: take over all stacks at once
         await store.run(claim.expire_all)
     try:
         front = Front(settings.front, observer)
-        relay = None if held is not None else _relay(settings, store, engine.id, bus)
+        relay = None if lock_file is not None else _relay(settings, store, engine.id, bus)
         yield Running(
             services, engine, conductor, pool, judges, settings, front, clock, relay, observer
         )
     finally:
         compute.close()
-        for one in {pool, judges}:
-            await one.aclose()
+        for cloud_pool in {pool, judges}:
+            await cloud_pool.aclose()
         store.close()
         if observer.spans is not None:
             observer.spans.close()
-        if held is not None:
-            held.close()
+        if lock_file is not None:
+            lock_file.close()
 
 
 def _programs(catalog: Catalog, settings: Settings, compute: Compute) -> Programs:
@@ -207,8 +207,8 @@ def _collector(endpoint: str) -> SpanSink:
     try:
         from hearth.telemetry.opentelemetry import Collector
     except ModuleNotFoundError as problem:
-        words = f"[hearth] trace_endpoint: the module {problem.name} is missing"
-        raise WrongSetting(f"{words}; pip install hearth[traces]") from None
+        message = f"[hearth] trace_endpoint: the module {problem.name} is missing"
+        raise WrongSetting(f"{message}; pip install hearth[traces]") from None
     version = importlib.metadata.version("hearth")
     return Collector(endpoint, {"service.name": "hearth", "service.version": version,
                                 "host.name": socket.gethostname()})  # fmt: skip
@@ -273,7 +273,7 @@ async def _cfn_url(pool: CloudPool, settings: Settings) -> str:
     empty.
     """
     try:
-        found = await pool.cloud(settings.service_user).endpoint("cloudformation")
+        url = await pool.cloud(settings.service_user).endpoint("cloudformation")
     except CloudFault as fault:
         log.warning(
             "servers use %s for the CloudFormation-style API, not the catalogue's URL: %s",
@@ -281,7 +281,7 @@ async def _cfn_url(pool: CloudPool, settings: Settings) -> str:
             fault,
         )
         return settings.cfn_here
-    return with_version(found)
+    return with_version(url)
 
 
 async def _cloud_config(settings: Settings) -> CloudConfig:
@@ -344,11 +344,11 @@ async def _domain_id(config: CloudConfig, user: PasswordCredential, name: str) -
     pool = CloudPool(config)
     try:
         cloud = pool.cloud(user)
-        found = await cloud.listing("identity", f"/v3/domains?name={segment(name)}")
+        domains = await cloud.listing("identity", f"/v3/domains?name={segment(name)}")
     except CloudFault as fault:
         raise WrongSetting(f"Keystone at {user.auth_url} cannot be used: {fault}") from None
     finally:
         await pool.aclose()
-    if not found:
+    if not domains:
         raise WrongSetting(f"stack_user_domain_name: Keystone has no domain {name}")
-    return str(found[0]["id"])
+    return str(domains[0]["id"])

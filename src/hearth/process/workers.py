@@ -30,7 +30,7 @@ Its arguments are the number of the process, and a function that it calls when i
 """
 
 
-class _Place(Struct):
+class _Child(Struct):
     """The state of one of the numbered child processes, which stays when the process is replaced.
 
     `deaths` counts the processes in a row that died soon after their start. `start_at` is the time
@@ -51,7 +51,7 @@ class Workers:
     """
 
     def __init__(self, count: int, run: Run, ready: Callable[[], None]) -> None:
-        self._places = [_Place() for _ in range(count)]
+        self._children = [_Child() for _ in range(count)]
         self._run = run
         self._ready = ready
         self._not_ready = set(range(count))
@@ -64,49 +64,49 @@ class Workers:
         If a process ends before every process has been ready once, the other processes are stopped,
         too.
         """
-        told, tell = os.pipe()
+        receiver, sender = os.pipe()
         woken, wake = os.pipe()
         for end in (woken, wake):
             os.set_blocking(end, False)
         before = signal.set_wakeup_fd(wake)
-        handlers = {one: signal.signal(one, self._pass_on) for one in PASSED_ON}
+        handlers = {signum: signal.signal(signum, self._pass_on) for signum in PASSED_ON}
         handlers[signal.SIGCHLD] = signal.signal(signal.SIGCHLD, lambda *_: None)
         try:
-            for number in range(len(self._places)):
-                self._start(number, told, tell)
-            while any(place.pid or place.start_at is not None for place in self._places):
-                ready, _, _ = select.select([told, woken], [], [], self._pause_s())
+            for number in range(len(self._children)):
+                self._start(number, receiver, sender)
+            while any(child.pid or child.start_at is not None for child in self._children):
+                ready, _, _ = select.select([receiver, woken], [], [], self._pause_s())
                 if woken in ready:
                     os.read(woken, 4096)
-                if told in ready:
-                    self._is_ready(os.read(told, 4096))
+                if receiver in ready:
+                    self._is_ready(os.read(receiver, 4096))
                 self._bury()
-                self._replace(told, tell)
+                self._replace(receiver, sender)
         finally:
             signal.set_wakeup_fd(before)
-            for one, handler in handlers.items():
-                signal.signal(one, handler)
-            for end in (told, tell, woken, wake):
+            for signum, handler in handlers.items():
+                signal.signal(signum, handler)
+            for end in (receiver, sender, woken, wake):
                 os.close(end)
         return self._status
 
-    def _start(self, number: int, told: int, tell: int) -> None:
+    def _start(self, number: int, receiver: int, sender: int) -> None:
         parent, pid = os.getpid(), os.fork()
         if pid == 0:
-            self._live(number, parent, told, tell)
-        place = self._places[number]
-        place.pid, place.started_at, place.start_at = pid, time.monotonic(), None
+            self._live(number, parent, receiver, sender)
+        child = self._children[number]
+        child.pid, child.started_at, child.start_at = pid, time.monotonic(), None
 
-    def _live(self, number: int, parent: int, told: int, tell: int) -> NoReturn:
+    def _live(self, number: int, parent: int, receiver: int, sender: int) -> NoReturn:
         """Run the process with this number in the forked child, and exit."""
         status = 1
         try:
             signal.set_wakeup_fd(-1)
-            for one in (*PASSED_ON, signal.SIGCHLD):
-                signal.signal(one, signal.SIG_DFL)
-            os.close(told)
+            for signum in (*PASSED_ON, signal.SIGCHLD):
+                signal.signal(signum, signal.SIG_DFL)
+            os.close(receiver)
             _end_with(parent)
-            status = self._run(number, lambda: _told(tell, number))
+            status = self._run(number, lambda: _report_ready(sender, number))
         except KeyboardInterrupt:
             status = 130
         except BaseException:
@@ -118,9 +118,9 @@ class Workers:
     def _pass_on(self, number: int, _frame: object) -> None:
         if number != signal.SIGHUP:
             self._stopping = True
-        for place in self._places:
-            if place.pid:
-                os.kill(place.pid, signal.SIGTERM if number == signal.SIGINT else number)
+        for child in self._children:
+            if child.pid:
+                os.kill(child.pid, signal.SIGTERM if number == signal.SIGINT else number)
 
     def _is_ready(self, numbers: bytes) -> None:
         if not self._not_ready:  # replacements later on
@@ -133,42 +133,42 @@ class Workers:
         """Reap the child processes that have ended, and decide for each whether it is replaced or
         all processes are stopped.
         """
-        for number, place in enumerate(self._places):
-            if not place.pid:
+        for number, child in enumerate(self._children):
+            if not child.pid:
                 continue
-            pid, status = os.waitpid(place.pid, os.WNOHANG)
+            pid, status = os.waitpid(child.pid, os.WNOHANG)
             if not pid:
                 continue
             code = os.waitstatus_to_exitcode(status)
-            place.pid = 0
+            child.pid = 0
             if self._stopping:
                 self._status = self._status or code
             elif number in self._not_ready:
                 self._status = code or 1
                 self._pass_on(signal.SIGTERM, None)
             else:
-                self._plan(number, place, code)
+                self._plan(number, child, code)
         if self._stopping:
-            for place in self._places:
-                place.start_at = None
+            for child in self._children:
+                child.start_at = None
 
-    def _plan(self, number: int, place: _Place, code: int) -> None:
+    def _plan(self, number: int, child: _Child, code: int) -> None:
         """Plan when to replace a process that was not stopped but has ended."""
         now = time.monotonic()
-        place.deaths = 0 if now - place.started_at >= LONG_S else place.deaths + 1
-        pause_s = min(PAUSE_MAX_S, 2.0 ** (place.deaths - 2)) if place.deaths > 1 else 0.0
-        place.start_at = now + pause_s
-        how = f"signal {-code}" if code < 0 else f"status {code}"
-        log.error("process %d ended with %s; replaced in %g s", number, how, pause_s)
+        child.deaths = 0 if now - child.started_at >= LONG_S else child.deaths + 1
+        pause_s = min(PAUSE_MAX_S, 2.0 ** (child.deaths - 2)) if child.deaths > 1 else 0.0
+        child.start_at = now + pause_s
+        outcome = f"signal {-code}" if code < 0 else f"status {code}"
+        log.error("process %d ended with %s; replaced in %g s", number, outcome, pause_s)
 
-    def _replace(self, told: int, tell: int) -> None:
+    def _replace(self, receiver: int, sender: int) -> None:
         now = time.monotonic()
-        for number, place in enumerate(self._places):
-            if place.start_at is not None and place.start_at <= now:
-                self._start(number, told, tell)
+        for number, child in enumerate(self._children):
+            if child.start_at is not None and child.start_at <= now:
+                self._start(number, receiver, sender)
 
     def _pause_s(self) -> float | None:
-        due = [place.start_at for place in self._places if place.start_at is not None]
+        due = [child.start_at for child in self._children if child.start_at is not None]
         return max(0.0, min(due) - time.monotonic()) if due else None
 
 
@@ -182,5 +182,5 @@ def _end_with(parent: int) -> None:
         os.kill(os.getpid(), signal.SIGTERM)
 
 
-def _told(tell: int, number: int) -> None:
-    os.write(tell, bytes([number]))
+def _report_ready(sender: int, number: int) -> None:
+    os.write(sender, bytes([number]))

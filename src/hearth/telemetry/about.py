@@ -53,13 +53,13 @@ def trace_of(header: str) -> Trace | None:
 
     Headers of later versions may be longer; their first 55 characters have the same meaning.
     """
-    known = header[:2] != "ff" and (len(header) == 55 or header[55:56] == "-")
-    found = _HEADER.fullmatch(f"00{header[2:55]}") if known else None
-    if found is None or (header[:2] == "00" and len(header) != 55):
+    is_valid = header[:2] != "ff" and (len(header) == 55 or header[55:56] == "-")
+    match = _HEADER.fullmatch(f"00{header[2:55]}") if is_valid else None
+    if match is None or (header[:2] == "00" and len(header) != 55):
         return None
-    if found[1] == _NO_TRACE or found[2] == _NO_SPAN:
+    if match[1] == _NO_TRACE or match[2] == _NO_SPAN:
         return None
-    return Trace(found[1], found[2], int(found[3], 16) & SAMPLED)
+    return Trace(match[1], match[2], int(match[3], 16) & SAMPLED)
 
 
 class About(Struct, frozen=True):
@@ -79,10 +79,10 @@ class About(Struct, frozen=True):
         """Return the fields that are set, as texts by name; instead of the trace only its
         `trace_id`.
         """
-        found = {**asdict(self), "trace": None}
+        fields = {**asdict(self), "trace": None}
         if self.trace is not None:
-            found["trace_id"] = self.trace.trace_id
-        return {name: text for name, text in found.items() if text}
+            fields["trace_id"] = self.trace.trace_id
+        return {name: text for name, text in fields.items() if text}
 
 
 NOTHING = About()

@@ -45,10 +45,10 @@ class Observer:
         `api` is the name of the API. `route` is a path with placeholders, or the name of an action.
         """
 
-    def operation_begun(self, action: str, how: str) -> None:
+    def operation_begun(self, action: str, manner: str) -> None:
         """Report that this process works on an operation of a stack.
 
-        `how` is "started", "continued" (after a release by another engine, or a pause) or "taken
+        `manner` is "started", "continued" (after a release by another engine, or a pause) or "taken
         over" (from an engine that died).
         """
 

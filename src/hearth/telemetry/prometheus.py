@@ -62,21 +62,21 @@ class Metrics(Observer):
         are long.
         """
         key = (metric.name, *labels)
-        found = self._children.get(key)
-        if found is None:
-            made = self._made[metric.name]
-            found = made.labels(*(one[:LABEL_MAX] for one in labels)) if labels else made
-            self._children[key] = found
-        return found
+        child = self._children.get(key)
+        if child is None:
+            family = self._made[metric.name]
+            child = family.labels(*(label[:LABEL_MAX] for label in labels)) if labels else family
+            self._children[key] = child
+        return child
 
     def request_ended(self, api: str, route: str, method: str, status: int, seconds: float) -> None:
         """Count an answered request."""
         self._child(catalog.REQUESTS, api, method, route, str(status)).inc()
         self._child(catalog.REQUEST_S, api, route).observe(seconds)
 
-    def operation_begun(self, action: str, how: str) -> None:
+    def operation_begun(self, action: str, manner: str) -> None:
         """Count an operation that this process works on."""
-        self._child(catalog.BEGUN, action, how).inc()
+        self._child(catalog.BEGUN, action, manner).inc()
 
     def operation_ended(self, action: str, status: str, seconds: float) -> None:
         """Count the end of an operation."""
@@ -138,11 +138,11 @@ class _Measured(Collector):
         for metric in METRICS:
             if metric.name not in self.rows:
                 continue
-            family = GaugeMetricFamily if metric.kind is Kind.GAUGE else CounterMetricFamily
-            found = family(metric.name, metric.text, labels=metric.labels)
+            family_class = GaugeMetricFamily if metric.kind is Kind.GAUGE else CounterMetricFamily
+            family = family_class(metric.name, metric.text, labels=metric.labels)
             for labels, value in self.rows[metric.name]():
-                found.add_metric(labels, value)
-            yield found
+                family.add_metric(labels, value)
+            yield family
 
 
 class _Process(ProcessCollector):

@@ -30,20 +30,20 @@ def reason(group: str, name: str) -> str | None:
 
 def known(group: str, name: str) -> bool:
     """Return whether the option exists and has an effect."""
-    return (_base(group), name) in _PLACES
+    return (_base(group), name) in _KEYS
 
 
 def names(group: str) -> list[str]:
     """Return the names of all options in a section, including those without effect, sorted."""
     base = _base(group)
-    mine = [name for place, name in _PLACES if place == base]
-    return sorted({*mine, *no_effect.OPTIONS.get(base, ())})
+    registered = [name for section, name in _KEYS if section == base]
+    return sorted({*registered, *no_effect.OPTIONS.get(base, ())})
 
 
 def groups() -> list[str]:
     """Return the names of all sections, sorted."""
-    found = {option.group for option in OPTIONS}
-    return sorted(found | no_effect.OPTIONS.keys() | no_effect.GROUPS.keys())
+    sections = {option.group for option in OPTIONS}
+    return sorted(sections | no_effect.OPTIONS.keys() | no_effect.GROUPS.keys())
 
 
 def suggestion(group: str, name: str) -> str | None:
@@ -69,5 +69,5 @@ def _base(group: str) -> str:
     return NESTED[:-1] if group.startswith(NESTED) else group
 
 
-_PLACES = {(option.group, option.name) for option in OPTIONS}
-_PLACES |= {place for option in OPTIONS for place in option.formerly}
+_KEYS = {(option.group, option.name) for option in OPTIONS}
+_KEYS |= {key for option in OPTIONS for key in option.formerly}

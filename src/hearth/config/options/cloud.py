@@ -32,36 +32,36 @@ _ec2 = partial(Option, "ec2authtoken")
 
 def _user(group: str, of: str) -> tuple[Option, ...]:
     """Return the options of a user who logs in with a password, named as in keystoneauth."""
-    one = partial(Option, group)
+    option = partial(Option, group)
     return (
-        one("auth_url", str, None, f"Address of Keystone, {of}."),
-        one("auth_type", str, None, "Authentication method: password."),
-        one("username", str, None, f"User, {of}."),
-        one("user_id", str, None, "Id of the user."),
-        one("password", str, None, "Password of the user.", secret=True),
-        one("user_domain_id", str, None, "Id of the domain of the user."),
-        one("user_domain_name", str, None, "Name of the domain of the user."),
+        option("auth_url", str, None, f"Address of Keystone, {of}."),
+        option("auth_type", str, None, "Authentication method: password."),
+        option("username", str, None, f"User, {of}."),
+        option("user_id", str, None, "Id of the user."),
+        option("password", str, None, "Password of the user.", secret=True),
+        option("user_domain_id", str, None, "Id of the domain of the user."),
+        option("user_domain_name", str, None, "Name of the domain of the user."),
     )
 
 
 def _project(group: str) -> tuple[Option, ...]:
-    one = partial(Option, group)
+    option = partial(Option, group)
     return (
-        one("project_id", str, None, "Id of the project of the user."),
-        one("project_name", str, None, "Name of the project of the user."),
-        one("project_domain_id", str, None, "Id of the project's domain."),
-        one("project_domain_name", str, None, "Name of the project's domain."),
+        option("project_id", str, None, "Id of the project of the user."),
+        option("project_name", str, None, "Name of the project of the user."),
+        option("project_domain_id", str, None, "Id of the project's domain."),
+        option("project_domain_name", str, None, "Name of the project's domain."),
     )
 
 
 # fmt: off
 def _trust(group: str, default: bool | None) -> tuple[Option, ...]:
-    one = partial(Option, group)
+    option = partial(Option, group)
     return (
-        one("insecure", bool, default, "true: any certificate is accepted."),
-        one("ca_file", str, None, "File with the trusted certificate authorities."),
-        one("cert_file", str, None, "File with the client certificate."),
-        one("key_file", str, None, "File with the key of the client certificate."),
+        option("insecure", bool, default, "true: any certificate is accepted."),
+        option("ca_file", str, None, "File with the trusted certificate authorities."),
+        option("cert_file", str, None, "File with the client certificate."),
+        option("key_file", str, None, "File with the key of the client certificate."),
     )
 
 
@@ -72,7 +72,7 @@ TOKENS = (
     *_user("keystone_authtoken", "for checks of tokens and for the calls of the service"),
     *_project("keystone_authtoken"),
     _tokens("www_authenticate_uri", str, None, "Address of Keystone for users and servers. Default: auth_url."),
-    _tokens("token_cache_time", int, 60, "Time for which Hearth keeps Keystone's answer about a token, in seconds. After ten seconds Hearth asks again, in parallel to the request. -1: no cache.", least=-1,
+    _tokens("token_cache_time", int, 60, "Time for which Hearth keeps Keystone's answer about a token, in seconds. After ten seconds Hearth asks again, in parallel to the request. -1: no cache.", minimum=-1,
             differs="keystonemiddleware has 300"),
     _tokens("service_token_roles", list, ["service"], "Roles of service tokens. A request with a valid service token can have an expired user token."),
     _tokens("service_token_roles_required", bool, True, "true: a service token needs one of the roles in service_token_roles.",

@@ -15,11 +15,11 @@ class Option(Struct, frozen=True):
     """A configuration option: its section, name, type and default, and in `does` its effect in
     Hearth.
 
-    The value of a `secret` option is never shown. `choices` are the allowed values, if any; `least`
-    and `most` limit a number. `differs` explains why Hearth with the default does something else
-    than Heat. A `live` option can change while a process runs. An `own` option does not exist in
-    Heat. A `library` option is registered by the library that reads it, such as oslo.policy.
-    `formerly` lists older (section, name) pairs that are still accepted.
+    The value of a `secret` option is never shown. `choices` are the allowed values, if any;
+    `minimum` and `maximum` limit a number. `differs` explains why Hearth with the default does
+    something else than Heat. A `live` option can change while a process runs. A `hearth_only`
+    option does not exist in Heat. A `library` option is registered by the library that reads it,
+    such as oslo.policy. `formerly` lists older (section, name) pairs that are still accepted.
     """
 
     group: str
@@ -29,10 +29,10 @@ class Option(Struct, frozen=True):
     does: str
     secret: bool = False
     choices: tuple[str, ...] = ()
-    least: float | None = None
-    most: float | None = None
+    minimum: float | None = None
+    maximum: float | None = None
     live: bool = False
-    own: bool = False
+    hearth_only: bool = False
     library: bool = False
     differs: str = ""
     formerly: tuple[tuple[str, str], ...] = ()

@@ -15,8 +15,10 @@ def register(conf: Any, options: Iterable[Option], group: str | None = None) -> 
     """
     for option in options:
         if not option.library:
-            mine = option if group is None else replace(option, group=group)
-            conf.register_opt(_oslo(mine), None if mine.group == "DEFAULT" else mine.group)
+            in_group = option if group is None else replace(option, group=group)
+            conf.register_opt(
+                _oslo(in_group), None if in_group.group == "DEFAULT" else in_group.group
+            )
 
 
 def values(conf: Any, options: Iterable[Option]) -> list[tuple[Option, Any]]:
@@ -25,29 +27,31 @@ def values(conf: Any, options: Iterable[Option]) -> list[tuple[Option, Any]]:
     Raises the errors of oslo.config, and ValueError for an empty number (oslo.config returns None)
     and for `nan` (no minimum or maximum excludes it).
     """
-    found = []
+    pairs = []
     for option in options:
         if not option.library:
-            place = conf if option.group == "DEFAULT" else conf[option.group]
-            value = place[option.name]
+            section = conf if option.group == "DEFAULT" else conf[option.group]
+            value = section[option.name]
             if (value is None and option.default is not None) or value != value:
                 got = "nothing" if value is None else value
-                words = f"{option.place}: expected a number, got {got}; set one or remove the line"
-                raise ValueError(words)
-            found.append((option, value))
-    return found
+                message = (
+                    f"{option.place}: expected a number, got {got}; set one or remove the line"
+                )
+                raise ValueError(message)
+            pairs.append((option, value))
+    return pairs
 
 
 def _oslo(option: Option) -> Any:
     from oslo_config import cfg
 
-    more: dict[str, Any] = {"default": option.default, "secret": option.secret}
+    arguments: dict[str, Any] = {"default": option.default, "secret": option.secret}
     if option.kind in (int, float):
-        more |= {"min": option.least, "max": option.most}
+        arguments |= {"min": option.minimum, "max": option.maximum}
     if option.choices:
-        more["choices"] = list(option.choices)
+        arguments["choices"] = list(option.choices)
     if option.formerly:
-        more["deprecated_opts"] = [
+        arguments["deprecated_opts"] = [
             cfg.DeprecatedOpt(name, group) for group, name in option.formerly
         ]
     kinds = {
@@ -58,4 +62,4 @@ def _oslo(option: Option) -> Any:
         list: cfg.ListOpt,
         tuple: cfg.MultiStrOpt,
     }
-    return kinds[option.kind](option.name, **more)
+    return kinds[option.kind](option.name, **arguments)

@@ -39,15 +39,15 @@ class Guest(Protocol):
 class Doorman:
     """Counts the connections of a server and limits them.
 
-    At most `most` connections are open in total, and at most a quarter of that from one address,
+    At most `limit` connections are open in total, and at most a quarter of that from one address,
     unless all clients come `by_proxy`. At a limit, a new connection takes the place of the oldest
     one that has never sent a request, or else of the one that has had none in progress for the
     longest time.
     """
 
-    def __init__(self, most: int, *, by_proxy: bool = False) -> None:
-        self.most = most
-        self.address_most = most if by_proxy else max(1, most // 4)
+    def __init__(self, limit: int, *, by_proxy: bool = False) -> None:
+        self.limit = limit
+        self.address_limit = limit if by_proxy else max(1, limit // 4)
         self._inside: set[Guest] = set()
         self._new: dict[Guest, None] = {}  # without a request so far, oldest first
         self._idle: dict[Guest, None] = {}  # between two requests, longest first
@@ -67,8 +67,8 @@ class Doorman:
 
         If a limit is reached and no connection can give way, return false and do not count it.
         """
-        crowd = self._of[guest.address] >= self.address_most
-        if (crowd or self.total >= self.most) and not self._make_room(
+        crowd = self._of[guest.address] >= self.address_limit
+        if (crowd or self.total >= self.limit) and not self._make_room(
             guest.address if crowd else None
         ):
             return False
@@ -132,9 +132,9 @@ class Doorman:
         self._unsent.setdefault(guest, (guest.unsent(), time.monotonic()))
         if self._look is None:
             self._plan()
-        total = sum(one.unsent() for one in self._unsent)
+        total = sum(guest.unsent() for guest in self._unsent)
         while total > UNSENT_MAX:
-            largest = max(self._unsent, key=lambda one: one.unsent())
+            largest = max(self._unsent, key=lambda guest: guest.unsent())
             total -= largest.unsent()
             self._let_go(largest, "too much of the responses is unread")
 
@@ -155,7 +155,7 @@ class Doorman:
         if self._unsent:
             self._plan()
 
-    def _let_go(self, guest: Guest, why: str) -> None:
-        log.info("a connection from %s was closed: %s", guest.address, why)
+    def _let_go(self, guest: Guest, reason: str) -> None:
+        log.info("a connection from %s was closed: %s", guest.address, reason)
         del self._unsent[guest]
         guest.throw_out()

@@ -50,9 +50,9 @@ def poll_in(data: bytes) -> tuple[dict[str, Any], bool] | None:
         return None
     lines = (line.partition(b":") for line in head[5].split(b"\r\n")[:-1])
     headers = [(name.lower(), value.lstrip(b"\t ")) for name, _, value in lines]
-    named = dict(headers)
-    closing = CLOSING.get(named.get(b"connection", b"keep-alive").strip().lower())
-    if closing is None or len(named) < len(headers) or not OF_A_BODY.isdisjoint(named):
+    by_name = dict(headers)
+    closing = CLOSING.get(by_name.get(b"connection", b"keep-alive").strip().lower())
+    if closing is None or len(by_name) < len(headers) or not OF_A_BODY.isdisjoint(by_name):
         return None
     path = head[2].decode()
     scope = {
@@ -141,16 +141,16 @@ class PolledConnection(asyncio.Protocol):
         self, finding: Awaitable[tuple[list[Header], bytes] | None], data: bytes
     ) -> None:
         """Send the cached answer; if there is none, hand the connection over."""
-        found = await finding
+        response = await finding
         self._finding, after, self._after = None, self._after, b""
         if self._transport.is_closing():
             return
         if after:
             self._transport.resume_reading()
-        if found is None:
+        if response is None:
             self._pass_on(data + after)
             return
-        self._answer(*found)
+        self._answer(*response)
         if after and not self._last:
             self.data_received(after)
 

@@ -60,9 +60,11 @@ def applications(running: "Running") -> tuple[Served, Served, Served]:
         service_roles=judging.service_roles, any_service=judging.any_service,
         guest_role=settings.stack_user_role,
     )  # fmt: skip
-    asked = settings.signers or (service,)
+    credentials = settings.signers or (service,)
     role = settings.stack_user_role
-    signers = [Identity(judges.cloud(one), one.auth_url, role) for one in asked]
+    signers = [
+        Identity(judges.cloud(credential), credential.auth_url, role) for credential in credentials
+    ]
     services, front = running.services, running.front
     polls = Polls(partial(secret_of_guest, services), GUEST_FACTOR * judging.kept_s)
     gate = Gate(signers, tokens, auth_url, polls)
@@ -73,23 +75,27 @@ def applications(running: "Running") -> tuple[Served, Served, Served]:
     async def database() -> object:
         return await services.store.run(prove_writable)
 
-    beside = Healthcheck(clusters, front, database)
-    main = below(CLUSTERS, beside, application(services, tokens, gate, auth_url, rates))
+    checked_clusters = Healthcheck(clusters, front, database)
+    main = below(CLUSTERS, checked_clusters, application(services, tokens, gate, auth_url, rates))
     steps = Steps(services.compute.usage)
-    one, two = (Door(app, services, polls, tokens, rates) for app in (main, cfn))
+    main_door, cfn_door = (Door(app, services, polls, tokens, rates) for app in (main, cfn))
     return (
         Served(
-            Answering(fronted(one, front, steps, database), Shortcut(one.known.find, front), front),
-            Shortcut(one.find, front),
+            Answering(
+                fronted(main_door, front, steps, database),
+                Shortcut(main_door.known.find, front),
+                front,
+            ),
+            Shortcut(main_door.find, front),
         ),
-        Served(fronted(two, front, steps, database), Shortcut(two.find, front)),
+        Served(fronted(cfn_door, front, steps, database), Shortcut(cfn_door.find, front)),
         Served(fronted(clusters, front, steps, database)),
     )
 
 
-def below(prefix: str, inner: "ASGIApp", others: "ASGIApp") -> "ASGIApp":
+def below(prefix: str, inner: "ASGIApp", fallback: "ASGIApp") -> "ASGIApp":
     """Return an application that sends requests below the path `prefix` to `inner`, else to
-    `others`.
+    `fallback`.
     """
 
     async def app(scope: "Scope", receive: "Receive", send: "Send") -> None:
@@ -98,7 +104,7 @@ def below(prefix: str, inner: "ASGIApp", others: "ASGIApp") -> "ASGIApp":
         if scope["type"] == "http" and (path == prefix or path.startswith(f"{prefix}/")):
             await inner({**scope, "root_path": f"{root}{prefix}"}, receive, send)
         else:
-            await others(scope, receive, send)
+            await fallback(scope, receive, send)
 
     return app
 
@@ -133,21 +139,21 @@ def server(
             yield
 
     doorman = Doorman(connections_max(), by_proxy=by_proxy)
-    made: Any = partial(Connection, doorman)
+    protocol: Any = partial(Connection, doorman)
     if shortcut is not None:
-        made = partial(PolledConnection, doorman, shortcut)
+        protocol = partial(PolledConnection, doorman, shortcut)
     config = uvicorn.Config(
         app, log_config=None, access_log=False, lifespan="off",
         timeout_graceful_shutdown=LAST_REQUESTS_S, timeout_keep_alive=KEEP_ALIVE_S,
         ws="none", proxy_headers=False,
-        http=made,
+        http=protocol,
     )  # fmt: skip
     return Server(config)
 
 
-async def started(one: "uvicorn.Server", sockets: list[socket.socket]) -> asyncio.Task[Any]:
+async def started(server: "uvicorn.Server", sockets: list[socket.socket]) -> asyncio.Task[Any]:
     """Start an HTTP server, and return its task when it accepts connections."""
-    task: asyncio.Task[Any] = asyncio.get_running_loop().create_task(one.serve(sockets=sockets))
-    while not one.started and not task.done():  # noqa: ASYNC110 - it has no event
+    task: asyncio.Task[Any] = asyncio.get_running_loop().create_task(server.serve(sockets=sockets))
+    while not server.started and not task.done():  # noqa: ASYNC110 - it has no event
         await asyncio.sleep(0.005)
     return task
