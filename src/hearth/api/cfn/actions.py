@@ -244,7 +244,7 @@ async def events(asked: Request) -> view.Tree:
     rows = [await asked.stack(deleted=True)] if one else await _own(asked)
     shown = []
     for row in rows:
-        newest = partial(reads.list_events, wanted=EventFilter((row.id,), limit=EVENTS_MAX))
+        newest = partial(reads.list_events, criteria=EventFilter((row.id,), limit=EVENTS_MAX))
         shown += [(row, found.event) for found in await asked.services.store.read(newest)]
     shown.sort(key=lambda pair: pair[1].time, reverse=True)
     return {"StackEvents": [view.event(row, event) for row, event in shown]}
