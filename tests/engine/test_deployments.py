@@ -63,7 +63,7 @@ class Shelf:
         one = next(one for one in claimed(store, self.engine) if one.stack_id == new.id)
         records = {one.id: one for one in (self.server, self.record)}
         changes = Changes(insert=records, metadata={self.server.id: {"role": "web"}})
-        written(store, part(store, self.engine, one, sure=changes))
+        written(store, part(store, self.engine, one, always=changes))
         self.deployments = StackDeployments(store, Clouds(), Clock(), new_id, self.row, self.record)
 
     def run(self, config_id: str = "c1", **changes: Any) -> None:

@@ -17,7 +17,7 @@ from hearth.model.state import Action, Status
 from hearth.store import accept, claim, events, idle, reads, tables, texts
 from hearth.store.clusters import clusters
 from hearth.store.clusters.tables import cluster_event
-from hearth.store.commit import Changes, Fate, Part, commit
+from hearth.store.commit import Changes, CommitPart, Fate, commit
 from hearth.store.credentials import Requester
 from hearth.store.database import Store, Tx
 from hearth.store.engines import drain, held_on
@@ -64,15 +64,17 @@ def claimed(store: Store, engine_id: str) -> list[claim.Claim]:
     return store.transact(lambda tx: claim.claim(tx, engine_id, 10).stacks)
 
 
-def part(store: Store, engine_id: str, one: claim.Claim, sure=None, advance=None) -> Part:
+def part(
+    store: Store, engine_id: str, one: claim.Claim, always=None, if_current=None
+) -> CommitPart:
     row = loaded(store, one.stack_id).stack
-    return Part(
-        one.stack_id, engine_id, one.epoch, row.traversal, sure or Changes(), advance or Changes(),
-        time.time(),
+    return CommitPart(
+        one.stack_id, engine_id, one.epoch, row.traversal, always or Changes(),
+        if_current or Changes(), time.time(),
     )  # fmt: skip
 
 
-def written(store: Store, one: Part) -> Fate:
+def written(store: Store, one: CommitPart) -> Fate:
     return store.transact(lambda tx: commit(tx, [one], new_id))[one.stack_id]
 
 
@@ -187,7 +189,7 @@ def test_engines_share_what_waits(store: Store) -> None:
     engines = [an_engine(store) for _ in range(3)]
     taken = [store.transact(lambda tx, e=e: claim.claim(tx, e, 200)) for e in engines]
     assert [len(found.stacks) for found in taken] == [4, 4, 4]
-    assert [found.more for found in taken[:2]] == [True, True]
+    assert [found.has_more for found in taken[:2]] == [True, True]
     all_ids = [one.stack_id for found in taken for one in found.stacks]
     assert sorted(all_ids) == sorted(names)
 
@@ -293,9 +295,9 @@ def test_an_advance_of_an_older_traversal_is_left_out_and_what_is_sure_is_kept(
     stack_id = made(store)
     engine_id = an_engine(store)
     (one,) = claimed(store, engine_id)
-    sure = Changes(events=[event(stack_id, "ended")])
-    advance = Changes(events=[event(stack_id, "started")])
-    mine = part(store, engine_id, one, sure, advance)
+    always = Changes(events=[event(stack_id, "ended")])
+    if_current = Changes(events=[event(stack_id, "started")])
+    mine = part(store, engine_id, one, always, if_current)
     wanted = accept.OperationRequest(Action.UPDATE, Revision("other"))
     store.transact(lambda tx: accept.operate(tx, stack_id, wanted, 2.0, new_id))
     assert written(store, mine) is Fate.SUPERSEDED
@@ -314,7 +316,7 @@ def test_a_stack_whose_operation_is_newer_than_its_owner_knows_is_released_as_du
     wanted = accept.OperationRequest(Action.UPDATE, Revision("other"))
     store.transact(lambda tx: accept.operate(tx, stack_id, wanted, 2.0, new_id))
     there = store.transact(lambda tx: claim.inbox_of(tx, engine_id), write=False)
-    mine.sure.read.extend(message_id for message_id, _ in there)
+    mine.always.handled.extend(message_id for message_id, _ in there)
     assert there
     assert written(store, mine) is Fate.SUPERSEDED
     assert [c.stack_id for c in claimed(store, engine_id)] == [stack_id]
@@ -402,8 +404,8 @@ def test_what_has_ended_moves_no_more_and_the_next_intent_stays_as_it_is(store: 
     accepted = AttemptRow(record.id, "t", "update", "CREATE", "accepted", "create", 0, 1.0, {})
     following = AttemptRow(record.id, "u", "cleanup", "DELETE", "intent", "delete", 0, 2.0, {})
     second = Changes(moved=[accepted], ended=[record.id])
-    advance = Changes(nodes=[following])
-    assert written(store, part(store, engine_id, one, second, advance)) is Fate.DONE
+    if_current = Changes(nodes=[following])
+    assert written(store, part(store, engine_id, one, second, if_current)) is Fate.DONE
     (row,) = loaded(store, stack_id).in_flight
     assert (row.action, row.phase, row.step) == ("DELETE", "intent", "delete")
 
@@ -424,7 +426,7 @@ def test_what_a_nested_stack_is_asked_for_outlasts_its_own_part_of_the_commit(st
     asks = Changes(
         operate=[(child.id, accept.OperationRequest(Action.DELETE, parent_traversal="p"))]
     )
-    tells = Part(
+    tells = CommitPart(
         child.id, engine_id, of_child.epoch, row.traversal, Changes(stack=ended), Changes(), 2.0
     )
     parts = [part(store, engine_id, of_parent, asks), tells]

@@ -11,7 +11,7 @@ from hearth.model.state import Action, Status
 from hearth.store import accept, drift_checks, events, outbox, reads, tables
 from hearth.store.credentials import Requester
 from hearth.store.database import Store
-from hearth.store.drift_checks import Check, Last, Result
+from hearth.store.drift_checks import DriftCheck, Last, Result
 from tests.store.test_contract import an_engine, made, new_id
 
 DRIFTED = Result("drifted", {"drifted": 1}, [{"resource_name": "net"}])
@@ -23,7 +23,7 @@ def scheduled(store: Store, *names: str) -> list[str]:
     return ids
 
 
-def claimed(store: Store, stack_id: str) -> Check | None:
+def claimed(store: Store, stack_id: str) -> DriftCheck | None:
     claim_id = new_id()
     return store.transact(lambda tx: drift_checks.claim(tx, stack_id, claim_id))
 
@@ -32,7 +32,7 @@ def due(store: Store, late_s: float = 0.0) -> list[str]:
     return store.transact(lambda tx: drift_checks.due(tx, 10, late_s))
 
 
-def finished(store: Store, check: Check, result: Result = DRIFTED, event: str = "") -> bool:
+def finished(store: Store, check: DriftCheck, result: Result = DRIFTED, event: str = "") -> bool:
     told = (new_id(), time.time(), "CHECK", "DRIFTED", event)
     one = events.of_stack(check.row, *told) if event else None
     return store.transact(
@@ -68,7 +68,7 @@ def test_one_engine_schedules_each_root_stack_once(store: Store):
 def test_a_check_belongs_to_one_process(store: Store):
     (ident,) = scheduled(store, "web")
     assert due(store) == [ident]
-    found: list[Check | None] = []
+    found: list[DriftCheck | None] = []
     threads = [threading.Thread(target=lambda: found.append(claimed(store, ident))) for _ in "1234"]
     for thread in threads:
         thread.start()

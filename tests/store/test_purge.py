@@ -46,7 +46,7 @@ def rows(store: Store) -> dict[str, int]:
 
 
 def purged(store: Store, days: float, project: str | None = None, most: int = 20) -> int:
-    return store.transact(lambda tx: purge(tx, age_s=days * DAY_S, project_id=project, most=most))
+    return store.transact(lambda tx: purge(tx, age_s=days * DAY_S, project_id=project, limit=most))
 
 
 def test_everything_of_an_old_stack_goes_and_of_a_living_one_nothing(store: Store) -> None:

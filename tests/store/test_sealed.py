@@ -55,7 +55,7 @@ def a_stack(store: Store, name: str) -> str:
     happened = Event(
         new_id(), new.id, new.id, 1.5, "web", "T", None, "CREATE", "IN_PROGRESS", CANARY, told
     )
-    sure = Changes(
+    always = Changes(
         insert={record.id: record},
         data={record.id: told},
         metadata={record.id: told},
@@ -67,7 +67,7 @@ def a_stack(store: Store, name: str) -> str:
     )
     row = store.transact(lambda tx: claim.row(tx, new.id))
     failed = row.having(status=Status.FAILED, reason=CANARY, first_failure=CANARY)
-    written(store, part(store, engine_id, one, sure, Changes(stack=failed)))
+    written(store, part(store, engine_id, one, always, Changes(stack=failed)))
 
     def more(tx: Any) -> None:
         accept.begin_snapshot(tx, new.id, one.stack_id, CANARY[:0], 1.0)

@@ -6,7 +6,7 @@ from hearth.engine.core import walk
 from hearth.engine.core.choose import AS_WANTED, BEGUN, FAILED, IN_CHARGE_BEFORE, REPLACED
 from hearth.engine.core.record import Held, Record
 from hearth.engine.core.retry import CREATE_RETRIES_MAX
-from hearth.engine.core.rules import Request, idle, refusal
+from hearth.engine.core.rules import RequestKind, idle, refusal
 from hearth.engine.worker.engine import SILENT_MAX_S
 from hearth.engine.worker.node.calls import PASSING_MAX, PASSING_PAUSE_S
 from hearth.engine.worker.ports import LOOK_S, ORPHAN_WATCH_S
@@ -43,20 +43,20 @@ def _requests() -> str:
     by_answers: dict[tuple[str, ...], list[str]] = {}
     for action in STACK_ACTIONS:
         for status in Status:
-            answers = tuple(_answer(request, action, status) for request in Request)
+            answers = tuple(_answer(request, action, status) for request in RequestKind)
             by_answers.setdefault(answers, []).append(f"{action}_{status}")
-    head = ["state", *(request.value.replace("_", " ") for request in Request)]
+    head = ["state", *(request.value.replace("_", " ") for request in RequestKind)]
     return _table(head, ([", ".join(states), *answers] for answers, states in by_answers.items()))
 
 
-def _answer(request: Request, action: Action, status: Status) -> str:
+def _answer(request: RequestKind, action: Action, status: Status) -> str:
     if (problem := refusal(request, "s", action, status)) is not None:
         return "409" if problem.kind == "ActionInProgress" else "400"
     if idle(request, action, status):
         return "nothing to do"
-    if request is Request.DELETE and action is Action.DELETE and status is Status.IN_PROGRESS:
+    if request is RequestKind.DELETE and action is Action.DELETE and status is Status.IN_PROGRESS:
         return "joins it"
-    if request in (Request.CANCEL, Request.CANCEL_WITHOUT_ROLLBACK):
+    if request in (RequestKind.CANCEL, RequestKind.CANCEL_WITHOUT_ROLLBACK):
         return "stops it"
     return "takes over" if status is Status.IN_PROGRESS else "accepted"
 
@@ -72,7 +72,7 @@ def _visits() -> str:
             record = Record("i", "n", "T", 1, 0.0, action, status, physical_id="p",
                             held=Held(reference="p"))  # fmt: skip
             answers = tuple(
-                walk.call(record, walked, handled=True).value for walked in sorted(walk.WALKS)
+                walk.verdict(record, walked, handled=True).value for walked in sorted(walk.WALKS)
             )
             states.setdefault(answers, []).append(f"{action}_{status}")
     head = ["state of the resource", *(action.lower() for action in sorted(walk.WALKS))]

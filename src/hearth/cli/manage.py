@@ -65,7 +65,7 @@ def purge_deleted(
     with opened(configs) as store:
 
         def one(tx: Tx) -> int:
-            return purge(tx, age_s=age_s, project_id=project_id, most=batch)
+            return purge(tx, age_s=age_s, project_id=project_id, limit=batch)
 
         while went := store.transact(one):
             total += went

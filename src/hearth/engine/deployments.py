@@ -23,7 +23,7 @@ from hearth.store import software_deployments as deployments
 from hearth.store.database import Store, Tx
 from hearth.store.messages import Signalled
 from hearth.store.rows import Event, StackRow
-from hearth.store.server_metadata import Server
+from hearth.store.server_metadata import ServerResource
 from hearth.store.software_configs import Config
 from hearth.store.software_deployments import IN_PROGRESS, Deployment
 
@@ -88,7 +88,7 @@ class StackDeployments(Deployments):
     async def drop(self, deployment_id: str, config_id: str | None) -> None:
         stack_id = f"{self._row.name}/{self._row.id}"
 
-        def transaction(tx: Tx) -> list[Server]:
+        def transaction(tx: Tx) -> list[ServerResource]:
             project_id = self._row.project_id
             deployment = deployments.find(tx, project_id, deployment_id, lock=True)
             if deployment is None:
@@ -108,7 +108,7 @@ class StackDeployments(Deployments):
         project_id = self._row.project_id
         return await self._store.read(lambda tx: server_metadata.type_of(tx, project_id, server_id))
 
-    async def _deliver(self, transaction: Callable[[Tx], list[Server]]) -> None:
+    async def _deliver(self, transaction: Callable[[Tx], list[ServerResource]]) -> None:
         await deliver(self._store, self._clouds, await self._store.run(transaction))
 
 
@@ -167,7 +167,7 @@ def as_map(details: Any) -> Mapping[str, Any]:
     return details if isinstance(details, Mapping) else {}
 
 
-def _run(tx: Tx, project_id: str, run: Run, now: float) -> list[Server]:
+def _run(tx: Tx, project_id: str, run: Run, now: float) -> list[ServerResource]:
     """Store a deployment and its configuration, and add it to the metadata of its server.
 
     Return the servers to which the new metadata must be delivered.

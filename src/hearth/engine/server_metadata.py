@@ -19,7 +19,7 @@ from hearth.store import reads
 from hearth.store.credentials import StackCredential
 from hearth.store.database import Store, Tx
 from hearth.store.rows import StackRow
-from hearth.store.server_metadata import Server
+from hearth.store.server_metadata import ServerResource
 
 log = logging.getLogger(__name__)
 
@@ -53,7 +53,7 @@ class _Parcel(Struct, frozen=True):
     users: Users | None
 
 
-async def deliver(store: Store, clouds: CloudLookup, servers: Iterable[Server]) -> None:
+async def deliver(store: Store, clouds: CloudLookup, servers: Iterable[ServerResource]) -> None:
     """Write the metadata of the given servers to their Swift objects or Zaqar queues.
 
     A failure is only logged, because the next change writes the whole document again.
@@ -69,7 +69,7 @@ async def deliver(store: Store, clouds: CloudLookup, servers: Iterable[Server]) 
             )
 
 
-async def _deliver(store: Store, clouds: CloudLookup, server: Server) -> None:
+async def _deliver(store: Store, clouds: CloudLookup, server: ServerResource) -> None:
     """Write the current metadata document of a server. If the document changes during the write,
     write it again.
     """
@@ -82,7 +82,7 @@ async def _deliver(store: Store, clouds: CloudLookup, server: Server) -> None:
         written = parcel.version
 
 
-def _parcel(tx: Tx, clouds: CloudLookup, server: Server) -> _Parcel | None:
+def _parcel(tx: Tx, clouds: CloudLookup, server: ServerResource) -> _Parcel | None:
     version, data, metadata = reads.data_of(tx, server.resource_id)
     row = reads.stack_by_physical_id(tx, server.stack_id)
     if not channel_in(data) or row is None:

@@ -20,7 +20,7 @@ from hearth.model.state import Status
 from hearth.process.wiring import Running
 from hearth.store import drift_checks
 from hearth.store.database import prove_writable
-from hearth.store.states import State, states
+from hearth.store.states import StateCount, states
 from hearth.telemetry import catalog
 from hearth.telemetry.observer import Values
 from hearth.telemetry.prometheus import Metrics
@@ -94,7 +94,7 @@ class _Counts:
         self._running = running
         self._read_at = float("-inf")
         self._reading = asyncio.Lock()
-        self.states: list[State] = []
+        self.states: list[StateCount] = []
         self.drift: dict[str, int] = {}
 
     async def refresh(self) -> None:

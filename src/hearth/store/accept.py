@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from msgspec import Struct, field, structs
 from sqlalchemy.exc import IntegrityError
 
-from hearth.engine.core.rules import Request, StackExists, idle, refusal
+from hearth.engine.core.rules import RequestKind, StackExists, idle, refusal
 from hearth.model.problem import EntityNotFound, Rejected
 from hearth.model.state import Action, Status
 from hearth.store import credentials, events
@@ -119,8 +119,8 @@ def demand_free(tx: Tx, project_id: str, name: str) -> None:
     """Raise Rejected with StackExists if the project has a stack with this name that is not
     deleted.
     """
-    mine = sa.and_(stack.c.project_id == project_id, stack.c.live_name == name)
-    if tx.first(sa.select(stack.c.id).where(mine)) is not None:
+    condition = sa.and_(stack.c.project_id == project_id, stack.c.live_name == name)
+    if tx.first(sa.select(stack.c.id).where(condition)) is not None:
         raise _taken(name)
 
 
@@ -132,11 +132,11 @@ class Writes(Struct):
     """Rows that several requests of one transaction collect; they are written together at its
     end.
 
-    `stacks` are new stacks, and `changed` are existing ones.
+    `stacks` are new stacks, and `updates` are existing ones.
     """
 
     stacks: list[StackRow] = field(default_factory=list)
-    changed: list[StackRow] = field(default_factory=list)
+    updates: list[StackRow] = field(default_factory=list)
     revisions: list[dict[str, Any]] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)
     inbox: list[dict[str, Any]] = field(default_factory=list)
@@ -149,15 +149,15 @@ class Writes(Struct):
         """Insert and update all collected rows."""
         if self.stacks:
             tx.many(_STACK, [_new_values(tx, row) for row in self.stacks])
-        if self.changed:
-            tx.many(_WRITE, [bound(stack_values(tx, row)) for row in self.changed])
+        if self.updates:
+            tx.many(_WRITE, [bound(stack_values(tx, row)) for row in self.updates])
         put_rows(tx, self.revisions)
         events.append(tx, self.events)
         if self.inbox:
             tx.many(_MESSAGE, self.inbox)
 
 
-class Asked(Struct):
+class LockedStacks(Struct):
     """The locked rows of the stacks for which a transaction has requests, with the changes so far.
 
     `rows` are the stacks that exist, by id. `newest` are the numbers of the last revisions, and
@@ -172,15 +172,17 @@ class Asked(Struct):
     unsettled: frozenset[str]
 
 
-def asked(tx: Tx, wanted: Sequence[tuple[str, OperationRequest]]) -> Asked:
+def lock_all(tx: Tx, requests: Sequence[tuple[str, OperationRequest]]) -> LockedStacks:
     """Lock the stacks of the requests, and read everything on which the decisions about them
     depend.
     """
-    ids = sorted({stack_id for stack_id, _ in wanted})
+    ids = sorted({stack_id for stack_id, _ in requests})
     rows = {row.id: stack_row(tx, row) for row in tx.listed(_LOCK, ids)}
-    moved = sorted({i for i, one in wanted if one.revision is not None and i in rows})
-    standing = [i for i in sorted({i for i, one in wanted if one.stands}) if i in rows]
-    return Asked(
+    moved = sorted({i for i, operation in requests if operation.revision is not None and i in rows})
+    standing = [
+        i for i in sorted({i for i, operation in requests if operation.stands}) if i in rows
+    ]
+    return LockedStacks(
         rows,
         newest_revisions(tx, moved),
         revision_contents(tx, standing),
@@ -265,7 +267,9 @@ def _new_row(tx: Tx, new: NewStack, now: float, traversal: str) -> StackRow:
     )
 
 
-def operate(tx: Tx, stack_id: str, wanted: OperationRequest, now: float, new_id: NewId) -> StackRow:
+def operate(
+    tx: Tx, stack_id: str, operation: OperationRequest, now: float, new_id: NewId
+) -> StackRow:
     """Begin an operation on a stack and return its new row.
 
     The operation may replace one that is in progress. Nothing begins if the stack is already being
@@ -274,16 +278,16 @@ def operate(tx: Tx, stack_id: str, wanted: OperationRequest, now: float, new_id:
     exist or its state does not allow the operation.
     """
     writes = Writes()
-    row = ask(tx, asked(tx, [(stack_id, wanted)]), stack_id, wanted, now, new_id, writes)
+    row = ask(tx, lock_all(tx, [(stack_id, operation)]), stack_id, operation, now, new_id, writes)
     writes.write(tx)
     return row
 
 
 def ask(
     tx: Tx,
-    among: Asked,
+    among: LockedStacks,
     stack_id: str,
-    wanted: OperationRequest,
+    operation: OperationRequest,
     now: float,
     new_id: NewId,
     writes: Writes,
@@ -297,73 +301,75 @@ def ask(
     row = among.rows.get(stack_id)
     if row is None:
         raise _no_such(stack_id)
-    request = Request(wanted.action.value.lower())
+    request = RequestKind(operation.action.value.lower())
     if problem := refusal(request, row.name, row.action, row.status):
         raise Rejected([problem])
-    if wanted.action is Action.DELETE and row.state == "DELETE_IN_PROGRESS":
-        after = _joined(row, wanted)
+    if operation.action is Action.DELETE and row.state == "DELETE_IN_PROGRESS":
+        after = _joined(row, operation)
     elif idle(request, row.action, row.status):
-        _tell_parent(tx, row, wanted, now, writes)
+        _tell_parent(tx, row, operation, now, writes)
         return row
-    elif wanted.stands and _is_so(tx, among, row, wanted):
-        after = _stood(tx, row, wanted, now, new_id, writes)
+    elif operation.stands and _is_so(tx, among, row, operation):
+        after = _stood(tx, row, operation, now, new_id, writes)
     else:
-        after = _begun(tx, among, row, wanted, now, new_id, writes)
+        after = _begun(tx, among, row, operation, now, new_id, writes)
     if after is not row:
-        writes.changed.append(after)
+        writes.updates.append(after)
         among.rows[stack_id] = after
     return after
 
 
 def _begun(
     tx: Tx,
-    among: Asked,
+    among: LockedStacks,
     row: StackRow,
-    wanted: OperationRequest,
+    operation: OperationRequest,
     now: float,
     new_id: NewId,
     writes: Writes,
 ) -> StackRow:
     """Return the row of the stack with the new operation, and add the other rows to `writes`."""
     traversal, event_id = new_id(), new_id()
-    if wanted.action is Action.DELETE and row.status is Status.IN_PROGRESS:
-        why = f"Stack {row.action} cancelled"
-        cancelled = events.of_stack(row, new_id(), now, row.action, Status.FAILED, why)
+    if operation.action is Action.DELETE and row.status is Status.IN_PROGRESS:
+        reason = f"Stack {row.action} cancelled"
+        cancelled = events.of_stack(row, new_id(), now, row.action, Status.FAILED, reason)
         writes.events.append(cancelled)
-    if wanted.action is Action.SNAPSHOT and row.parent_id is not None:
+    if operation.action is Action.SNAPSHOT and row.parent_id is not None:
         # on success it becomes part of the parent's snapshot
         begin_snapshot(tx, row.id, new_id(), None, now)
     number, before = row.revision, row.previous_revision
-    if wanted.revision is not None:
+    if operation.revision is not None:
         number = among.newest[row.id] = 1 + among.newest[row.id]
         before = row.revision
         values = revision_values(
-            tx, row.id, number, wanted.revision, now, wanted.by, wanted.copy_of
+            tx, row.id, number, operation.revision, now, operation.by, operation.copy_of
         )
         writes.revisions.append(values)
         among.contents[row.id] = values["content"]
-        if row.parent_id is None and wanted.revision.environment.get("event_sinks"):
+        if row.parent_id is None and operation.revision.environment.get("event_sinks"):
             events.have_sinks(tx, row.root_id)
-    timeout = row.timeout_mins if wanted.timeout_mins is None else wanted.timeout_mins
+    timeout = row.timeout_mins if operation.timeout_mins is None else operation.timeout_mins
     row = row.having(
-        action=wanted.action,
+        action=operation.action,
         status=Status.IN_PROGRESS,
-        reason=f"Stack {wanted.action} started",
+        reason=f"Stack {operation.action} started",
         first_failure=None,
         revision=number,
         previous_revision=before,
         traversal=traversal,
-        parent_traversal=wanted.parent_traversal or row.parent_traversal,
+        parent_traversal=operation.parent_traversal or row.parent_traversal,
         started_at=now,
         updated_at=now,
         timeout_mins=timeout,
         deadline=now + _timeout_s(tx, timeout),
-        options=_options(row, wanted),
+        options=_options(row, operation),
         disable_rollback=(
-            row.disable_rollback if wanted.disable_rollback is None else wanted.disable_rollback
+            row.disable_rollback
+            if operation.disable_rollback is None
+            else operation.disable_rollback
         ),
-        tags=row.tags if wanted.tags is None else (",".join(wanted.tags) or None),
-        credential_id=_requested(tx, row, wanted, now, new_id),
+        tags=row.tags if operation.tags is None else (",".join(operation.tags) or None),
+        credential_id=_requested(tx, row, operation, now, new_id),
         takeovers=0,
     )
     writes.events.append(events.of_stack(row, event_id, now, row.action, row.status, row.reason))
@@ -371,20 +377,20 @@ def _begun(
     return row
 
 
-def _is_so(tx: Tx, among: Asked, row: StackRow, wanted: OperationRequest) -> bool:
+def _is_so(tx: Tx, among: LockedStacks, row: StackRow, operation: OperationRequest) -> bool:
     """Return whether the requested update would change nothing: the stack is idle, and the stack
     and all its resources already have the desired state.
     """
-    made = row.status is Status.COMPLETE and row.action in (Action.CREATE, Action.UPDATE)
-    if not made or row.owner is not None or wanted.revision is None:
+    succeeded = row.status is Status.COMPLETE and row.action in (Action.CREATE, Action.UPDATE)
+    if not succeeded or row.owner is not None or operation.revision is None:
         return False
-    if (wanted.options is not None and wanted.options.converge) or row.id in among.unsettled:
+    if (operation.options is not None and operation.options.converge) or row.id in among.unsettled:
         return False
-    return among.contents.get(row.id) == content_of(tx, wanted.revision)
+    return among.contents.get(row.id) == content_of(tx, operation.revision)
 
 
 def _stood(
-    tx: Tx, row: StackRow, wanted: OperationRequest, now: float, new_id: NewId, writes: Writes
+    tx: Tx, row: StackRow, operation: OperationRequest, now: float, new_id: NewId, writes: Writes
 ) -> StackRow:
     """Return the row that a nested stack has after an update that changes nothing.
 
@@ -392,20 +398,20 @@ def _stood(
     events and the message to the parent are added to `writes`.
     """
     row = row.having(
-        action=wanted.action,
-        reason=f"Stack {wanted.action} completed successfully",
-        parent_traversal=wanted.parent_traversal or row.parent_traversal,
+        action=operation.action,
+        reason=f"Stack {operation.action} completed successfully",
+        parent_traversal=operation.parent_traversal or row.parent_traversal,
         started_at=now,
         updated_at=now,
-        timeout_mins=row.timeout_mins if wanted.timeout_mins is None else wanted.timeout_mins,
-        options=_options(row, wanted),
+        timeout_mins=row.timeout_mins if operation.timeout_mins is None else operation.timeout_mins,
+        options=_options(row, operation),
     )
-    begun = f"Stack {wanted.action} started"
+    begun = f"Stack {operation.action} started"
     writes.events += [
         events.of_stack(row, new_id(), now, row.action, status, reason)
         for status, reason in ((Status.IN_PROGRESS, begun), (Status.COMPLETE, row.reason))
     ]
-    _tell_parent(tx, row, wanted, now, writes)
+    _tell_parent(tx, row, operation, now, writes)
     return row
 
 
@@ -425,50 +431,50 @@ def begin_snapshot(tx: Tx, stack_id: str, snapshot_id: str, name: str | None, no
 
 
 def _requested(
-    tx: Tx, row: StackRow, wanted: OperationRequest, now: float, new_id: NewId
+    tx: Tx, row: StackRow, operation: OperationRequest, now: float, new_id: NewId
 ) -> str | None:
     """Store the requester's token in the stack's credential, or in a new one if it has none.
 
     Return the id of the credential. If the request has no requester, nothing is stored.
     """
-    if wanted.requester is None:
+    if operation.requester is None:
         return row.credential_id
-    fields = structs.asdict(wanted.requester)
+    fields = structs.asdict(operation.requester)
     if row.credential_id and credentials.change(tx, row.credential_id, fields):
         return row.credential_id
-    made = new_id()
-    credentials.put(tx, made, wanted.requester, now)
-    return made
+    credential_id = new_id()
+    credentials.put(tx, credential_id, operation.requester, now)
+    return credential_id
 
 
-def _options(row: StackRow, wanted: OperationRequest) -> Options:
+def _options(row: StackRow, operation: OperationRequest) -> Options:
     """Return the options of an operation. If the request has none, `converge` stays as it was,
     except in a delete.
     """
-    if wanted.options is not None:
-        return wanted.options
-    return Options(converge=row.options.converge and wanted.action is not Action.DELETE)
+    if operation.options is not None:
+        return operation.options
+    return Options(converge=row.options.converge and operation.action is not Action.DELETE)
 
 
-def _joined(row: StackRow, wanted: OperationRequest) -> StackRow:
+def _joined(row: StackRow, operation: OperationRequest) -> StackRow:
     """Return the row of a delete in progress after another request to delete the stack.
 
     The parent is informed of the end of the delete as the result of the later request.
     """
-    if wanted.parent_traversal is None:
+    if operation.parent_traversal is None:
         return row
-    return row.having(parent_traversal=wanted.parent_traversal)
+    return row.having(parent_traversal=operation.parent_traversal)
 
 
 def _tell_parent(
-    tx: Tx, row: StackRow, wanted: OperationRequest, now: float, writes: Writes
+    tx: Tx, row: StackRow, operation: OperationRequest, now: float, writes: Writes
 ) -> None:
     """Send the parent stack the message that an operation has ended, for a nested stack that does
     not need to run it.
     """
-    if row.parent_id is None or wanted.parent_traversal is None:
+    if row.parent_id is None or operation.parent_traversal is None:
         return
-    ended = child_ended(row.having(parent_traversal=wanted.parent_traversal))
+    ended = child_ended(row.having(parent_traversal=operation.parent_traversal))
     writes.send(tx, row.parent_id, ended, now)
 
 
@@ -479,7 +485,7 @@ def cancel(tx: Tx, stack_id: str, rollback: bool, now: float) -> None:
     operation that can be cancelled.
     """
     row = lock(tx, stack_id)
-    request = Request.CANCEL if rollback else Request.CANCEL_WITHOUT_ROLLBACK
+    request = RequestKind.CANCEL if rollback else RequestKind.CANCEL_WITHOUT_ROLLBACK
     if problem := refusal(request, row.name, row.action, row.status):
         raise Rejected([problem])
     send(tx, stack_id, Cancel(rollback, row.traversal), now)
@@ -499,10 +505,10 @@ def lock(tx: Tx, stack_id: str) -> StackRow:
 
     Raises Rejected with EntityNotFound if the stack does not exist or is deleted.
     """
-    found = tx.first(*_LOCK.of([stack_id]))
-    if found is None:
+    row = tx.first(*_LOCK.of([stack_id]))
+    if row is None:
         raise _no_such(stack_id)
-    return stack_row(tx, found)
+    return stack_row(tx, row)
 
 
 def _no_such(stack_id: str) -> Rejected:

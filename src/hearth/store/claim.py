@@ -135,7 +135,7 @@ _WRITTEN_TO = sa.and_(  # starts from the inbox: few stacks have messages, but m
 _STALE = sa.and_(engine.c.beat_at < NOW - LEASE_S, engine.c.id != _ME)
 
 
-class Findings(Struct, frozen=True):
+class Workload(Struct, frozen=True):
     """The work that an engine finds in the database.
 
     `claimable` is true if there may be stacks to claim. `inbox` is true if stacks of this engine
@@ -152,8 +152,8 @@ def _wanted(condition: Any) -> Any:
     return sa.exists().where(condition)
 
 
-def _of_mine(what: Any) -> Any:
-    return sa.select(what).where(stack.c.owner == _ME).scalar_subquery()
+def _of_mine(column: Any) -> Any:
+    return sa.select(column).where(stack.c.owner == _ME).scalar_subquery()
 
 
 _LOOK = Prepared(
@@ -166,11 +166,11 @@ _LOOK = Prepared(
 )
 
 
-def look(tx: Tx, engine_id: str) -> Findings:
+def look(tx: Tx, engine_id: str) -> Workload:
     """Return the work that an engine has, in a single statement that locks nothing."""
-    found = tx.first(_LOOK, {"me": engine_id})
-    owned = found.owned, int(found.epochs or 0)
-    return Findings(bool(found.claimable), bool(found.inbox), owned)
+    row = tx.first(_LOOK, {"me": engine_id})
+    owned = row.owned, int(row.epochs or 0)
+    return Workload(bool(row.claimable), bool(row.inbox), owned)
 
 
 _ENGINES = Prepared(
@@ -240,12 +240,12 @@ _FORGET = Listed(
 
 
 class Claims(NamedTuple):
-    """The stacks that this engine now owns, and `more`, which is true if further stacks need an
+    """The stacks that this engine now owns, and `has_more`, which is true if further stacks need an
     owner.
     """
 
     stacks: list[Claim]
-    more: bool
+    has_more: bool
 
 
 def claim(tx: Tx, engine_id: str, limit: int, *, patient: bool = True) -> Claims:
@@ -258,18 +258,18 @@ def claim(tx: Tx, engine_id: str, limit: int, *, patient: bool = True) -> Claims
     engines that own no stack are deleted.
     """
     engines = {row.id: row for row in tx.rows(_ENGINES)}
-    mine = engines.get(engine_id)
-    if mine is None or not mine.live or mine.draining:
-        return Claims([], more=False)
-    gone = [one for one in engines.values() if not one.live]
-    resigned = sorted(one.id for one in gone if one.resigned)
-    died = sorted(one.id for one in gone if not one.resigned)
-    others = sorted(one.id for one in engines.values() if one.live and not one.draining)
+    claimant = engines.get(engine_id)
+    if claimant is None or not claimant.live or claimant.draining:
+        return Claims([], has_more=False)
+    ended = [row for row in engines.values() if not row.live]
+    resigned = sorted(row.id for row in ended if row.resigned)
+    died = sorted(row.id for row in ended if not row.resigned)
+    available = sorted(row.id for row in engines.values() if row.live and not row.draining)
     fair = waiting = limit  # alone, an engine need not count what waits
-    if len(others) > 1:
-        owned, waiting = _load(tx, others, resigned + died, limit)
+    if len(available) > 1:
+        owned, waiting = _load(tx, available, resigned + died, limit)
         fair = share(engine_id, owned, waiting, patient=patient)
-    found: dict[str, tuple[int, int, int]] = {}  # epoch, deaths, the least number of takeovers
+    chosen: dict[str, tuple[int, int, int]] = {}  # epoch, deaths, the least number of takeovers
     wants: list[tuple[Prepared, dict[str, Any], int, int]] = [
         (_CLAIM_DUE, {}, 0, 0),
         (_CLAIM_WRITTEN_TO, {}, 0, 0),
@@ -278,39 +278,39 @@ def claim(tx: Tx, engine_id: str, limit: int, *, patient: bool = True) -> Claims
         wants.append((*_CLAIM_OF.of(resigned), 0, 1))
     if died:
         wants.append((*_CLAIM_OF.of(died), 1, 1))
-    left = min(fair, limit)
+    room = min(fair, limit)
     for query, values, deaths, least in wants:
-        if left - len(found) <= 0:
+        if room - len(chosen) <= 0:
             break
-        for row in tx.rows(query, {**values, "room": left - len(found)}):
-            found.setdefault(row.id, (row.epoch, deaths, least))
-    claims = [Claim(stack_id, found[stack_id][0] + 1) for stack_id in sorted(found)]
-    taken = [
+        for row in tx.rows(query, {**values, "room": room - len(chosen)}):
+            chosen.setdefault(row.id, (row.epoch, deaths, least))
+    claims = [Claim(stack_id, chosen[stack_id][0] + 1) for stack_id in sorted(chosen)]
+    updates = [
         {"b_id": i, "b_epoch": epoch, "b_owner": engine_id, "b_deaths": deaths, "b_least": least}
-        for i, (epoch, deaths, least) in sorted(found.items())
+        for i, (epoch, deaths, least) in sorted(chosen.items())
     ]
-    if taken:  # they are locked since they were read
-        tx.many(_TAKE, taken)
-    if gone and not found:
+    if updates:  # they are locked since they were read
+        tx.many(_TAKE, updates)
+    if ended and not chosen:
         tx.do(*_FORGET.of(resigned + died))
-    left_over = len(found) < waiting if len(others) > 1 else len(found) == limit
-    return Claims(claims, more=left_over)
+    left_over = len(chosen) < waiting if len(available) > 1 else len(chosen) == limit
+    return Claims(claims, has_more=left_over)
 
 
 def _load(
-    tx: Tx, engines: Sequence[str], gone: Sequence[str], limit: int
+    tx: Tx, engines: Sequence[str], ended: Sequence[str], limit: int
 ) -> tuple[dict[str, int], int]:
     """Return {engine: number of its stacks} for `engines`, and the number of stacks that need an
     owner.
 
-    The stacks of the engines in `gone` also need an owner. Beyond `limit` stacks per engine,
+    The stacks of the engines in `ended` also need an owner. Beyond `limit` stacks per engine,
     waiting stacks are not counted.
     """
     owned = dict.fromkeys(engines, 0)
     owned.update((row.owner, row.stacks) for row in tx.listed(_OWNED, engines))
     waiting = tx.first(_WAITING, {"room": limit * len(engines)}).stacks
-    if gone:
-        waiting += next(iter(tx.listed(_LEFT_BEHIND, gone))).stacks
+    if ended:
+        waiting += next(iter(tx.listed(_LEFT_BEHIND, ended))).stacks
     return owned, waiting
 
 
@@ -326,7 +326,7 @@ class Orphan(Struct, frozen=True):
     resource_type: str
     since: float
     facts: Any
-    heard: float | None = None  # by the monotonic clock, if this process sent the call
+    lost_at: float | None = None  # by the monotonic clock, if this process sent the call
 
 
 class Loaded(Struct, frozen=True):
@@ -372,27 +372,27 @@ def load_all(tx: Tx, ids: Sequence[str]) -> dict[str, Loaded]:
     message comes later, too.
     """
     letters = _by_stack(tx.listed(_MESSAGES_OF, ids))
-    mine = {row.id: stack_row(tx, row) for row in tx.listed(_STACKS, ids)}
-    if not mine:
+    stacks = {row.id: stack_row(tx, row) for row in tx.listed(_STACKS, ids)}
+    if not stacks:
         return {}
     revisions = get_revisions(tx, ids)
-    records, kept, flights, lost = (
+    records, data_rows, flights, lost = (
         _by_stack(rows)
         for rows in (
             reads.record_rows(tx, ids),
-            *(tx.listed(listed, ids) for listed in (_DATA, _NODES, _ORPHANS)),
+            *(tx.listed(statement, ids) for statement in (_DATA, _NODES, _ORPHANS)),
         )
     )
-    of = sorted({row.credential_id for row in mine.values() if row.credential_id})
-    found = tx.listed(_CREDENTIALS, of)
-    held = {row.id: credentials.opened(tx, row.body, row.id) for row in found}
+    of = sorted({row.credential_id for row in stacks.values() if row.credential_id})
+    credential_rows = tx.listed(_CREDENTIALS, of)
+    opened = {row.id: credentials.opened(tx, row.body, row.id) for row in credential_rows}
     return {
         i: Loaded(
             row,
             revisions[i],
             [record_of(tx, r) for r in records[i]],
-            {r.resource_id: tx.unseal(r.data, DATA, r.resource_id) for r in kept[i]},
-            {r.resource_id: tx.unseal(r.metadata, METADATA, r.resource_id) for r in kept[i]},
+            {r.resource_id: tx.unseal(r.data, DATA, r.resource_id) for r in data_rows[i]},
+            {r.resource_id: tx.unseal(r.metadata, METADATA, r.resource_id) for r in data_rows[i]},
             [_in_flight(tx, r) for r in flights[i]],
             [
                 Orphan(
@@ -404,18 +404,18 @@ def load_all(tx: Tx, ids: Sequence[str]) -> dict[str, Loaded]:
                 )
                 for r in lost[i]
             ],
-            held.get(row.credential_id or ""),
+            opened.get(row.credential_id or ""),
             [_message(tx, r) for r in letters[i]],
         )
-        for i, row in mine.items()
+        for i, row in stacks.items()
     }
 
 
 def _by_stack(rows: Iterable[Any]) -> defaultdict[str, list[Any]]:
-    found: defaultdict[str, list[Any]] = defaultdict(list)
+    rows_by_stack: defaultdict[str, list[Any]] = defaultdict(list)
     for row in rows:
-        found[row.stack_id].append(row)
-    return found
+        rows_by_stack[row.stack_id].append(row)
+    return rows_by_stack
 
 
 def _message(tx: Tx, row: Any) -> Message:
@@ -464,8 +464,8 @@ def messages(tx: Tx, ids: Sequence[int]) -> list[tuple[str, Message]]:
 
 def traversal(tx: Tx, stack_id: str) -> str | None:
     """Return the traversal in the row of a stack, or None if the stack does not exist."""
-    found: str | None = tx.value(_TRAVERSAL, {"id": stack_id})
-    return found
+    traversal_id: str | None = tx.value(_TRAVERSAL, {"id": stack_id})
+    return traversal_id
 
 
 def metadata(tx: Tx, resource_id: str) -> Any:
@@ -481,8 +481,8 @@ def alive(tx: Tx, ids: Sequence[str]) -> dict[str, bool]:
 
 def row(tx: Tx, stack_id: str) -> StackRow | None:
     """Return the row of a stack, even of a deleted one; None if it does not exist."""
-    found = tx.first(_STACK, {"id": stack_id})
-    return stack_row(tx, found) if found is not None else None
+    columns = tx.first(_STACK, {"id": stack_id})
+    return stack_row(tx, columns) if columns is not None else None
 
 
 def state(tx: Tx, stack_id: str) -> tuple[str, str] | None:
@@ -494,8 +494,8 @@ def state(tx: Tx, stack_id: str) -> tuple[str, str] | None:
 
 def members(tx: Tx, stack_id: str) -> dict[str, Any]:
     """Return the current members of a group's nested stack by name, each as `member` returns it."""
-    found = reads.records(tx, stack_id)
-    return {record.name: member(record) for record in found if record.until is None}
+    records = reads.records(tx, stack_id)
+    return {record.name: member(record) for record in records if record.until is None}
 
 
 def definitions(tx: Tx, stack_id: str) -> dict[str, Any]:
@@ -506,8 +506,8 @@ def definitions(tx: Tx, stack_id: str) -> dict[str, Any]:
     row = tx.first(_STACK, {"id": stack_id})
     if row is None:
         return {}
-    found: dict[str, Any] = json.loads(get_template(tx, stack_id, row.revision))["resources"]
-    return found
+    resources: dict[str, Any] = json.loads(get_template(tx, stack_id, row.revision))["resources"]
+    return resources
 
 
 def member(record: Record) -> dict[str, Any]:

@@ -69,7 +69,7 @@ class Changes(Struct):
     events: list[Event] = field(default_factory=list)
     scalings: list[ScalingNotice] = field(default_factory=list)
     messages: list[Outgoing] = field(default_factory=list)
-    read: list[int] = field(default_factory=list)  # ids of handled messages
+    handled: list[int] = field(default_factory=list)  # ids of messages
     # nested stacks: new ones, operations by stack id, cancels (id, whether to roll back)
     create: list[accept.NewStack] = field(default_factory=list)
     operate: list[tuple[str, accept.OperationRequest]] = field(default_factory=list)
@@ -123,30 +123,31 @@ class Changes(Struct):
 
     def rows(self) -> int:
         """Return the approximate number of rows that the changes write."""
-        piles = (self.insert, self.state, self.full, self.delete, self.data, self.metadata,
+        collections = (self.insert, self.state, self.full, self.delete, self.data, self.metadata,
                  self.nodes, self.moved, self.ended, self.events, self.messages)  # fmt: skip
-        return 1 + sum(map(len, piles))
+        return 1 + sum(map(len, collections))
 
     def __bool__(self) -> bool:
-        return any(_PILES(self))
+        return any(_COLLECTIONS(self))
 
 
-_PILES = attrgetter(*Changes.__struct_fields__)
+_COLLECTIONS = attrgetter(*Changes.__struct_fields__)
 
 
-class Part(Struct, frozen=True):
+class CommitPart(Struct, frozen=True):
     """The changes of one stack in a commit, with the owner, epoch and traversal that its worker
     knows.
 
-    `sure` is the change set `always`, and `advance` is the change set `if_current`.
+    `always` is written as long as the owner has the stack, and `if_current` only if the traversal
+    is still that of the stack.
     """
 
     stack_id: str
     owner: str
     epoch: int
     traversal: str
-    sure: Changes
-    advance: Changes
+    always: Changes
+    if_current: Changes
     now: float
 
 
@@ -172,33 +173,33 @@ _LOCK = Listed(
 )
 
 
-def commit(tx: Tx, parts: Sequence[Part], new_id: Callable[[], str]) -> dict[str, Fate]:
+def commit(tx: Tx, parts: Sequence[CommitPart], new_id: Callable[[], str]) -> dict[str, Fate]:
     """Write the changes of several stacks; return the result for each, by stack id.
 
     `new_id` returns a new UUID at each call.
     """
     ids = sorted({part.stack_id for part in parts})
-    there = {row.id: row for row in tx.listed(_LOCK, ids)}
+    rows = {row.id: row for row in tx.listed(_LOCK, ids)}
     fates: dict[str, Fate] = {}
-    valid: list[tuple[Part, Changes]] = []
+    valid: list[tuple[CommitPart, Changes]] = []
     for part in parts:
-        row = there.get(part.stack_id)
+        row = rows.get(part.stack_id)
         if row is None or row.owner != part.owner or row.epoch != part.epoch:
             fates[part.stack_id] = Fate.LOST
         elif row.traversal != part.traversal:
             fates[part.stack_id] = Fate.SUPERSEDED
-            if part.sure.release is not None:  # the newer operation needs an owner at once
-                part.sure.release = (part.now,)
-            valid.append((part, part.sure))
+            if part.always.release is not None:  # the newer operation needs an owner at once
+                part.always.release = (part.now,)
+            valid.append((part, part.always))
         else:
             fates[part.stack_id] = Fate.DONE
-            valid += [(part, part.sure), (part, part.advance)]
+            valid += [(part, part.always), (part, part.if_current)]
     if valid:
         _write(tx, valid, new_id)
     return fates
 
 
-def _write(tx: Tx, valid: Sequence[tuple[Part, Changes]], new_id: Callable[[], str]) -> None:
+def _write(tx: Tx, valid: Sequence[tuple[CommitPart, Changes]], new_id: Callable[[], str]) -> None:
     for part, changes in valid:
         if changes.copy_revision:
             copy_revision(tx, part.stack_id, *changes.copy_revision, part.now)
@@ -215,14 +216,14 @@ def _write(tx: Tx, valid: Sequence[tuple[Part, Changes]], new_id: Callable[[], s
     _data(tx, valid)
     _nodes(tx, valid)
     _orphans(tx, valid)
-    put_scalings(tx, [one for _, changes in valid for one in changes.scalings])
+    put_scalings(tx, [notice for _, changes in valid for notice in changes.scalings])
     for part, changes in valid:
         _snapshots(tx, part, changes)
-    done = [i for _, changes in valid for i in changes.read]
+    done = [i for _, changes in valid for i in changes.handled]
     _delete(tx, inbox, inbox.c.id, done)
     events.append(tx, [e for _, changes in valid for e in changes.events])
-    gone = [changes.drop_credential for _, changes in valid if changes.drop_credential]
-    _delete(tx, credential, credential.c.id, gone)
+    credential_ids = [changes.drop_credential for _, changes in valid if changes.drop_credential]
+    _delete(tx, credential, credential.c.id, credential_ids)
     writes = accept.Writes()
     # last, because a nested stack may have its own changes in this commit
     for part, changes in valid:
@@ -254,54 +255,57 @@ def _wait_s(due_at: float | None, now: float) -> float | None:
 
 
 def _ask_children(
-    tx: Tx, valid: Sequence[tuple[Part, Changes]], new_id: Callable[[], str], writes: accept.Writes
+    tx: Tx,
+    valid: Sequence[tuple[CommitPart, Changes]],
+    new_id: Callable[[], str],
+    writes: accept.Writes,
 ) -> None:
     """Begin the requested operations of nested stacks.
 
     If a request is rejected, the parent gets a message as if the operation had failed. It gets none
     if the nested stack does not exist.
     """
-    wanted = [(part, *one) for part, changes in valid for one in changes.operate]
-    if not wanted:
+    requests = [(part, *request) for part, changes in valid for request in changes.operate]
+    if not requests:
         return
-    among = accept.asked(tx, [(child, operation) for _, child, operation in wanted])
-    for part, child, operation in wanted:
-        known = among.rows.get(child)
-        assert known is None or known.parent_id == part.stack_id, f"{child} is another's"
+    among = accept.lock_all(tx, [(child, operation) for _, child, operation in requests])
+    for part, child, operation in requests:
+        before = among.rows.get(child)
+        assert before is None or before.parent_id == part.stack_id, f"{child} is another's"
         try:
             accept.ask(tx, among, child, operation, part.now, new_id, writes)
         except Rejected as refused:
-            why = "; ".join(problem.message for problem in refused.problems)
+            message = "; ".join(problem.message for problem in refused.problems)
             kind = refused.problems[0].kind
             row = tx.first(_CHILD, {"b_id": child})
             if row is None:
                 continue
-            told = stack_row(tx, row).having(
-                status=Status.FAILED, reason=f"{kind}: {why}",
+            failed = stack_row(tx, row).having(
+                status=Status.FAILED, reason=f"{kind}: {message}",
                 first_failure=None, parent_traversal=operation.parent_traversal,
             )  # fmt: skip
-            writes.send(tx, part.stack_id, child_ended(told), part.now)
+            writes.send(tx, part.stack_id, child_ended(failed), part.now)
 
 
-def _snapshots(tx: Tx, part: Part, changes: Changes) -> None:
+def _snapshots(tx: Tx, part: CommitPart, changes: Changes) -> None:
     if changes.snapshot is not None:
         status, reason, body = changes.snapshot
         row = accept.lock(tx, part.stack_id)
-        whole = status is Status.COMPLETE and row.parent_id is None
+        complete = status is Status.COMPLETE and row.parent_id is None
         if body is None:
-            body = document(tx, row, taken=not whole)  # needed to delete its objects
+            body = document(tx, row, in_snapshot=not complete)  # needed to delete its objects
         snapshots.end_making(tx, part.stack_id, status, reason, body)
-        if whole:
+        if complete:
             snapshots.take_over(tx, part.stack_id, row.started_at)
-    for snapshot_id, why, resources in changes.left_over:
+    for snapshot_id, cause, resources in changes.left_over:
         accept.begin_snapshot(tx, part.stack_id, snapshot_id, None, part.now)
         body = {"resources": resources}
-        snapshots.set_state(tx, snapshot_id, Action.CREATE, Status.FAILED, why, body)
-    for snapshot_id, ended, why in changes.snapshots:
+        snapshots.set_state(tx, snapshot_id, Action.CREATE, Status.FAILED, cause, body)
+    for snapshot_id, ended, cause in changes.snapshots:
         if ended is None:
             snapshots.forget(tx, snapshot_id)
         else:
-            snapshots.set_state(tx, snapshot_id, Action.DELETE, ended, why)
+            snapshots.set_state(tx, snapshot_id, Action.DELETE, ended, cause)
 
 
 _THIS = stack.c.id == sa.bindparam("b_id")
@@ -336,18 +340,18 @@ _UPDATE_STATE = Prepared(lambda: resource.update().where(_ID).values(_STATE))
 _UPDATE_FULL = Prepared(lambda: resource.update().where(_ID).values({**_STATE, **_HELD}))
 
 
-def _records(tx: Tx, valid: Sequence[tuple[Part, Changes]]) -> None:
+def _records(tx: Tx, valid: Sequence[tuple[CommitPart, Changes]]) -> None:
     insert = [
         {**record_values(tx, record), "stack_id": part.stack_id}
         for part, changes in valid
         for record in changes.insert.values()
     ]
     newest = {i: record for _, changes in valid for i, record in changes.versions()}
-    whole = {i for _, changes in valid for i in changes.full}
+    full_ids = {i for _, changes in valid for i in changes.full}
     state = [
         {f"b_{name}": value for name, value in record_state(tx, record).items()}
         for i, record in newest.items()
-        if i not in whole
+        if i not in full_ids
     ]
     full = [
         {
@@ -356,7 +360,7 @@ def _records(tx: Tx, valid: Sequence[tuple[Part, Changes]]) -> None:
             "b_state": seal_held(tx, newest[i]),
             "b_type": newest[i].type,
         }
-        for i in sorted(whole)
+        for i in sorted(full_ids)
     ]
     if insert:
         tx.many(_INSERT, insert)
@@ -364,20 +368,20 @@ def _records(tx: Tx, valid: Sequence[tuple[Part, Changes]]) -> None:
         tx.many(_UPDATE_STATE, state)
     if full:
         tx.many(_UPDATE_FULL, full)
-    gone = [i for _, changes in valid for i in changes.delete]
-    _delete(tx, resource, resource.c.id, gone)
-    _delete(tx, resource_data, resource_data.c.resource_id, gone)
+    deleted = [i for _, changes in valid for i in changes.delete]
+    _delete(tx, resource, resource.c.id, deleted)
+    _delete(tx, resource_data, resource_data.c.resource_id, deleted)
 
 
-def _data(tx: Tx, valid: Sequence[tuple[Part, Changes]]) -> None:
+def _data(tx: Tx, valid: Sequence[tuple[CommitPart, Changes]]) -> None:
     """Merge private data and replace metadata in their rows, which other processes also write."""
     owners = {i: part.stack_id for part, c in valid for i in (*c.data, *c.metadata)}
     if not owners:
         return
-    there = {row.resource_id: row for row in tx.listed(_LOCK_DATA, sorted(owners))}
+    rows = {row.resource_id: row for row in tx.listed(_LOCK_DATA, sorted(owners))}
     insert, update = [], []
     for resource_id, stack_id in owners.items():
-        row = there.get(resource_id)
+        row = rows.get(resource_id)
         data = dict(tx.unseal(row.data, DATA, resource_id)) if row else {}
         metadata: Any = tx.unseal(row.metadata, METADATA, resource_id) if row else {}
         for _, changes in valid:
@@ -436,7 +440,7 @@ _MOVE_NODE = Prepared(
 )
 
 
-def _nodes(tx: Tx, valid: Sequence[tuple[Part, Changes]]) -> None:
+def _nodes(tx: Tx, valid: Sequence[tuple[CommitPart, Changes]]) -> None:
     insert = [
         {
             "resource_id": n.resource_id,
@@ -478,7 +482,7 @@ def _nodes(tx: Tx, valid: Sequence[tuple[Part, Changes]]) -> None:
 _INSERT_STRAY = Prepared(lambda: orphan.insert())
 
 
-def _orphans(tx: Tx, valid: Sequence[tuple[Part, Changes]]) -> None:
+def _orphans(tx: Tx, valid: Sequence[tuple[CommitPart, Changes]]) -> None:
     rows = [
         {
             "id": row.id,

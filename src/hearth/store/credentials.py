@@ -83,23 +83,23 @@ def opened(tx: Tx, body: bytes, credential_id: str) -> StackCredential:
     return msgspec.convert(tx.unseal(body, _BODY, credential_id), StackCredential)
 
 
-def change(tx: Tx, credential_id: str, changed: Mapping[str, Any]) -> bool:
+def change(tx: Tx, credential_id: str, changes: Mapping[str, Any]) -> bool:
     """Change fields of a credential; return False if its row does not exist."""
     row = tx.first(_LOCK, {"b_id": credential_id})
     if row is None:
         return False
-    new = structs.replace(opened(tx, row.body, credential_id), **changed)
+    new = structs.replace(opened(tx, row.body, credential_id), **changes)
     tx.do(_WRITE, {"b_id": credential_id, "b_body": tx.seal(new, _BODY, credential_id)})
     return True
 
 
-def next_key(tx: Tx, credential_id: str, wanted: str) -> str:
-    """Return the stored key for the next trust; if there is none, store and return `wanted`.
+def next_key(tx: Tx, credential_id: str, new_key: str) -> str:
+    """Return the stored key for the next trust; if there is none, store and return `new_key`.
 
     If the credential does not exist, nothing is stored.
     """
     row = tx.first(_LOCK, {"b_id": credential_id})
-    known = None if row is None else opened(tx, row.body, credential_id).next_key
-    if known is None:
-        change(tx, credential_id, {"next_key": wanted})
-    return known or wanted
+    stored_key = None if row is None else opened(tx, row.body, credential_id).next_key
+    if stored_key is None:
+        change(tx, credential_id, {"next_key": new_key})
+    return stored_key or new_key

@@ -32,7 +32,7 @@ from sqlalchemy.exc import (
 from sqlalchemy.pool import PoolProxiedConnection, StaticPool
 
 from hearth.store.idle import bound, watch
-from hearth.store.prepared import NOW, Listed, Prepared, Text
+from hearth.store.prepared import NOW, Listed, Prepared, SqlText
 from hearth.store.retention import Retention
 from hearth.store.schema import all_tables
 from hearth.store.seal import Sealer
@@ -132,23 +132,23 @@ class Tx:
         """Return all rows of a query over a list of ids; for a long list, it runs several
         statements.
         """
-        found: list[Any] = []
-        for some in range(0, len(ids), LISTED_MAX):
-            found += self.rows(*statement.of(ids[some : some + LISTED_MAX]))
-        return found
+        rows: list[Any] = []
+        for start in range(0, len(ids), LISTED_MAX):
+            rows += self.rows(*statement.of(ids[start : start + LISTED_MAX]))
+        return rows
 
     def first(self, statement: Statement, values: Mapping[str, Any] = _NONE) -> Any:
         """Return the first row of a query, or None."""
         if not isinstance(statement, Prepared):
             return self.execute(statement, values or None).first()
         text = self._execute(statement, values)
-        found = self._cursor.fetchall()  # all rows, so that the cursor keeps nothing open
-        return text.row(found[0]) if found else None
+        rows = self._cursor.fetchall()  # all rows, so that the cursor keeps nothing open
+        return text.row(rows[0]) if rows else None
 
     def value(self, statement: Statement, values: Mapping[str, Any] = _NONE) -> Any:
         """Return the first column of the first row of a query, or None."""
-        found = self.first(statement, values)
-        return found[0] if found is not None else None
+        row = self.first(statement, values)
+        return row[0] if row is not None else None
 
     def do(self, statement: Prepared, values: Mapping[str, Any] = _NONE) -> int:
         """Run a statement that changes rows; return the number of rows that it matched."""
@@ -174,7 +174,7 @@ class Tx:
             self._whole = sa.Connection(self._engine, self._link)
         return self._whole.execute(statement, rows)
 
-    def _execute(self, statement: Prepared, values: Mapping[str, Any]) -> Text:
+    def _execute(self, statement: Prepared, values: Mapping[str, Any]) -> SqlText:
         self.statements += 1
         text = statement.text(self._dialect, tuple(values))
         try:
@@ -185,10 +185,10 @@ class Tx:
 
     def hash_of(self, text: str) -> str:
         """Return the keyed hash of a text; a cache avoids computing it again."""
-        known = self._hashes.get(text)
-        if known is None:
-            known = self._hashes[text] = self.sealer.fingerprint(text)
-        return known
+        cached = self._hashes.get(text)
+        if cached is None:
+            cached = self._hashes[text] = self.sealer.fingerprint(text)
+        return cached
 
     def seal(self, value: Any, column: str, *key: object) -> bytes:
         """Encrypt a value for the column (`table.column`) of the row with this key; see
@@ -204,9 +204,9 @@ class Tx:
         """Encrypt a text for a text column, as `seal` does for other columns; None stays None."""
         return None if text is None else self.sealer.seal_text(text, column, *key)
 
-    def unseal_text(self, stored: str | None, column: str, *key: object) -> Any:
+    def unseal_text(self, sealed: str | None, column: str, *key: object) -> Any:
         """Decrypt a text that `seal_text` has encrypted; None stays None."""
-        return None if stored is None else self.sealer.unseal_text(stored, column, *key)
+        return None if sealed is None else self.sealer.unseal_text(sealed, column, *key)
 
     @property
     def dialect(self) -> str:
@@ -231,11 +231,11 @@ def fault(
     lost = dialect.is_disconnect(problem, raw, None)  # type: ignore[arg-type]
     if lost and link is not None:
         link.invalidate(problem)
-    found = DBAPIError.instance(
+    wrapped = DBAPIError.instance(
         sql, None, problem, error, connection_invalidated=lost, dialect=dialect
     )
-    assert isinstance(found, DBAPIError)
-    return found
+    assert isinstance(wrapped, DBAPIError)
+    return wrapped
 
 
 class Unanswered(OperationalError):
@@ -469,10 +469,10 @@ class Store:
         try:
             raw.commit()
         except self._engine.dialect.loaded_dbapi.Error as problem:
-            found = fault(self._engine.dialect, link, problem, None)
-            if write and found.connection_invalidated:
+            error = fault(self._engine.dialect, link, problem, None)
+            if write and error.connection_invalidated:
                 raise Unanswered(problem) from problem
-            raise found from problem
+            raise error from problem
 
     def _passing(self, problem: DBAPIError) -> bool:
         """Return whether the transaction may succeed if it is repeated."""

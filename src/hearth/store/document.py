@@ -16,12 +16,12 @@ from hearth.store.tables import resource, resource_data, stack
 from hearth.store.texts import get_revision
 
 
-def document(tx: Tx, row: StackRow, *, taken: bool = False) -> dict[str, Any]:
+def document(tx: Tx, row: StackRow, *, in_snapshot: bool = False) -> dict[str, Any]:
     """Return the document of a stack; `template` in it is the text of the template.
 
     Resources that are being deleted are left out. The entry of a nested stack's resource contains
-    the document of the nested stack. If `taken` is true, only resources that the last SNAPSHOT
-    operation has reached are included.
+    the document of the nested stack. If `in_snapshot` is true, only resources that the last
+    SNAPSHOT operation has reached are included.
     """
     revision = get_revision(tx, row.id, row.revision)
     return {
@@ -38,13 +38,13 @@ def document(tx: Tx, row: StackRow, *, taken: bool = False) -> dict[str, Any]:
         "project_id": row.project_id,
         "stack_user_project_id": row.user_project_id,
         "tags": row.tags.split(",") if row.tags else [],
-        "resources": _resources(tx, row, taken),
+        "resources": _resources(tx, row, in_snapshot),
     }
 
 
-def _resources(tx: Tx, row: StackRow, taken: bool) -> dict[str, Any]:
-    mine = tx.rows(sa.select(resource).where(resource.c.stack_id == row.id))
-    kept = {
+def _resources(tx: Tx, row: StackRow, in_snapshot: bool) -> dict[str, Any]:
+    rows = tx.rows(sa.select(resource).where(resource.c.stack_id == row.id))
+    data_rows = {
         r.resource_id: r
         for r in tx.rows(sa.select(resource_data).where(resource_data.c.stack_id == row.id))
     }
@@ -54,21 +54,21 @@ def _resources(tx: Tx, row: StackRow, taken: bool) -> dict[str, Any]:
             sa.select(stack).where(stack.c.parent_id == row.id, stack.c.deleted_at.is_(None))
         )
     }
-    found: dict[str, Any] = {}
-    for record in (record_of(tx, r) for r in mine):
+    entries: dict[str, Any] = {}
+    for record in (record_of(tx, r) for r in rows):
         child = children.get(record.physical_id or "")
         if record.until is not None or _leaves(record, child):
             continue
-        if taken and not _taken(record, row):
+        if in_snapshot and not _taken(record, row):
             continue
         if child is not None:
-            found[record.name] = {
-                **document(tx, child, taken=taken),
-                **_entry(tx, record, kept),
+            entries[record.name] = {
+                **document(tx, child, in_snapshot=in_snapshot),
+                **_entry(tx, record, data_rows),
             }
         else:
-            found[record.name] = _entry(tx, record, kept)
-    return found
+            entries[record.name] = _entry(tx, record, data_rows)
+    return entries
 
 
 def _leaves(record: Record, child: StackRow | None) -> bool:
@@ -81,8 +81,8 @@ def _taken(record: Record, row: StackRow) -> bool:
     return current and record.action is Action.SNAPSHOT
 
 
-def _entry(tx: Tx, record: Record, kept: dict[str, Any]) -> dict[str, Any]:
-    beside = kept.get(record.id)
+def _entry(tx: Tx, record: Record, data_rows: dict[str, Any]) -> dict[str, Any]:
+    data_row = data_rows.get(record.id)
     return {
         "name": record.name,
         "resource_id": record.physical_id,
@@ -91,6 +91,6 @@ def _entry(tx: Tx, record: Record, kept: dict[str, Any]) -> dict[str, Any]:
         **({EXTERNAL: outside} if (outside := record.held.parts.get(EXTERNAL)) else {}),
         "action": record.action.value,
         "status": record.status.value,
-        "metadata": tx.unseal(beside.metadata, METADATA, record.id) if beside else {},
-        "resource_data": tx.unseal(beside.data, DATA, record.id) if beside else {},
+        "metadata": tx.unseal(data_row.metadata, METADATA, record.id) if data_row else {},
+        "resource_data": tx.unseal(data_row.data, DATA, record.id) if data_row else {},
     }

@@ -128,7 +128,7 @@ class Last(Struct, frozen=True):
     checked_at: float
 
 
-class Check(Struct, frozen=True):
+class DriftCheck(Struct, frozen=True):
     """A claimed check of the root stack `row`.
 
     `attempts` counts the checks before this one that gave no result. `announced` is true if the
@@ -144,12 +144,12 @@ class Check(Struct, frozen=True):
     tree: Mapping[str, tuple[str, str]]
 
 
-def unscheduled(tx: Tx, engine_id: str, most: int) -> list[str]:
-    """Return at most `most` root stacks that have no schedule yet.
+def unscheduled(tx: Tx, engine_id: str, limit: int) -> list[str]:
+    """Return at most `limit` root stacks that have no schedule yet.
 
     Only one process schedules stacks; for the others the list is empty.
     """
-    return [row.id for row in tx.rows(_NEW, {"b_me": engine_id, "b_most": most})]
+    return [row.id for row in tx.rows(_NEW, {"b_me": engine_id, "b_most": limit})]
 
 
 def schedule(tx: Tx, delays: Mapping[str, float]) -> None:
@@ -158,44 +158,50 @@ def schedule(tx: Tx, delays: Mapping[str, float]) -> None:
         tx.many(_SCHEDULE, [{"b_id": i, "b_after": delay} for i, delay in delays.items()])
 
 
-def due(tx: Tx, most: int, late_s: float = 0.0) -> list[str]:
-    """Return at most `most` stacks whose check has been due for at least `late_s` seconds, by due
+def due(tx: Tx, limit: int, late_s: float = 0.0) -> list[str]:
+    """Return at most `limit` stacks whose check has been due for at least `late_s` seconds, by due
     time.
     """
-    return [row.stack_id for row in tx.rows(_DUE, {"b_most": most, "b_late": late_s})]
+    return [row.stack_id for row in tx.rows(_DUE, {"b_most": limit, "b_late": late_s})]
 
 
-def claim(tx: Tx, stack_id: str, claim_id: str) -> Check | None:
+def claim(tx: Tx, stack_id: str, claim_id: str) -> DriftCheck | None:
     """Claim the check of a stack, if it is due.
 
     Return None if another process was faster, or if the stack no longer exists; then its row is
     deleted.
     """
-    mine = {"b_id": stack_id, "b_claim": claim_id}
-    if tx.do(_CLAIM, mine) != 1:
+    parameters = {"b_id": stack_id, "b_claim": claim_id}
+    if tx.do(_CLAIM, parameters) != 1:
         return None
-    found = tx.first(_LOOK, {"b_id": stack_id})
-    if found is None:
-        tx.do(_DROP, mine)
+    values = tx.first(_LOOK, {"b_id": stack_id})
+    if values is None:
+        tx.do(_DROP, parameters)
         return None
-    *columns, attempts, announced = found
+    *columns, attempts, announced = values
     row = stack_row(tx, columns)
     credential = reads.credential_of(tx, row)
-    return Check(claim_id, row, credential, attempts, bool(announced), _tree(tx, stack_id))
+    return DriftCheck(claim_id, row, credential, attempts, bool(announced), _tree(tx, stack_id))
 
 
 def _tree(tx: Tx, root_id: str) -> dict[str, tuple[str, str]]:
     return {row.id: (row.traversal, row.status) for row in tx.rows(_TREE, {"b_root": root_id})}
 
 
-def postpone(tx: Tx, check: Check, after_s: float, attempts: int) -> None:
+def postpone(tx: Tx, check: DriftCheck, after_s: float, attempts: int) -> None:
     """End a check without a result; the stack becomes due again after `after_s` seconds."""
-    mine = {"b_id": check.row.id, "b_claim": check.claim}
-    tx.do(_POSTPONE, {**mine, "b_after": after_s, "b_attempts": attempts})
+    parameters = {"b_id": check.row.id, "b_claim": check.claim}
+    tx.do(_POSTPONE, {**parameters, "b_after": after_s, "b_attempts": attempts})
 
 
 def finish(
-    tx: Tx, check: Check, result: Result, after_s: float, *, announced: bool, event: Event | None
+    tx: Tx,
+    check: DriftCheck,
+    result: Result,
+    after_s: float,
+    *,
+    announced: bool,
+    event: Event | None,
 ) -> bool:
     """Store the result of a check, with an event about it, and schedule the next check.
 

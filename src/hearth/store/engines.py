@@ -37,9 +37,9 @@ def engines(tx: Tx) -> list[EngineRow]:
     """Return all engines, oldest first, except those that ended normally."""
     return [
         EngineRow(
-            one.id, one.host, one.pid, one.started_at, one.beat_at, bool(one.up), bool(one.draining)
+            row.id, row.host, row.pid, row.started_at, row.beat_at, bool(row.up), bool(row.draining)
         )
-        for one in tx.rows(_ENGINES)
+        for row in tx.rows(_ENGINES)
     ]
 
 
@@ -48,15 +48,15 @@ def drain(tx: Tx, host: str, *, draining: bool) -> int:
 
     If `draining` is false, they take stacks again. An engine that starts later is not affected.
     """
-    there = sa.and_(engine.c.host == host, LIVE)
-    tx.execute(engine.update().where(there).values(draining=draining))
-    return int(tx.value(sa.select(sa.func.count(engine.c.id)).where(there)))
+    condition = sa.and_(engine.c.host == host, LIVE)
+    tx.execute(engine.update().where(condition).values(draining=draining))
+    return int(tx.value(sa.select(sa.func.count(engine.c.id)).where(condition)))
 
 
 def held_on(tx: Tx, host: str) -> int:
     """Return the number of stacks that the living engines of a host own."""
-    there = sa.select(engine.c.id).where(engine.c.host == host, LIVE)
-    return int(tx.value(sa.select(sa.func.count(stack.c.id)).where(stack.c.owner.in_(there))))
+    owners = sa.select(engine.c.id).where(engine.c.host == host, LIVE)
+    return int(tx.value(sa.select(sa.func.count(stack.c.id)).where(stack.c.owner.in_(owners))))
 
 
 def clean(tx: Tx) -> tuple[int, int]:
@@ -64,8 +64,8 @@ def clean(tx: Tx) -> tuple[int, int]:
 
     Return (number removed, number kept because they still own stacks).
     """
-    gone = sa.not_(LIVE)
+    dead = sa.not_(LIVE)
     owners = sa.select(stack.c.owner).where(stack.c.owner.is_not(None))
-    went = tx.execute(engine.delete().where(gone, engine.c.id.not_in(owners))).rowcount
-    left = tx.value(sa.select(sa.func.count(engine.c.id)).where(gone))
-    return went, int(left)
+    went = tx.execute(engine.delete().where(dead, engine.c.id.not_in(owners))).rowcount
+    remaining = tx.value(sa.select(sa.func.count(engine.c.id)).where(dead))
+    return went, int(remaining)

@@ -70,18 +70,21 @@ def append(tx: Tx, events: Iterable[Event]) -> None:
     """
     events = list(events)
     by_root: dict[str, list[Event]] = {}
-    for one in events:
-        by_root.setdefault(one.root_id, []).append(one)
+    for new_event in events:
+        by_root.setdefault(new_event.root_id, []).append(new_event)
     rows: list[dict[str, Any]] = []
     lasts: dict[str, int] = {}
     with_sinks: list[str] = []
     for root_id in sorted(by_root):
-        mine = by_root[root_id]
-        last, sinks = _advanced(tx, root_id, len(mine))
+        tree_events = by_root[root_id]
+        last, sinks = _advanced(tx, root_id, len(tree_events))
         lasts[root_id] = last
         if sinks:
             with_sinks.append(root_id)
-        rows += [_row(tx, one, last - len(mine) + i) for i, one in enumerate(mine, start=1)]
+        rows += [
+            _row(tx, event, last - len(tree_events) + i)
+            for i, event in enumerate(tree_events, start=1)
+        ]
     if rows:
         tx.many(_INSERT, rows)
     batch = tx.retention.events_batch
@@ -106,22 +109,22 @@ def _purge(tx: Tx, root_id: str, after: int) -> None:
     """
     keep = {"b_keep": tx.retention.events}
     for full in tx.rows(_FULL, {"b_root": root_id, "b_after": after, **keep}):
-        mine = {"b_stack": full.stack_id}
-        surplus = tx.first(_SURPLUS, {**mine, **keep})
+        parameters = {"b_stack": full.stack_id}
+        surplus = tx.first(_SURPLUS, {**parameters, **keep})
         if surplus is not None:
-            tx.do(_PURGE, {**mine, "b_last": surplus.seq})
+            tx.do(_PURGE, {**parameters, "b_last": surplus.seq})
 
 
-def first(tx: Tx, one: Event, *, sinks: bool) -> None:
+def first(tx: Tx, event: Event, *, sinks: bool) -> None:
     """Store the first event of a new tree; the row of the tree already has the number 1.
 
     `sinks` is true if the root stack has event sinks.
     """
-    tx.many(_INSERT, [_row(tx, one, 1)])
+    tx.many(_INSERT, [_row(tx, event, 1)])
     if tx.notifies:
-        outbox.put_states(tx, [one])
+        outbox.put_states(tx, [event])
     if sinks:
-        outbox.put_events(tx, one.root_id, [one])
+        outbox.put_events(tx, event.root_id, [event])
 
 
 def _advanced(tx: Tx, root_id: str, count: int) -> tuple[int, bool]:
@@ -129,32 +132,34 @@ def _advanced(tx: Tx, root_id: str, count: int) -> tuple[int, bool]:
 
     Return the last of them, and whether the tree may have event sinks.
     """
-    mine = {"b_root": root_id}
-    moved = {**mine, "b_count": count}
+    parameters = {"b_root": root_id}
+    moved = {**parameters, "b_count": count}
     if tx.returning:
         row = tx.first(_MOVE_AND_SEE, moved)
     else:
         tx.do(_MOVE, moved)
-        row = tx.first(_SEE, mine)
+        row = tx.first(_SEE, parameters)
     return row.event_seq, bool(row.sinks)
 
 
-def _row(tx: Tx, one: Event, seq: int) -> dict[str, Any]:
+def _row(tx: Tx, event: Event, seq: int) -> dict[str, Any]:
     """Return the row of an event. Properties are stored only with the first event of an action."""
-    kept = one.properties if one.status == Status.IN_PROGRESS else None
+    properties = None
+    if event.status == Status.IN_PROGRESS and event.properties is not None:
+        properties = tx.seal(event.properties, "event.properties", event.root_id, seq)
     return {
-        "root_id": one.root_id,
+        "root_id": event.root_id,
         "seq": seq,
-        "id": one.id,
-        "stack_id": one.stack_id,
-        "time": one.time,
-        "resource_name": one.resource_name,
-        "resource_type": one.resource_type,
-        "physical_id": one.physical_id,
-        "action": one.action,
-        "status": one.status,
-        "reason": tx.seal_text(cut(one.reason), "event.reason", one.root_id, seq),
-        "properties": None if kept is None else tx.seal(kept, "event.properties", one.root_id, seq),
+        "id": event.id,
+        "stack_id": event.stack_id,
+        "time": event.time,
+        "resource_name": event.resource_name,
+        "resource_type": event.resource_type,
+        "physical_id": event.physical_id,
+        "action": event.action,
+        "status": event.status,
+        "reason": tx.seal_text(cut(event.reason), "event.reason", event.root_id, seq),
+        "properties": properties,
     }
 
 

@@ -30,10 +30,10 @@ def marked(record: Record, *, healthy: bool, reason: str, now: float) -> Record 
     if healthy and not unhealthy(record):
         return None
     status = Status.COMPLETE if healthy else Status.FAILED
-    noted = kept_asleep(record)
+    after = kept_asleep(record)
     if healthy:
-        noted = found_healthy(noted)
-    return noted.having(action=Action.CHECK, status=status, reason=reason, updated_at=now)
+        after = found_healthy(after)
+    return after.having(action=Action.CHECK, status=status, reason=reason, updated_at=now)
 
 
 def mark(
@@ -54,13 +54,13 @@ def mark(
     """
     row = accept.lock(tx, stack_id)
     if tx.first(sa.select(node.c.resource_id).where(node.c.resource_id == record_id)):
-        words = f"Stack {row.name} already has an action ({row.action}) in progress."
-        raise Rejected([ActionInProgress(None, words)])
+        message = f"Stack {row.name} already has an action ({row.action}) in progress."
+        raise Rejected([ActionInProgress(None, message)])
     if row.owner is not None:
         accept.send(tx, stack_id, HealthMarked(record_id, healthy, reason), now)
         return False
-    found = tx.first(sa.select(resource).where(resource.c.id == record_id))
-    before = record_of(tx, found) if found is not None else None
+    resource_row = tx.first(sa.select(resource).where(resource.c.id == record_id))
+    before = record_of(tx, resource_row) if resource_row is not None else None
     after = marked(before, healthy=healthy, reason=reason, now=now) if before else None
     if after is None:
         return True
@@ -76,8 +76,8 @@ def unread(tx: Tx, stack_id: str) -> bool:
     The engine that owns the stack removes the message when it has handled the mark.
     """
     marks = inbox.c.kind == kind_of(HealthMarked)
-    mine = sa.select(inbox.c.id).where(inbox.c.stack_id == stack_id, marks).limit(1)
-    return tx.first(mine) is not None
+    query = sa.select(inbox.c.id).where(inbox.c.stack_id == stack_id, marks).limit(1)
+    return tx.first(query) is not None
 
 
 def event(row: StackRow, record: Record, event_id: str, now: float) -> Event:

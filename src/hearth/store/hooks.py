@@ -59,7 +59,12 @@ def waited_at(tx: Tx, record_ids: Sequence[str], traversal: str) -> dict[str, Ho
     data = {
         r.resource_id: tx.unseal(r.data, DATA, r.resource_id) for r in tx.listed(_DATA, record_ids)
     }
-    return {i: hook for i, kept in data.items() for hook in Hook if is_set(kept, hook, traversal)}
+    return {
+        i: hook
+        for i, resource_data in data.items()
+        for hook in Hook
+        if is_set(resource_data, hook, traversal)
+    }
 
 
 def clear(tx: Tx, stack_id: str, record: Record, name: str, event_id: str, now: float) -> None:
@@ -69,15 +74,15 @@ def clear(tx: Tx, stack_id: str, record: Record, name: str, event_id: str, now: 
     """
     row = accept.lock(tx, stack_id)
     version, data, metadata = reads.data_of(tx, record.id)
-    known = [hook for hook in Hook if hook.value == name]
-    if not known or not is_set(data, known[0], row.traversal):
-        words = f'The "{name}" hook is not defined on {record.type} "{record.name}"'
-        raise Rejected([InvalidBreakPointHook(None, words)])
+    hooks = [hook for hook in Hook if hook.value == name]
+    if not hooks or not is_set(data, hooks[0], row.traversal):
+        message = f'The "{name}" hook is not defined on {record.type} "{record.name}"'
+        raise Rejected([InvalidBreakPointHook(None, message)])
     cleared = {**data, name: mark(CLEARED, row.traversal)}
     reads.set_data(tx, stack_id, record.id, version, cleared, metadata)
-    told = Event(
+    event = Event(
         event_id, stack_id, row.root_id, now, record.name, record.type, record.physical_id,
         record.action.value, record.status.value, f"Hook {name} is cleared",
     )  # fmt: skip
-    events.append(tx, [told])
+    events.append(tx, [event])
     accept.send(tx, stack_id, HookCleared(record.id, name), now)

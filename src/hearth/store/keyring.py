@@ -63,7 +63,7 @@ def _first_pepper(store: Store, secrets: Sequence[str]) -> bytes:
     if sample is not None:
         sealed, place = sample
         store.sealer.unseal_bytes(sealed, *place)
-        ours = {key_id_of(one): one for one in secrets}
+        ours = {key_id_of(candidate): candidate for candidate in secrets}
         secret = ours[Sealer.key_id(sealed)]
     pepper = pepper_of(secret)
     row = {"name": PEPPER, "body": store.sealer.seal_bytes(pepper, *_PLACE)}
@@ -142,30 +142,32 @@ def _batch(
         body = _anew(tx.sealer, row.sealed_body, _place(table, column, row))
         if body is None:
             continue
-        this = sa.and_(*(key == getattr(row, key.name) for key in keys), column == row.sealed_body)
-        tx.execute(table.update().where(this).values({column.name: body}))
+        condition = sa.and_(
+            *(key == getattr(row, key.name) for key in keys), column == row.sealed_body
+        )
+        tx.execute(table.update().where(condition).values({column.name: body}))
         done += 1
     last = tuple(getattr(rows[-1], key.name) for key in keys) if len(rows) == BATCH else None
     return done, last
 
 
-def _anew(sealer: Sealer, stored: Any, place: tuple[str, ...]) -> bytes | str | None:
+def _anew(sealer: Sealer, sealed: Any, place: tuple[str, ...]) -> bytes | str | None:
     """Return the value encrypted with the newest key for the same place; None if it already is."""
-    if isinstance(stored, str):
-        if sealer.is_newest_text(stored):
+    if isinstance(sealed, str):
+        if sealer.is_newest_text(sealed):
             return None
-        return sealer.seal_text(sealer.unseal_text(stored, *place), *place)
-    if stored is None or sealer.is_newest(bytes(stored)):
+        return sealer.seal_text(sealer.unseal_text(sealed, *place), *place)
+    if sealed is None or sealer.is_newest(bytes(sealed)):
         return None
-    return sealer.seal_bytes(sealer.unseal_bytes(bytes(stored), *place), *place)
+    return sealer.seal_bytes(sealer.unseal_bytes(bytes(sealed), *place), *place)
 
 
 def _behind(keys: Sequence[sa.Column[object]], after: tuple[object, ...]) -> sa.ColumnElement[bool]:
     """Return the condition for the rows that come after a primary key, in the order of primary
     keys.
     """
-    first, *rest = keys
+    first, *tail = keys
     further = first > after[0]
-    if not rest:
+    if not tail:
         return further
-    return sa.or_(further, sa.and_(first == after[0], _behind(rest, after[1:])))
+    return sa.or_(further, sa.and_(first == after[0], _behind(tail, after[1:])))

@@ -136,14 +136,14 @@ def unpacked(kind: str, body: Any) -> Content:
     """Return the message that a row stores. Raises msgspec.ValidationError if its body is
     invalid.
     """
-    known = _KINDS.get(kind)
-    return UnknownKind(kind) if known is None else msgspec.convert(body, known)
+    content_type = _KINDS.get(kind)
+    return UnknownKind(kind) if content_type is None else msgspec.convert(body, content_type)
 
 
-def child_ended(row: StackRow, **more: Any) -> ChildEnded:
+def child_ended(row: StackRow, **results: Any) -> ChildEnded:
     """Return the message to the parent stack about the end of a nested stack's operation.
 
-    `more` are `outputs` and `members`, if an engine carried out the operation.
+    `results` are `outputs` and `members`, if an engine carried out the operation.
     """
     return ChildEnded(
         record=row.parent_record,
@@ -153,5 +153,5 @@ def child_ended(row: StackRow, **more: Any) -> ChildEnded:
         status=row.status,
         reason=row.reason,
         failure=row.first_failure,
-        **more,
+        **results,
     )

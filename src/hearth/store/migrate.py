@@ -109,19 +109,20 @@ def is_usable(store: Store) -> bool:
     Raises TooNew for a newer schema that this release does not support.
     """
     try:
-        found = version(store)
-        if found is None or found <= head():
-            return found == head()
+        schema = version(store)
+        if schema is None or schema <= head():
+            return schema == head()
         with store.sync_engine.connect() as connection:
             since = connection.execute(sa.select(compatible.c.since)).scalar()
     except DBAPIError:
         return False
     if since is None or since > head():
+        required = since or schema
         raise TooNew(
-            f"the database has schema {found}, which needs a release with schema {since or found} "
+            f"the database has schema {schema}, which needs a release with schema {required} "
             f"or later; this release has schema {head()}"
         )
-    log.warning("the database has schema %s, this release has %s", found, head())
+    log.warning("the database has schema %s, this release has %s", schema, head())
     return True
 
 
@@ -131,8 +132,8 @@ def version(store: Store) -> str | None:
     Raises DBAPIError if the database has no tables or cannot be read.
     """
     with store.sync_engine.connect() as connection:
-        found = connection.execute(sa.text("SELECT version_num FROM alembic_version"))
-        return found.scalar()
+        cursor = connection.execute(sa.text("SELECT version_num FROM alembic_version"))
+        return cursor.scalar()
 
 
 def config() -> Any:

@@ -28,7 +28,7 @@ from hearth.store.tables import credential, engine, outbox, revision, stack
 STATE = "state"
 CLUSTER = "cluster"
 EVENT = "event"
-_STATUSES = frozenset(one.value for one in Status)
+_STATUSES = frozenset(status.value for status in Status)
 _INSERT = Prepared(lambda: outbox.insert())
 _DELETE = Prepared(lambda: outbox.delete().where(outbox.c.id == sa.bindparam("b_id")))
 _STACKS = Listed(
@@ -125,13 +125,16 @@ def put_scalings(tx: Tx, notices: Sequence[ScalingNotice]) -> None:
     """Store notifications about scalings, if notifications are enabled."""
     if not notices or not tx.notifies:
         return
-    ids = sorted({one.stack_id for one in notices})
-    found = {row.id: row for row in tx.listed(_STACKS, ids)}
-    for one in notices:
-        its = found[one.stack_id]
-        scaling = {"status": one.status.value, "facts": dict(one.facts)}
-        body = {**_state(tx, one.id, one.time, stack_row(tx, its[:-1]), its), "scaling": scaling}
-        tx.many(_INSERT, [_row(tx, STATE, one.time, body)])
+    ids = sorted({notice.stack_id for notice in notices})
+    rows_by_id = {row.id: row for row in tx.listed(_STACKS, ids)}
+    for notice in notices:
+        columns = rows_by_id[notice.stack_id]
+        scaling = {"status": notice.status.value, "facts": dict(notice.facts)}
+        body = {
+            **_state(tx, notice.id, notice.time, stack_row(tx, columns[:-1]), columns),
+            "scaling": scaling,
+        }
+        tx.many(_INSERT, [_row(tx, STATE, notice.time, body)])
 
 
 def put_states(tx: Tx, events: Iterable[Event]) -> None:
@@ -139,15 +142,27 @@ def put_states(tx: Tx, events: Iterable[Event]) -> None:
 
     Events about drift report no state. The caller checks whether notifications are enabled.
     """
-    own = [one for one in events if one.physical_id == one.stack_id and one.status in _STATUSES]
-    if not own:
+    stack_events = [
+        event
+        for event in events
+        if event.physical_id == event.stack_id and event.status in _STATUSES
+    ]
+    if not stack_events:
         return
-    found = {row.id: row for row in tx.listed(_STACKS, sorted({one.stack_id for one in own}))}
+    rows_by_id = {
+        row.id: row
+        for row in tx.listed(_STACKS, sorted({event.stack_id for event in stack_events}))
+    }
     tx.many(
         _INSERT,
         [
-            _row(tx, STATE, one.time, _state(tx, one.id, one.time, one, found[one.stack_id]))
-            for one in own
+            _row(
+                tx,
+                STATE,
+                event.time,
+                _state(tx, event.id, event.time, event, rows_by_id[event.stack_id]),
+            )
+            for event in stack_events
         ],
     )
 
@@ -168,19 +183,19 @@ def put_events(tx: Tx, root_id: str, events: Iterable[Event]) -> None:
     Each row includes the credential, because the stack and its credential may be deleted before the
     event is posted.
     """
-    its = tx.first(_ROOT, {"b_root": root_id})
-    asked = tx.unseal(its.asked, "revision.body", its.stack_id, its.number)
-    sinks = asked["environment"].get("event_sinks") or []
+    root = tx.first(_ROOT, {"b_root": root_id})
+    content = tx.unseal(root.asked, "revision.body", root.stack_id, root.number)
+    sinks = content["environment"].get("event_sinks") or []
     if not sinks:
         return
-    found = its.facts is not None
-    credential = credentials.opened(tx, its.facts, its.credential_id) if found else None
-    lanes = [tx.sealer.fingerprint([root_id, one["type"], one["target"]]) for one in sinks]
+    has_credential = root.facts is not None
+    credential = credentials.opened(tx, root.facts, root.credential_id) if has_credential else None
+    lanes = [tx.sealer.fingerprint([root_id, sink["type"], sink["target"]]) for sink in sinks]
     rows = []
-    for one in events:
-        body = {"root_id": root_id, "credential": credential, "event": structs.asdict(one)}
+    for event in events:
+        body = {"root_id": root_id, "credential": credential, "event": structs.asdict(event)}
         for lane, sink in zip(lanes, sinks, strict=True):
-            row = _row(tx, EVENT, one.time, {**body, "sink": sink})
+            row = _row(tx, EVENT, event.time, {**body, "sink": sink})
             rows.append({**row, "lane": lane})
     tx.many(_INSERT, rows)
 
@@ -189,50 +204,52 @@ def _row(tx: Tx, kind: str, now: float, body: Any) -> dict[str, Any]:
     return {"kind": kind, "body": tx.seal(body, "outbox.body", kind), "due_at": now, "attempts": 0}
 
 
-def _state(tx: Tx, ident: str, time: float, one: Any, its: Any) -> dict[str, Any]:
-    """Return the content of a notification about the stack event `one`; `its` is the row of the
+def _state(tx: Tx, ident: str, time: float, event: Any, row: Any) -> dict[str, Any]:
+    """Return the content of a notification about the stack event `event`; `row` is the row of the
     stack.
     """
-    found = its.facts is not None
-    user_id = credentials.opened(tx, its.facts, its.credential_id).user_id if found else None
+    has_credential = row.facts is not None
+    user_id = (
+        credentials.opened(tx, row.facts, row.credential_id).user_id if has_credential else None
+    )
     return {
         "id": ident,
         "time": time,
-        "action": one.action,
-        "status": one.status,
-        "reason": cut(one.reason),
-        "stack_id": its.id,
-        "stack_name": its.name,
-        "project_id": its.project_id,
+        "action": event.action,
+        "status": event.status,
+        "reason": cut(event.reason),
+        "stack_id": row.id,
+        "stack_name": row.name,
+        "project_id": row.project_id,
         "user_id": user_id or None,
-        "user_name": its.creator,
-        "tags": its.tags.split(",") if its.tags else [],
-        "created_at": its.created_at,
-        "updated_at": its.updated_at,
-        "revision": its.revision,
+        "user_name": row.creator,
+        "tags": row.tags.split(",") if row.tags else [],
+        "created_at": row.created_at,
+        "updated_at": row.updated_at,
+        "revision": row.revision,
     }
 
 
-def pending(tx: Tx, engine_id: str, most: int) -> list[Leaving]:
-    """Return the oldest notifications in the outbox, at most `most`.
+def pending(tx: Tx, engine_id: str, limit: int) -> list[Leaving]:
+    """Return the oldest notifications in the outbox, at most `limit`.
 
     The list is empty if another engine is currently the sender.
     """
-    return _leaving(tx, tx.rows(_PENDING, {"me": engine_id, "most": most}))
+    return _leaving(tx, tx.rows(_PENDING, {"me": engine_id, "most": limit}))
 
 
-def due_lanes(tx: Tx, engine_id: str, most: int) -> list[str]:
-    """Return at most `most` lanes whose first row is due, by their values in the column `lane`.
+def due_lanes(tx: Tx, engine_id: str, limit: int) -> list[str]:
+    """Return at most `limit` lanes whose first row is due, by their values in the column `lane`.
 
     A lane is a sequence of rows that are sent in order. The list is empty if another engine is
     currently the sender.
     """
-    return [row.lane for row in tx.rows(_DUE, {"me": engine_id, "most": most})]
+    return [row.lane for row in tx.rows(_DUE, {"me": engine_id, "most": limit})]
 
 
-def of_lane(tx: Tx, lane: str, most: int) -> list[Leaving]:
-    """Return the first rows of a lane in the order in which they must be sent, at most `most`."""
-    return _leaving(tx, tx.rows(_LANE, {"b_lane": lane, "most": most}))
+def of_lane(tx: Tx, lane: str, limit: int) -> list[Leaving]:
+    """Return the first rows of a lane in the order in which they must be sent, at most `limit`."""
+    return _leaving(tx, tx.rows(_LANE, {"b_lane": lane, "most": limit}))
 
 
 def later(tx: Tx, row_id: int, pause_s: float) -> None:

@@ -40,7 +40,7 @@ def _mysql_now(_now: _Now, _compiler: Any, **_: Any) -> str:
 NOW: sa.ColumnElement[float] = _Now()
 
 
-class Text(Struct, frozen=True):
+class SqlText(Struct, frozen=True):
     """The SQL text of a statement for one database driver.
 
     `values` returns the parameters in the form that the driver expects; `row` makes a named tuple
@@ -62,17 +62,17 @@ class Prepared:
 
     def __init__(self, statement: sa.Executable | Callable[[], sa.Executable]) -> None:
         self._statement = statement
-        self._texts: dict[tuple[str, tuple[str, ...]], Text] = {}
+        self._texts: dict[tuple[str, tuple[str, ...]], SqlText] = {}
 
-    def text(self, dialect: sa.Dialect, names: tuple[str, ...]) -> Text:
+    def text(self, dialect: sa.Dialect, names: tuple[str, ...]) -> SqlText:
         """Return the SQL text for a type of database and for parameters with these names."""
         key = (dialect.name, names)
-        known = self._texts.get(key)
-        if known is None:
-            made = self._statement
-            statement = made if isinstance(made, sa.Executable) else made()
-            known = self._texts[key] = _text(statement, dialect, names)
-        return known
+        cached = self._texts.get(key)
+        if cached is None:
+            source = self._statement
+            statement = source if isinstance(source, sa.Executable) else source()
+            cached = self._texts[key] = _text(statement, dialect, names)
+        return cached
 
 
 class Listed:
@@ -90,52 +90,52 @@ class Listed:
     ) -> None:
         self._build = build
         self._type = type_ or sa.String()
-        self._known: dict[int, Prepared] = {}
+        self._by_size: dict[int, Prepared] = {}
 
     def of(self, ids: Sequence[Any]) -> tuple[Prepared, dict[str, Any]]:
         """Return the statement for these ids and the values of its parameters; `ids` must not be
         empty.
         """
         size = 1 << (len(ids) - 1).bit_length()
-        known = self._known.get(size)
-        if known is None:
+        prepared = self._by_size.get(size)
+        if prepared is None:
             parameters = [sa.bindparam(f"id_{i}", type_=self._type) for i in range(size)]
-            known = self._known[size] = Prepared(self._build(parameters))
+            prepared = self._by_size[size] = Prepared(self._build(parameters))
         padded = [*ids, *[ids[-1]] * (size - len(ids))]
-        return known, {f"id_{i}": value for i, value in enumerate(padded)}
+        return prepared, {f"id_{i}": value for i, value in enumerate(padded)}
 
 
 _PLAIN = (sa.String, sa.Double, sa.Integer, sa.Boolean, sa.LargeBinary)
 
 
-def _text(statement: Any, dialect: sa.Dialect, names: tuple[str, ...]) -> Text:
+def _text(statement: Any, dialect: sa.Dialect, names: tuple[str, ...]) -> SqlText:
     compiled = statement.compile(dialect=dialect, column_keys=list(names))
-    own = {}
+    constants = {}
     for name, bind in compiled.binds.items():
         assert isinstance(bind.type, _PLAIN), bind
         if name not in names:
             assert not bind.required, f"no value for {bind}"
-            own[name] = bind.value
+            constants[name] = bind.value
     columns = [column.key for column in getattr(statement, "exported_columns", ())]
     row: Any = namedtuple("Row", columns) if columns else None
-    return Text(str(compiled), _arranged(compiled.positiontup, own), row and row._make)
+    return SqlText(str(compiled), _arranged(compiled.positiontup, constants), row and row._make)
 
 
 def _arranged(
-    order: Sequence[str] | None, own: Mapping[str, Any]
+    order: Sequence[str] | None, constants: Mapping[str, Any]
 ) -> Callable[[Mapping[str, Any]], Any]:
     """Return a function that converts a map of parameters to the form of the driver.
 
-    That is a tuple in the given order, or a map if `order` is None. `own` are values that belong to
-    the statement itself.
+    That is a tuple in the given order, or a map if `order` is None. `constants` are values that
+    belong to the statement itself.
     """
     match order:
         case None:
             pick: Callable[[Mapping[str, Any]], Any] = dict
         case []:
-            return lambda _given: ()
+            return lambda _values: ()
         case [name]:
-            pick = lambda given: (given[name],)  # noqa: E731
+            pick = lambda values: (values[name],)  # noqa: E731
         case _:
             pick = itemgetter(*order)
-    return (lambda given: pick({**own, **given})) if own else pick
+    return (lambda values: pick({**constants, **values})) if constants else pick

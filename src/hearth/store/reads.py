@@ -50,15 +50,15 @@ def find_stack(
     may belong to any project. Of several stacks with the name, the one with the least depth is
     returned. If `deleted` is true, a deleted stack is found by its id, but never by its name.
     """
-    found = tx.first(_BY_ID, {"identity": identity})
-    if found is not None and (
-        (found.deleted_at is not None and not deleted)
-        or project_id not in (None, found.project_id, found.user_project_id)
+    row = tx.first(_BY_ID, {"identity": identity})
+    if row is not None and (
+        (row.deleted_at is not None and not deleted)
+        or project_id not in (None, row.project_id, row.user_project_id)
     ):
-        found = None
-    if found is None:
-        found = _by_name(tx, project_id, identity)
-    return stack_row(tx, found) if found is not None else None
+        row = None
+    if row is None:
+        row = _by_name(tx, project_id, identity)
+    return stack_row(tx, row) if row is not None else None
 
 
 _STACKS = Listed(
@@ -73,14 +73,16 @@ def stacks_of(tx: Tx, ids: Sequence[str]) -> list[StackRow]:
 
 def user_project(tx: Tx, stack_id: str) -> str | None:
     """Return the id of a stack's domain project; None if it has none or does not exist."""
-    found: str | None = tx.value(sa.select(stack.c.user_project_id).where(stack.c.id == stack_id))
-    return found
+    project_id: str | None = tx.value(
+        sa.select(stack.c.user_project_id).where(stack.c.id == stack_id)
+    )
+    return project_id
 
 
-def _named(*where: sa.ColumnElement[bool]) -> Prepared:
-    wanted = stack.c.name == sa.bindparam("name", type_=sa.String())
-    found = sa.select(stack).where(wanted, stack.c.deleted_at.is_(None), *where)
-    return Prepared(found.order_by(stack.c.depth).limit(1))
+def _named(*conditions: sa.ColumnElement[bool]) -> Prepared:
+    by_name = stack.c.name == sa.bindparam("name", type_=sa.String())
+    query = sa.select(stack).where(by_name, stack.c.deleted_at.is_(None), *conditions)
+    return Prepared(query.order_by(stack.c.depth).limit(1))
 
 
 _PROJECT: sa.BindParameter[str] = sa.bindparam("project_id", type_=sa.String())
@@ -98,8 +100,8 @@ def _by_name(tx: Tx, project_id: str | None, name: str) -> Any:
     """
     if project_id is None:
         return tx.first(_ANYWHERE, {"name": name})
-    wanted = {"name": name, "project_id": project_id}
-    return tx.first(_IN_PROJECT, wanted) or tx.first(_OF_USERS, wanted)
+    parameters = {"name": name, "project_id": project_id}
+    return tx.first(_IN_PROJECT, parameters) or tx.first(_OF_USERS, parameters)
 
 
 class StackFilter(Struct, frozen=True):
@@ -127,31 +129,31 @@ class StackFilter(Struct, frozen=True):
     not_tags_any: tuple[str, ...] = ()
 
 
-def list_stacks(tx: Tx, wanted: StackFilter) -> list[StackRow]:
+def list_stacks(tx: Tx, criteria: StackFilter) -> list[StackRow]:
     """Return the matching stacks that follow the marker, at most `limit`.
 
     Without sort keys the newest stacks come first by default, with sort keys the order is
     ascending. An unknown marker is ignored.
     """
-    if REASON in wanted.equal:
-        return _with_reason(tx, wanted)
-    if wanted.marker is None and not wanted.equal:
-        values = {} if wanted.project_id is None else {"project_id": wanted.project_id}
-        shape = tuple(getattr(wanted, name) for name in _STACKS_SHAPE)
+    if REASON in criteria.equal:
+        return _with_reason(tx, criteria)
+    if criteria.marker is None and not criteria.equal:
+        values = {} if criteria.project_id is None else {"project_id": criteria.project_id}
+        shape = tuple(getattr(criteria, name) for name in _STACKS_SHAPE)
         rows = tx.rows(_first_stacks(bool(values), shape), values)
     else:
-        rows = tx.rows(_stacks(tx, wanted))
+        rows = tx.rows(_stacks(tx, criteria))
     return [stack_row(tx, row) for row in rows]
 
 
-def _with_reason(tx: Tx, wanted: StackFilter) -> list[StackRow]:
+def _with_reason(tx: Tx, criteria: StackFilter) -> list[StackRow]:
     """Return a list that is filtered by reasons. They are encrypted, so all other matches are
     read.
     """
-    reasons = _lowered(wanted.equal[REASON])
-    others = {name: values for name, values in wanted.equal.items() if name != REASON}
-    rows = list_stacks(tx, replace(wanted, equal=others, limit=None))
-    return [row for row in rows if row.reason.lower() in reasons][: wanted.limit]
+    reasons = _lowered(criteria.equal[REASON])
+    equal = {name: values for name, values in criteria.equal.items() if name != REASON}
+    rows = list_stacks(tx, replace(criteria, equal=equal, limit=None))
+    return [row for row in rows if row.reason.lower() in reasons][: criteria.limit]
 
 
 _STACKS_SHAPE = [
@@ -168,54 +170,54 @@ def _first_stacks(of_project: bool, shape: tuple[Any, ...]) -> Prepared:
     )
 
 
-def _stacks(tx: Tx | None, wanted: StackFilter) -> sa.Select[Any]:
+def _stacks(tx: Tx | None, criteria: StackFilter) -> sa.Select[Any]:
     """Return the query for a list of stacks. `tx` is needed for a marker."""
-    query = _filtered(wanted)
-    keys = [SORT_KEYS[name] for name in wanted.sort_keys if name in SORT_KEYS]
-    down = wanted.descending
+    query = _filtered(criteria)
+    keys = [SORT_KEYS[name] for name in criteria.sort_keys if name in SORT_KEYS]
+    down = criteria.descending
     if down is None:
         down = not keys
     columns = [*(keys or [stack.c.created_at]), stack.c.id]
-    if wanted.marker is not None:
+    if criteria.marker is not None:
         assert tx is not None
-        query = _after(tx, query, columns, wanted.marker, down=down)
+        query = _after(tx, query, columns, criteria.marker, down=down)
     query = query.order_by(*(column.desc() if down else column.asc() for column in columns))
-    return query if wanted.limit is None else query.limit(wanted.limit)
+    return query if criteria.limit is None else query.limit(criteria.limit)
 
 
-def count_stacks(tx: Tx, wanted: StackFilter) -> int:
+def count_stacks(tx: Tx, criteria: StackFilter) -> int:
     """Return the number of all matching stacks, regardless of marker and limit."""
-    if REASON in wanted.equal:
-        return len(_with_reason(tx, replace(wanted, marker=None, limit=None)))
-    inner = _filtered(wanted).subquery()
-    found: int = tx.execute(sa.select(sa.func.count()).select_from(inner)).scalar_one()
-    return found
+    if REASON in criteria.equal:
+        return len(_with_reason(tx, replace(criteria, marker=None, limit=None)))
+    inner = _filtered(criteria).subquery()
+    count: int = tx.execute(sa.select(sa.func.count()).select_from(inner)).scalar_one()
+    return count
 
 
-def _filtered(wanted: StackFilter) -> sa.Select[Any]:
+def _filtered(criteria: StackFilter) -> sa.Select[Any]:
     query = sa.select(stack)
-    if wanted.project_id is not None:
-        project = sa.bindparam("project_id", wanted.project_id, type_=sa.String())
+    if criteria.project_id is not None:
+        project = sa.bindparam("project_id", criteria.project_id, type_=sa.String())
         query = query.where(stack.c.project_id == project)
-    if not wanted.show_deleted:
+    if not criteria.show_deleted:
         query = query.where(stack.c.deleted_at.is_(None))
-    if not wanted.show_nested and "parent_id" not in wanted.equal:
+    if not criteria.show_nested and "parent_id" not in criteria.equal:
         query = query.where(stack.c.parent_id.is_(None))
-    for name, values in wanted.equal.items():
+    for name, values in criteria.equal.items():
         query = query.where(_among(stack.c[name], values))
     padded = sa.literal(",") + stack.c.tags + sa.literal(",")
 
     def has(tag: str) -> sa.ColumnElement[bool]:
         return sa.func.coalesce(padded, "").icontains(f",{tag},", autoescape=True)
 
-    if wanted.tags:
-        query = query.where(*(has(tag) for tag in wanted.tags))
-    if wanted.tags_any:
-        query = query.where(sa.or_(*(has(tag) for tag in wanted.tags_any)))
-    if wanted.not_tags:
-        query = query.where(sa.not_(sa.and_(*(has(tag) for tag in wanted.not_tags))))
-    if wanted.not_tags_any:
-        query = query.where(sa.not_(sa.or_(*(has(tag) for tag in wanted.not_tags_any))))
+    if criteria.tags:
+        query = query.where(*(has(tag) for tag in criteria.tags))
+    if criteria.tags_any:
+        query = query.where(sa.or_(*(has(tag) for tag in criteria.tags_any)))
+    if criteria.not_tags:
+        query = query.where(sa.not_(sa.and_(*(has(tag) for tag in criteria.not_tags))))
+    if criteria.not_tags_any:
+        query = query.where(sa.not_(sa.or_(*(has(tag) for tag in criteria.not_tags_any))))
     return query
 
 
@@ -247,12 +249,12 @@ def _beyond(
     later: sa.ColumnElement[bool] = column < value if down else column > value
     if len(columns) == 1:
         return later
-    rest = _beyond(columns[1:], values[1:], down=down)
-    return sa.or_(later, sa.and_(column == value, rest))
+    tail = _beyond(columns[1:], values[1:], down=down)
+    return sa.or_(later, sa.and_(column == value, tail))
 
 
-def _below(*more: sa.ColumnElement[bool]) -> sa.Select[Any]:
-    """Return the query for the nested stacks of a tree that fulfil the conditions `more`."""
+def _below(*conditions: sa.ColumnElement[bool]) -> sa.Select[Any]:
+    """Return the query for the nested stacks of a tree that fulfil the `conditions`."""
     return (
         sa.select(stack)
         .where(
@@ -260,7 +262,7 @@ def _below(*more: sa.ColumnElement[bool]) -> sa.Select[Any]:
             stack.c.deleted_at.is_(None),
             stack.c.depth > sa.bindparam("above", type_=sa.Integer()),
             stack.c.depth <= sa.bindparam("deepest", type_=sa.Integer()),
-            *more,
+            *conditions,
         )
         .order_by(stack.c.depth, stack.c.created_at)
     )
@@ -288,11 +290,11 @@ def children(
         "deepest": root.depth + min(depth, ALL_LEVELS),
     }
     rows = tx.rows(_CHILDREN_AND_RETAINED if retained else _CHILDREN, values)
-    found: dict[str, StackRow] = {root.id: root}
+    stacks: dict[str, StackRow] = {root.id: root}
     for row in (stack_row(tx, row) for row in rows):
-        if row.parent_id in found:
-            found[row.id] = row
-    return list(found.values())[1:]
+        if row.parent_id in stacks:
+            stacks[row.id] = row
+    return list(stacks.values())[1:]
 
 
 def path(tx: Tx, row: StackRow) -> list[tuple[str | None, str]]:
@@ -301,7 +303,7 @@ def path(tx: Tx, row: StackRow) -> list[tuple[str | None, str]]:
     The resource name is that of the stack's resource in its parent. It is None for the root stack,
     and if the record of the resource no longer exists.
     """
-    found: list[tuple[str | None, str]] = []
+    names: list[tuple[str | None, str]] = []
     parent_id, record, name = row.parent_id, row.parent_record, row.name
     while parent_id is not None:
         above = tx.first(
@@ -310,10 +312,10 @@ def path(tx: Tx, row: StackRow) -> list[tuple[str | None, str]]:
             .where(stack.c.id == parent_id)
         )
         assert above is not None, f"{parent_id} has nested stacks"
-        found.append((above[3], name))
+        names.append((above[3], name))
         parent_id, record, name = above[0], above[1], above[2]
-    found.append((None, name))
-    return found[::-1]
+    names.append((None, name))
+    return names[::-1]
 
 
 _RECORDS = Prepared(
@@ -354,10 +356,10 @@ _RECORDS_OF = Listed(
 
 def records_of(tx: Tx, ids: Sequence[str]) -> dict[str, list[Record]]:
     """Return all records of the given stacks by stack id, oldest first."""
-    found: dict[str, list[Record]] = {stack_id: [] for stack_id in ids}
+    by_stack: dict[str, list[Record]] = {stack_id: [] for stack_id in ids}
     for row in record_rows(tx, ids):
-        found[row.stack_id].append(record_of(tx, row))
-    return found
+        by_stack[row.stack_id].append(record_of(tx, row))
+    return by_stack
 
 
 def record_rows(tx: Tx, ids: Sequence[str]) -> list[Any]:
@@ -409,8 +411,8 @@ def record_with_stack(tx: Tx, record_id: str) -> tuple[Record, StackRow] | None:
 
 def name_of(tx: Tx, record_id: str) -> str | None:
     """Return the name of a record's resource, or None if there is no such record."""
-    found: str | None = tx.value(sa.select(resource.c.name).where(resource.c.id == record_id))
-    return found
+    name: str | None = tx.value(sa.select(resource.c.name).where(resource.c.id == record_id))
+    return name
 
 
 def stacks_with_physical_id(tx: Tx, project_id: str, physical_id: str) -> list[StackRow]:
@@ -451,14 +453,14 @@ _BESIDE = Prepared(
 )
 
 
-def resources_beside(tx: Tx, row: StackRow, most: int) -> int:
-    """Return the number of resources in the other stacks of the tree, but at most `most`.
+def resources_beside(tx: Tx, row: StackRow, limit: int) -> int:
+    """Return the number of resources in the other stacks of the tree, but at most `limit`.
 
     Replaced resources do not count. If the last operation of the root stack is a rollback, return
     0, because a rollback may exceed the limit of resources.
     """
-    found: int = tx.value(_BESIDE, {"root_id": row.root_id, "stack_id": row.id, "most": most})
-    return found
+    count: int = tx.value(_BESIDE, {"root_id": row.root_id, "stack_id": row.id, "most": limit})
+    return count
 
 
 class FlightRow(Struct, frozen=True):
@@ -482,13 +484,13 @@ def flights(tx: Tx, stack_ids: Sequence[str]) -> dict[str, FlightRow]:
     return {row.resource_id: FlightRow(**row._mapping) for row in tx.rows(query)}
 
 
-def in_charge(found: Sequence[Record]) -> dict[str, Record]:
+def in_charge(records: Sequence[Record]) -> dict[str, Record]:
     """Return, by resource name, which of these records is in charge of the name.
 
     If none is in charge of a name, its newest record is returned.
     """
     chosen: dict[str, Record] = {}
-    for record in found:
+    for record in records:
         before = chosen.get(record.name)
         if before is None or (before.until is not None and record.until is None) or (
             (before.until is None) == (record.until is None)
@@ -513,12 +515,12 @@ def record_for(tx: Tx, stack_id: str, name: str, guest_id: str | None) -> Record
     a resource is replaced, two records have its name, and software of the old one still calls. For
     everybody else, and for a user without such a record, it is the record in charge.
     """
-    named = records_named(tx, stack_id, name)
-    if guest_id is not None and len(named) > 1:
-        for record in named:
+    records = records_named(tx, stack_id, name)
+    if guest_id is not None and len(records) > 1:
+        for record in records:
             if data_of(tx, record.id)[1].get("user_id") == guest_id:
                 return record
-    return in_charge(named).get(name)
+    return in_charge(records).get(name)
 
 
 _DATA = Prepared(
@@ -598,18 +600,18 @@ def fingerprints(tx: Tx, keys: Sequence[tuple[str, str]]) -> list[int]:
     resource are those of its stack, of its records, and of their data and metadata. Numbers from
     different processes cannot be compared.
     """
-    found: list[int] = []
+    numbers: list[int] = []
     for first in range(0, len(keys), FINGERPRINTS_AT_ONCE):
-        some = keys[first : first + FINGERPRINTS_AT_ONCE]
-        rows: dict[tuple[str, str], list[Any]] = {key: [] for key in some}
-        padded = [*some, *[some[-1]] * (FINGERPRINTS_AT_ONCE - len(some))]
+        batch = keys[first : first + FINGERPRINTS_AT_ONCE]
+        rows: dict[tuple[str, str], list[Any]] = {key: [] for key in batch}
+        padded = [*batch, *[batch[-1]] * (FINGERPRINTS_AT_ONCE - len(batch))]
         values = {f"stack_{number}": key[0] for number, key in enumerate(padded)}
         values |= {f"name_{number}": key[1] for number, key in enumerate(padded)}
         for row in tx.rows(_DESCRIBED, values):
             if (of := rows.get((row.stack_id, row.resource_name))) is not None:
                 of.append(row)
-        found += [hash(tuple(rows[key])) for key in some]
-    return found
+        numbers += [hash(tuple(rows[key])) for key in batch]
+    return numbers
 
 
 METADATA_BYTES_MAX = 1024 * 1024
@@ -622,11 +624,11 @@ def demand_metadata(metadata: Any) -> None:
     """Raise Rejected if the metadata of a resource is too large."""
     size = len(msgspec.json.encode(metadata, enc_hook=str))
     if size > METADATA_BYTES_MAX:
-        words = (
+        message = (
             f"Request limit exceeded: metadata of {size} bytes is more than the "
             f"{METADATA_BYTES_MAX} allowed for a resource."
         )
-        raise Rejected([RequestLimitExceeded(None, words)])
+        raise Rejected([RequestLimitExceeded(None, message)])
 
 
 def set_data(
@@ -643,8 +645,8 @@ def set_data(
         "metadata": tx.seal(metadata, METADATA, resource_id),
     }
     if version == 0:
-        there = sa.select(resource_data.c.version).where(resource_data.c.resource_id == resource_id)
-        if tx.first(there.with_for_update()) is not None:
+        query = sa.select(resource_data.c.version).where(resource_data.c.resource_id == resource_id)
+        if tx.first(query.with_for_update()) is not None:
             return False
         row = {**values, "resource_id": resource_id, "stack_id": stack_id, "version": 1}
         tx.execute(resource_data.insert(), row)
@@ -685,7 +687,7 @@ class NumberedEvent(Struct, frozen=True):
 _LISTED = [column for column in event.c if column is not event.c.properties]
 
 
-def list_events(tx: Tx, wanted: EventFilter) -> list[NumberedEvent]:
+def list_events(tx: Tx, criteria: EventFilter) -> list[NumberedEvent]:
     """Return the matching events without their properties.
 
     Without sort keys the newest events come first by default, with sort keys the order is
@@ -693,17 +695,17 @@ def list_events(tx: Tx, wanted: EventFilter) -> list[NumberedEvent]:
     So a client that follows a stack in ascending order from an event that was purged continues with
     the oldest remaining event, and sees no event twice.
     """
-    filtered = wanted.equal or wanted.exact
-    if wanted.marker is None and not filtered and len(wanted.stack_ids) == 1:
-        page = _first_events(wanted.limit, wanted.sort_keys, wanted.descending)
-        rows = tx.rows(page, {"stack_id": wanted.stack_ids[0]})
+    filtered = criteria.equal or criteria.exact
+    if criteria.marker is None and not filtered and len(criteria.stack_ids) == 1:
+        page = _first_events(criteria.limit, criteria.sort_keys, criteria.descending)
+        rows = tx.rows(page, {"stack_id": criteria.stack_ids[0]})
     else:
-        query = sa.select(*_LISTED).where(event.c.stack_id.in_(wanted.stack_ids))
-        for name, values in wanted.equal.items():
+        query = sa.select(*_LISTED).where(event.c.stack_id.in_(criteria.stack_ids))
+        for name, values in criteria.equal.items():
             query = query.where(_among(event.c[name], values))
-        for name, value in wanted.exact.items():
+        for name, value in criteria.exact.items():
             query = query.where(event.c[name] == value)
-        rows = tx.rows(_events(tx, query, wanted))
+        rows = tx.rows(_events(tx, query, criteria))
     return [event_of(tx, row) for row in rows]
 
 
@@ -713,23 +715,23 @@ def _first_events(
 ) -> Prepared:
     """Return the query for the events of a stack, without a marker and without filters."""
     of_stack = event.c.stack_id == sa.bindparam("stack_id", type_=sa.String())
-    wanted = EventFilter((), limit, None, sort_keys, descending)
-    return Prepared(_events(None, sa.select(*_LISTED).where(of_stack), wanted))
+    criteria = EventFilter((), limit, None, sort_keys, descending)
+    return Prepared(_events(None, sa.select(*_LISTED).where(of_stack), criteria))
 
 
-def _events(tx: Tx | None, query: sa.Select[Any], wanted: EventFilter) -> sa.Select[Any]:
+def _events(tx: Tx | None, query: sa.Select[Any], criteria: EventFilter) -> sa.Select[Any]:
     """Return the query for a page of the events that `query` finds. `tx` is needed for a marker."""
     keys = {"event_time": event.c.seq, "resource_type": event.c.resource_type}
-    columns = [keys[name] for name in wanted.sort_keys if name in keys]
-    down = (not columns) if wanted.descending is None else wanted.descending
+    columns = [keys[name] for name in criteria.sort_keys if name in keys]
+    down = (not columns) if criteria.descending is None else criteria.descending
     columns = [column for column in columns if column is not event.c.seq] + [event.c.seq]
-    if wanted.marker is not None:
+    if criteria.marker is not None:
         assert tx is not None
-        place = tx.first(sa.select(*columns).where(event.c.id == wanted.marker))
-        if place is not None:
-            query = query.where(_beyond(columns, place, down=down))
+        marker = tx.first(sa.select(*columns).where(event.c.id == criteria.marker))
+        if marker is not None:
+            query = query.where(_beyond(columns, marker, down=down))
     query = query.order_by(*(column.desc() if down else column.asc() for column in columns))
-    return query if wanted.limit is None else query.limit(wanted.limit)
+    return query if criteria.limit is None else query.limit(criteria.limit)
 
 
 def get_event(tx: Tx, stack_id: str, event_id: str) -> NumberedEvent | None:
@@ -750,10 +752,10 @@ def get_event(tx: Tx, stack_id: str, event_id: str) -> NumberedEvent | None:
         .order_by(event.c.seq.desc())
         .limit(1)
     )
-    its = tx.first(begun)
-    if its is None:
+    origin = tx.first(begun)
+    if origin is None:
         return event_of(tx, row)
-    properties = tx.unseal(its.properties, "event.properties", its.root_id, its.seq)
+    properties = tx.unseal(origin.properties, "event.properties", origin.root_id, origin.seq)
     return event_of(tx, row, properties)
 
 
@@ -763,7 +765,7 @@ def event_of(tx: Tx, row: Any, properties: Any = None) -> NumberedEvent:
     The column `properties` is not read: the caller passes the properties, which may be stored with
     an earlier event of the same action.
     """
-    one = Event(
+    event = Event(
         row.id,
         row.stack_id,
         row.root_id,
@@ -776,7 +778,7 @@ def event_of(tx: Tx, row: Any, properties: Any = None) -> NumberedEvent:
         tx.unseal_text(row.reason, "event.reason", row.root_id, row.seq),
         properties,
     )
-    return NumberedEvent(row.seq, one)
+    return NumberedEvent(row.seq, event)
 
 
 def revision_of(tx: Tx, row: StackRow) -> Revision:
@@ -788,8 +790,10 @@ def credential_of(tx: Tx, row: StackRow) -> credentials.StackCredential | None:
     """Return the credential of a stack, or None if it has none."""
     if row.credential_id is None:
         return None
-    found = tx.first(sa.select(credential).where(credential.c.id == row.credential_id))
-    return credentials.opened(tx, found.body, found.id) if found else None
+    credential_row = tx.first(sa.select(credential).where(credential.c.id == row.credential_id))
+    return (
+        credentials.opened(tx, credential_row.body, credential_row.id) if credential_row else None
+    )
 
 
 def stack_by_physical_id(tx: Tx, physical_id: str) -> StackRow | None:

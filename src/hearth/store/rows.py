@@ -45,10 +45,10 @@ class Options(msgspec.Struct, frozen=True):
 
 
 @cache
-def options_of(words: str | None) -> Options:
+def options_of(text: str | None) -> Options:
     """Return the options in a row; ignore a word that only a newer version of Hearth knows."""
-    known = [word for word in (words or "").split() if word in Options.__struct_fields__]
-    return Options(**dict.fromkeys(known, True))
+    names = [word for word in (text or "").split() if word in Options.__struct_fields__]
+    return Options(**dict.fromkeys(names, True))
 
 
 class StackRow(msgspec.Struct, frozen=True):
@@ -106,10 +106,10 @@ class StackRow(msgspec.Struct, frozen=True):
 def stack_row(tx: Tx, row: Any) -> StackRow:
     """Return the stack in a row that has all columns of the table."""
     values = list(row)
-    for place, column in _TEXTS:
-        values[place] = tx.unseal_text(values[place], column, values[0])
-    for place, word in _WORDS:
-        values[place] = word(values[place])
+    for index, column in _TEXTS:
+        values[index] = tx.unseal_text(values[index], column, values[0])
+    for index, word in _WORDS:
+        values[index] = word(values[index])
     return StackRow(*values)
 
 
@@ -237,8 +237,8 @@ def record_values(tx: Tx, record: Record) -> dict[str, Any]:
 
 def json_list(ids: Iterable[str]) -> str:
     """Return ids as the text of a JSON list in sorted order."""
-    listed = sorted(ids)
-    return '["' + '","'.join(listed) + '"]' if listed else "[]"
+    ordered = sorted(ids)
+    return '["' + '","'.join(ordered) + '"]' if ordered else "[]"
 
 
 def record_state(tx: Tx, record: Record) -> dict[str, Any]:
@@ -258,11 +258,11 @@ def record_state(tx: Tx, record: Record) -> dict[str, Any]:
 
 def seal_held(tx: Tx, record: Record) -> bytes:
     """Return the values of the last success of a record, encrypted for the column `state`."""
-    held = msgspec.json.encode(record.held, enc_hook=str)
-    return tx.sealer.seal_bytes(held, "resource.state", record.id)
+    body = msgspec.json.encode(record.held, enc_hook=str)
+    return tx.sealer.seal_bytes(body, "resource.state", record.id)
 
 
-_held = msgspec.json.Decoder(Held).decode
+_decode_held = msgspec.json.Decoder(Held).decode
 _ids = msgspec.json.Decoder(frozenset[str]).decode
 _ACTIONS = {action.value: action for action in Action}  # ten times faster than the enum
 _STATUSES = {status.value: status for status in Status}
@@ -285,6 +285,6 @@ def record_of(tx: Tx, row: Any) -> Record:
         replaces=row.replaces,
         replaced_by=row.replaced_by,
         requires=_ids(row.requires),
-        held=_held(tx.sealer.unseal_bytes(row.state, "resource.state", row.id)),
+        held=_decode_held(tx.sealer.unseal_bytes(row.state, "resource.state", row.id)),
         updated_at=row.updated_at,
     )

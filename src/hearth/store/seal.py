@@ -59,9 +59,9 @@ class Sealer:
 
     def with_pepper(self, pepper: bytes) -> "Sealer":
         """Return a sealer with the same keys and another key for fingerprints."""
-        other = copy.copy(self)
-        other._pepper = pepper
-        return other
+        sealer = copy.copy(self)
+        sealer._pepper = pepper
+        return sealer
 
     @staticmethod
     def key_id(sealed: bytes) -> str:
@@ -92,23 +92,23 @@ class Sealer:
         sealed = self.seal_bytes(text.encode(), column, *key)
         return TEXT_MARK + binascii.b2a_base64(sealed, newline=False).decode()
 
-    def unseal_text(self, stored: str, column: str, *key: object) -> str:
+    def unseal_text(self, sealed: str, column: str, *key: object) -> str:
         """Decrypt a text from a text column; a text that is not encrypted is returned as it is.
 
         Raises Unsealable.
         """
-        if not stored.startswith(TEXT_MARK):
-            return stored
-        return self.unseal_bytes(_of_text(stored), column, *key).decode()
+        if not sealed.startswith(TEXT_MARK):
+            return sealed
+        return self.unseal_bytes(_of_text(sealed), column, *key).decode()
 
-    def is_newest_text(self, stored: str) -> bool:
+    def is_newest_text(self, text: str) -> bool:
         """Return whether a stored text needs no new encryption.
 
         It is encrypted with the newest key, or it is one of `PLAIN_TEXTS`.
         """
-        if not stored.startswith(TEXT_MARK):
-            return stored in PLAIN_TEXTS
-        return self.is_newest(_of_text(stored))
+        if not text.startswith(TEXT_MARK):
+            return text in PLAIN_TEXTS
+        return self.is_newest(_of_text(text))
 
     def seal_bytes(self, plain: bytes, column: str, *key: object) -> bytes:
         nonce = os.urandom(NONCE_BYTES)
@@ -149,7 +149,7 @@ def sealer_of(secrets: Sequence[str]) -> Sealer:
 
     Fingerprints use a key derived from the first key until `keyring.unlock` reads theirs.
     """
-    keys = {key_id_of(one): _derive(one, "seal") for one in reversed(secrets)}
+    keys = {key_id_of(secret): _derive(secret, "seal") for secret in reversed(secrets)}
     return Sealer(keys, pepper_of(secrets[0]))
 
 
@@ -185,9 +185,9 @@ def _place(column: str, key: tuple[object, ...]) -> bytes:
     return "/".join((column, *map(str, key))).encode()
 
 
-def _of_text(stored: str) -> bytes:
+def _of_text(text: str) -> bytes:
     try:
-        return binascii.a2b_base64(stored[len(TEXT_MARK) :], strict_mode=True)
+        return binascii.a2b_base64(text[len(TEXT_MARK) :], strict_mode=True)
     except ValueError:
         raise Unsealable("an encrypted text is not valid base64: it was changed") from None
 

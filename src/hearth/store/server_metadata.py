@@ -18,32 +18,32 @@ from hearth.store.tables import resource, resource_data, stack
 DEPLOYMENTS = "deployments"
 
 
-class Server(Struct, frozen=True):
+class ServerResource(Struct, frozen=True):
     """The ids of a resource that represents a server, and of its stack."""
 
     stack_id: str
     resource_id: str
 
 
-def push(tx: Tx, project_id: str, server_id: str) -> list[Server]:
+def push(tx: Tx, project_id: str, server_id: str) -> list[ServerResource]:
     """Write the list of a server's deployments into the metadata of the resources that represent
     it.
 
     `server_id` is the server's id in Nova. Resources in all stacks of the project count. Return
     them; the list is empty if no resource represents the server.
     """
-    found = _standing_for(tx, project_id, server_id)
-    if not found:
+    servers = _standing_for(tx, project_id, server_id)
+    if not servers:
         return []
-    ids = sorted({one.stack_id for one in found})
+    ids = sorted({server.stack_id for server in servers})
     tx.rows(sa.select(stack.c.id).where(stack.c.id.in_(ids)).order_by(stack.c.id).with_for_update())
-    listed = [config.document() for config in configs_of(tx, project_id, server_id)]
-    for one in found:
-        _write(tx, one, listed)
-    return found
+    documents = [config.document() for config in configs_of(tx, project_id, server_id)]
+    for server in servers:
+        _write(tx, server, documents)
+    return servers
 
 
-def _standing_for(tx: Tx, project_id: str, server_id: str) -> list[Server]:
+def _standing_for(tx: Tx, project_id: str, server_id: str) -> list[ServerResource]:
     query = (
         sa.select(resource.c.id, resource.c.stack_id)
         .join(stack, stack.c.id == resource.c.stack_id)
@@ -55,7 +55,7 @@ def _standing_for(tx: Tx, project_id: str, server_id: str) -> list[Server]:
         )
         .order_by(resource.c.stack_id, resource.c.id)
     )
-    return [Server(row.stack_id, row.id) for row in tx.rows(query)]
+    return [ServerResource(row.stack_id, row.id) for row in tx.rows(query)]
 
 
 def type_of(tx: Tx, project_id: str, server_id: str) -> str | None:
@@ -65,21 +65,21 @@ def type_of(tx: Tx, project_id: str, server_id: str) -> str | None:
     begun. Of several resources, the one with the smallest stack id and resource id counts. Return
     None if there is none.
     """
-    found = _standing_for(tx, project_id, server_id)
-    if not found:
+    servers = _standing_for(tx, project_id, server_id)
+    if not servers:
         return None
-    query = sa.select(resource.c.type).where(resource.c.id == found[0].resource_id)
+    query = sa.select(resource.c.type).where(resource.c.id == servers[0].resource_id)
     name: str | None = tx.value(query)
     return name
 
 
-def _write(tx: Tx, one: Server, listed: list[dict[str, Any]]) -> None:
-    its = resource_data.c.resource_id == one.resource_id
-    tx.rows(sa.select(resource_data.c.version).where(its).with_for_update())
-    version, data, metadata = reads.data_of(tx, one.resource_id)
-    shown = metadata if isinstance(metadata, dict) else {}
-    after = {**shown, DEPLOYMENTS: listed}
-    written = reads.set_data(tx, one.stack_id, one.resource_id, version, data, after)
+def _write(tx: Tx, server: ServerResource, documents: list[dict[str, Any]]) -> None:
+    condition = resource_data.c.resource_id == server.resource_id
+    tx.rows(sa.select(resource_data.c.version).where(condition).with_for_update())
+    version, data, metadata = reads.data_of(tx, server.resource_id)
+    before = metadata if isinstance(metadata, dict) else {}
+    after = {**before, DEPLOYMENTS: documents}
+    written = reads.set_data(tx, server.stack_id, server.resource_id, version, data, after)
     assert written, "the row is locked"
 
 

@@ -62,8 +62,8 @@ def take(
     """
     accept.lock(tx, stack_id)
     if 0 <= limit <= len(of_stack(tx, stack_id)):
-        words = f"Request limit exceeded: a stack may have {limit} snapshots at most."
-        raise Rejected([RequestLimitExceeded(None, words)])
+        message = f"Request limit exceeded: a stack may have {limit} snapshots at most."
+        raise Rejected([RequestLimitExceeded(None, message)])
     accept.operate(tx, stack_id, accept.OperationRequest(Action.SNAPSHOT, requester=requester), now,
                    new_id)  # fmt: skip
     accept.begin_snapshot(tx, stack_id, snapshot_id, name, now)
@@ -80,16 +80,16 @@ def of_stacks(tx: Tx, ids: Sequence[str]) -> dict[str, list[Snapshot]]:
 
     Stacks without snapshots are left out.
     """
-    found: dict[str, list[Snapshot]] = {}
+    by_stack: dict[str, list[Snapshot]] = {}
     for row in tx.listed(_OF_STACKS, ids):
-        found.setdefault(row.stack_id, []).append(_snapshot(tx, row))
-    return found
+        by_stack.setdefault(row.stack_id, []).append(_snapshot(tx, row))
+    return by_stack
 
 
 def get(tx: Tx, stack_id: str, snapshot_id: str) -> Snapshot:
     """Return the snapshot of the stack with this id. Raises Rejected with NotFound."""
-    mine = sa.and_(snapshot.c.id == snapshot_id, snapshot.c.stack_id == stack_id)
-    row = tx.first(sa.select(snapshot).where(mine))
+    condition = sa.and_(snapshot.c.id == snapshot_id, snapshot.c.stack_id == stack_id)
+    row = tx.first(sa.select(snapshot).where(condition))
     if row is None:
         raise Rejected([NotFound(None, f"The Snapshot ({snapshot_id}) could not be found.")])
     return _snapshot(tx, row)
@@ -102,8 +102,8 @@ def drop(tx: Tx, stack_id: str, snapshot_id: str, now: float) -> None:
     created.
     """
     accept.lock(tx, stack_id)
-    found = get(tx, stack_id, snapshot_id)
-    if found.action is Action.CREATE and found.status is Status.IN_PROGRESS:
+    current = get(tx, stack_id, snapshot_id)
+    if current.action is Action.CREATE and current.status is Status.IN_PROGRESS:
         raise Rejected([NotSupported(None, "Deleting in-progress snapshot is not supported.")])
     set_state(tx, snapshot_id, Action.DELETE, Status.IN_PROGRESS, "Snapshot DELETE started")
     accept.send(tx, stack_id, SnapshotDeleted(snapshot_id), now)

@@ -50,8 +50,8 @@ class Config(Struct, frozen=True):
 
     def input(self, name: str) -> Any:
         """Return the value of an input; None if there is no such input, or if it has no value."""
-        found = (one.get("value") for one in self.inputs if one["name"] == name)
-        return next(found, None)
+        values = (entry.get("value") for entry in self.inputs if entry["name"] == name)
+        return next(values, None)
 
 
 def put(tx: Tx, new: Config) -> None:
@@ -75,9 +75,9 @@ def put(tx: Tx, new: Config) -> None:
 
 def count(tx: Tx, project_id: str) -> int:
     """Return the number of software configurations of a project."""
-    mine = sa.select(sa.func.count()).where(software_config.c.project_id == project_id)
-    found: int = tx.execute(mine).scalar_one()
-    return found
+    query = sa.select(sa.func.count()).where(software_config.c.project_id == project_id)
+    number: int = tx.execute(query).scalar_one()
+    return number
 
 
 def find(tx: Tx, project_id: str | None, config_id: str, *, lock: bool = False) -> Config | None:
@@ -119,8 +119,8 @@ def user_of(tx: Tx, config_id: str) -> str | None:
     """
     table = software_deployment.c
     query = sa.select(table.id).where(table.config_id == config_id).order_by(table.created_at)
-    found: str | None = tx.value(query.limit(1))
-    return found
+    deployment_id: str | None = tx.value(query.limit(1))
+    return deployment_id
 
 
 def forget(tx: Tx, config_id: str) -> None:

@@ -40,7 +40,7 @@ class Deployment(Struct, frozen=True):
 
         It contains `updated_time` only after an update.
         """
-        shown = {
+        body = {
             "id": self.id,
             "server_id": self.server_id,
             "config_id": self.config_id,
@@ -51,8 +51,8 @@ class Deployment(Struct, frozen=True):
             "output_values": self.output_values,
             "creation_time": shown_time(self.created_at),
         }
-        changed = self.updated_at
-        return shown if changed is None else {**shown, "updated_time": shown_time(changed)}
+        updated_at = self.updated_at
+        return body if updated_at is None else {**body, "updated_time": shown_time(updated_at)}
 
 
 def put(tx: Tx, new: Deployment) -> None:
@@ -60,11 +60,11 @@ def put(tx: Tx, new: Deployment) -> None:
     tx.execute(software_deployment.insert(), _values(tx, new))
 
 
-def change(tx: Tx, changed: Deployment) -> None:
+def change(tx: Tx, deployment: Deployment) -> None:
     """Update the row of a deployment."""
-    values = _values(tx, changed)
+    values = _values(tx, deployment)
     table = software_deployment
-    tx.execute(table.update().where(table.c.id == changed.id).values(values))
+    tx.execute(table.update().where(table.c.id == deployment.id).values(values))
 
 
 def forget(tx: Tx, deployment_id: str) -> None:
@@ -102,15 +102,15 @@ def ids_of_project(tx: Tx, project_id: str, server_id: str | None = None) -> lis
 def some(tx: Tx, ids: Sequence[str]) -> list[Deployment]:
     """Return the deployments with these ids in the same order, without those that are gone."""
     query = sa.select(software_deployment).where(software_deployment.c.id.in_(ids))
-    found = {row.id: _deployment(tx, row) for row in tx.rows(query)}
-    return [found[one] for one in ids if one in found]
+    by_id = {row.id: _deployment(tx, row) for row in tx.rows(query)}
+    return [by_id[deployment_id] for deployment_id in ids if deployment_id in by_id]
 
 
 def count(tx: Tx, project_id: str) -> int:
     """Return the number of deployments in a project."""
-    mine = sa.select(sa.func.count()).where(software_deployment.c.project_id == project_id)
-    found: int = tx.execute(mine).scalar_one()
-    return found
+    query = sa.select(sa.func.count()).where(software_deployment.c.project_id == project_id)
+    number: int = tx.execute(query).scalar_one()
+    return number
 
 
 def configs_of(
@@ -123,15 +123,15 @@ def configs_of(
     project are included.
     """
     table = software_deployment.c
-    seen = _shared_with(project_id) if users_only else _seen_by(project_id)
+    visible = _shared_with(project_id) if users_only else _seen_by(project_id)
     query = (
         sa.select(software_config)
         .join(software_deployment, table.config_id == software_config.c.id)
-        .where(table.server_id == server_id, seen)
+        .where(table.server_id == server_id, visible)
         .order_by(table.created_at, table.id)
     )
-    found = [config_of(tx, row) for row in tx.rows(query)]
-    return sorted(found, key=lambda config: config.name or "")
+    configs = [config_of(tx, row) for row in tx.rows(query)]
+    return sorted(configs, key=lambda config: config.name or "")
 
 
 def has_users(tx: Tx, project_id: str, user_project_id: str) -> bool:
@@ -139,9 +139,11 @@ def has_users(tx: Tx, project_id: str, user_project_id: str) -> bool:
 
     It is also true if both are the same project.
     """
-    its = sa.and_(stack.c.project_id == project_id, stack.c.user_project_id == user_project_id)
-    own = user_project_id == project_id
-    return own or tx.first(sa.select(stack.c.id).where(its).limit(1)) is not None
+    condition = sa.and_(
+        stack.c.project_id == project_id, stack.c.user_project_id == user_project_id
+    )
+    is_own = user_project_id == project_id
+    return is_own or tx.first(sa.select(stack.c.id).where(condition).limit(1)) is not None
 
 
 def stack_of(tx: Tx, deployment_id: str) -> str | None:
@@ -150,8 +152,8 @@ def stack_of(tx: Tx, deployment_id: str) -> str | None:
     Return None if a user created the deployment directly.
     """
     query = sa.select(resource.c.stack_id).where(resource.c.id == deployment_id)
-    found: str | None = tx.value(query)
-    return found
+    stack_id: str | None = tx.value(query)
+    return stack_id
 
 
 def _seen_by(project_id: str) -> sa.ColumnElement[bool]:
@@ -168,23 +170,27 @@ def _shared_with(project_id: str) -> sa.ColumnElement[bool]:
     owns = sa.select(stack.c.id).where(
         stack.c.user_project_id == project_id, stack.c.project_id == table.project_id
     )
-    own = table.project_id == project_id
-    return sa.and_(table.user_project_id == project_id, sa.or_(own, owns.exists()))
+    in_project = table.project_id == project_id
+    return sa.and_(table.user_project_id == project_id, sa.or_(in_project, owns.exists()))
 
 
-def _values(tx: Tx, one: Deployment) -> dict[str, Any]:
-    body = {"inputs": one.input_values, "outputs": one.output_values, "reason": one.reason}
+def _values(tx: Tx, deployment: Deployment) -> dict[str, Any]:
+    body = {
+        "inputs": deployment.input_values,
+        "outputs": deployment.output_values,
+        "reason": deployment.reason,
+    }
     return {
-        "id": one.id,
-        "project_id": one.project_id,
-        "user_project_id": one.user_project_id,
-        "config_id": one.config_id,
-        "server_id": one.server_id,
-        "action": one.action,
-        "status": one.status,
-        "body": tx.seal(body, "software_deployment.body", one.id),
-        "created_at": one.created_at,
-        "updated_at": one.updated_at,
+        "id": deployment.id,
+        "project_id": deployment.project_id,
+        "user_project_id": deployment.user_project_id,
+        "config_id": deployment.config_id,
+        "server_id": deployment.server_id,
+        "action": deployment.action,
+        "status": deployment.status,
+        "body": tx.seal(body, "software_deployment.body", deployment.id),
+        "created_at": deployment.created_at,
+        "updated_at": deployment.updated_at,
     }
 
 

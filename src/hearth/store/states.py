@@ -28,7 +28,7 @@ _STATES = Prepared(
 )
 
 
-class State(NamedTuple):
+class StateCount(NamedTuple):
     """How many stacks are in a state, when the oldest of their operations started, and how many
     are past their deadline.
     """
@@ -40,9 +40,9 @@ class State(NamedTuple):
     overdue: int
 
 
-def states(tx: Tx, now: float) -> list[State]:
+def states(tx: Tx, now: float) -> list[StateCount]:
     """Return the counts for each state that at least one existing stack has."""
     return [
-        State(row.action, row.status, row.stacks, row.oldest, int(row.overdue))
+        StateCount(row.action, row.status, row.stacks, row.oldest, int(row.overdue))
         for row in tx.rows(_STATES, {"now": now})
     ]

@@ -365,5 +365,5 @@ drift_check = Table(
 
 def key_of(table: Table) -> tuple[str, ...]:
     """Return the columns whose values identify a row when its values are encrypted."""
-    known: tuple[str, ...] | None = table.info.get(SEALED_BY)
-    return known or tuple(column.name for column in table.primary_key.columns)
+    columns: tuple[str, ...] | None = table.info.get(SEALED_BY)
+    return columns or tuple(column.name for column in table.primary_key.columns)

@@ -68,9 +68,9 @@ _OLD = Prepared(
         revision.c.number <= sa.bindparam("last", type_=sa.Integer()),
         *(
             revision.c.number.not_in(
-                sa.select(needed).where(owner == sa.bindparam("stack_id", type_=sa.String()))
+                sa.select(column).where(owner == sa.bindparam("stack_id", type_=sa.String()))
             )
-            for needed, owner in (
+            for column, owner in (
                 (resource.c.since, resource.c.stack_id),
                 (stack.c.revision, stack.c.id),
                 (stack.c.previous_revision, stack.c.id),
@@ -111,13 +111,13 @@ def revision_values(
     tx: Tx,
     stack_id: str,
     number: int,
-    wanted: Revision,
+    revision: Revision,
     now: float,
     created_by: str | None,
     copy_of: int | None = None,
 ) -> dict[str, Any]:
     """Store the texts of a revision, and return the values for its row."""
-    texts, template, body = _body(tx, wanted)
+    texts, template, body = _body(tx, revision)
     put_texts(tx, texts)
     return {
         "stack_id": stack_id,
@@ -131,27 +131,27 @@ def revision_values(
     }
 
 
-def content_of(tx: Tx, wanted: Revision) -> str:
+def content_of(tx: Tx, revision: Revision) -> str:
     """Return the hash of a revision's content; `revision_contents` returns it for stored
     revisions.
     """
-    _, template, body = _body(tx, wanted)
+    _, template, body = _body(tx, revision)
     return tx.sealer.fingerprint([template, body])
 
 
-def _body(tx: Tx, wanted: Revision) -> tuple[dict[str, str], str, dict[str, Any]]:
+def _body(tx: Tx, revision: Revision) -> tuple[dict[str, str], str, dict[str, Any]]:
     """Return (texts by hash, hash of the template, the other content) of a revision."""
-    by_text = {text: tx.hash_of(text) for text in (wanted.template, *wanted.files.values())}
+    by_text = {text: tx.hash_of(text) for text in (revision.template, *revision.files.values())}
     texts = {key: text for text, key in by_text.items()}
     body = {
-        "files": {name: by_text[text] for name, text in wanted.files.items()},
-        "environment": wanted.environment,
-        "parameters": wanted.parameters,
-        "exports": wanted.exports,
-        "facade": wanted.facade,
-        "given": msgspec.to_builtins(wanted.document) if wanted.document else {},
+        "files": {name: by_text[text] for name, text in revision.files.items()},
+        "environment": revision.environment,
+        "parameters": revision.parameters,
+        "exports": revision.exports,
+        "facade": revision.facade,
+        "given": msgspec.to_builtins(revision.document) if revision.document else {},
     }
-    return texts, by_text[wanted.template], body
+    return texts, by_text[revision.template], body
 
 
 def _forget(tx: Tx, newest: Mapping[str, int]) -> None:
@@ -201,7 +201,7 @@ def _revision(row: Any, body: Mapping[str, Any], texts: Mapping[str, str]) -> Re
         parameters=body["parameters"],
         exports=body["exports"],
         facade=body["facade"],
-        document=msgspec.convert(given, Document) if (given := body.get("given")) else None,
+        document=msgspec.convert(document, Document) if (document := body.get("given")) else None,
     )
 
 
@@ -226,14 +226,14 @@ def newest_revisions(tx: Tx, ids: Sequence[str]) -> dict[str, int]:
 
 def put_texts(tx: Tx, texts: dict[str, str]) -> None:
     """Store those texts that are not stored yet; `texts` maps the hash of each text to the text."""
-    asked = sorted(texts.keys() - tx.stored)
-    there = {row.hash for row in tx.listed(_KNOWN, asked)}
+    hashes = sorted(texts.keys() - tx.stored)
+    known_hashes = {row.hash for row in tx.listed(_KNOWN, hashes)}
     rows = [
         {"hash": key, "body": tx.sealer.seal_bytes(texts[key].encode(), "blob.body", key)}
-        for key in asked
-        if key not in there
+        for key in hashes
+        if key not in known_hashes
     ]
-    tx.stored.update(asked)
+    tx.stored.update(hashes)
     if rows:
         tx.many(_put(tx.dialect), rows)
 

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hearth.engine.core import graph as graphs
-from hearth.engine.core.graph import NodeKind, State
+from hearth.engine.core.graph import NodeKind, NodeState
 from hearth.engine.core.record import Record
 
 
@@ -58,8 +58,9 @@ def test_a_failed_node_frees_nobody():
     graph = graphs.build(
         in_charge={"a": "a", "b": "b"}, requires={"b": {"a"}}, existing=(), unchanged=()
     )
-    assert graphs.end(graph, (NodeKind.UPDATE, "a"), State.FAILED) == []
-    assert graphs.end(graph, (NodeKind.UPDATE, "a"), State.DONE) == []  # it has ended once for all
+    assert graphs.end(graph, (NodeKind.UPDATE, "a"), NodeState.FAILED) == []
+    # it has ended once for all
+    assert graphs.end(graph, (NodeKind.UPDATE, "a"), NodeState.DONE) == []
 
 
 def test_users_are_moved_before_their_former_provider_goes():

@@ -3,7 +3,14 @@
 import pytest
 
 from hearth.engine.core.record import Held, Record
-from hearth.engine.core.walk import Call, asleep, call, kept_asleep, said_by_state, unhealthy
+from hearth.engine.core.walk import (
+    WalkVerdict,
+    asleep,
+    kept_asleep,
+    said_by_state,
+    unhealthy,
+    verdict,
+)
 from hearth.model.state import Action, Status
 
 C, F = Status.COMPLETE, Status.FAILED
@@ -52,23 +59,23 @@ def test_nothing_is_noted_of_one_that_is_awake():
 @pytest.mark.parametrize(
     ("action", "done"),
     [
-        (Action.CHECK, Call.LEAVE),
-        (Action.SNAPSHOT, Call.LEAVE),
-        (Action.RESUME, Call.CARRY_OUT),
-        (Action.SUSPEND, Call.CARRY_OUT),
+        (Action.CHECK, WalkVerdict.LEAVE),
+        (Action.SNAPSHOT, WalkVerdict.LEAVE),
+        (Action.RESUME, WalkVerdict.CARRY_OUT),
+        (Action.SUSPEND, WalkVerdict.CARRY_OUT),
     ],
 )
 def test_only_a_resume_or_a_suspend_reaches_it(before, status, action, done):
-    assert call(record(before, status, noted=True), action, handled=True) is done
+    assert verdict(record(before, status, noted=True), action, handled=True) is done
 
 
 def test_without_the_note_the_same_states_are_awake():
     unwell = record(Action.CHECK, F)
-    assert call(unwell, Action.RESUME, handled=True) is Call.LEAVE
-    assert call(unwell, Action.CHECK, handled=True) is Call.CARRY_OUT
-    assert call(unwell, Action.SUSPEND, handled=True) is Call.REFUSE
+    assert verdict(unwell, Action.RESUME, handled=True) is WalkVerdict.LEAVE
+    assert verdict(unwell, Action.CHECK, handled=True) is WalkVerdict.CARRY_OUT
+    assert verdict(unwell, Action.SUSPEND, handled=True) is WalkVerdict.REFUSE
 
 
 def test_one_that_is_being_deleted_is_not_woken():
     leaving = record(Action.DELETE, F, noted=True)
-    assert call(leaving, Action.RESUME, handled=True) is Call.LEAVE
+    assert verdict(leaving, Action.RESUME, handled=True) is WalkVerdict.LEAVE

@@ -10,7 +10,7 @@ from msgspec import structs
 
 from hearth.engine.worker.committer import Committer
 from hearth.store import accept, claim, tables
-from hearth.store.commit import Changes, Fate, Outgoing, Part
+from hearth.store.commit import Changes, CommitPart, Fate, Outgoing
 from hearth.store.database import Store
 from hearth.store.messages import OperationBegun
 from hearth.store.migrate import upgrade
@@ -31,7 +31,7 @@ def a_store(folder: Path) -> Store:
     return store
 
 
-def owned(store: Store, count: int) -> list[Part]:
+def owned(store: Store, count: int) -> list[CommitPart]:
     """Parts of so many claimed stacks, each with one event."""
     for i in range(count):
         new = accept.NewStack(new_id(), "p", f"s{i}", Revision("template"))
@@ -43,17 +43,19 @@ def owned(store: Store, count: int) -> list[Part]:
         event = Event(new_id(), one.stack_id, one.stack_id, 1.0, "r", "T", None, "X", "Y", "ok")
         changes = Changes(events=[event])
         traversal = loaded.stack.traversal
-        parts.append(Part(one.stack_id, ENGINE, one.epoch, traversal, changes, Changes(), 2.0))
+        parts.append(
+            CommitPart(one.stack_id, ENGINE, one.epoch, traversal, changes, Changes(), 2.0)
+        )
     return parts
 
 
-def poisoned(part: Part) -> None:
+def poisoned(part: CommitPart) -> None:
     """An event that no database takes: its id is null."""
-    (event,) = part.sure.events
-    part.sure.events[:] = [structs.replace(event, id=None)]
+    (event,) = part.always.events
+    part.always.events[:] = [structs.replace(event, id=None)]
 
 
-async def submitted(committer: Committer, parts: list[Part]) -> list[Any]:
+async def submitted(committer: Committer, parts: list[CommitPart]) -> list[Any]:
     waiting = [committer.submit(part, part.stack_id) for part in parts]
     return await asyncio.gather(*waiting, return_exceptions=True)
 
@@ -90,11 +92,11 @@ def test_small_changes_do_not_wait_for_many_large_ones(tmp_path: Path) -> None:
     store = a_store(tmp_path)
     *large, small = owned(store, 7)
     for part in large:
-        event = part.sure.events[0]
-        part.sure.events[:] = [structs.replace(event, id=new_id()) for _ in range(3000)]
+        event = part.always.events[0]
+        part.always.events[:] = [structs.replace(event, id=new_id()) for _ in range(3000)]
     committer, order = Committer(store, new_id, asyncio.create_task), []
 
-    async def one(part: Part) -> None:
+    async def one(part: CommitPart) -> None:
         await committer.submit(part, part.stack_id)
         order.append(part)
 
@@ -132,7 +134,7 @@ def test_others_are_told_of_commits_that_may_give_them_work(tmp_path: Path) -> N
     store = a_store(tmp_path)
     woken: list[str] = []
     alone, sending = owned(store, 2)
-    sending.sure.messages.append(Outgoing(alone.stack_id, OperationBegun()))
+    sending.always.messages.append(Outgoing(alone.stack_id, OperationBegun()))
     committer = Committer(store, new_id, asyncio.create_task, lambda: woken.append("others"))
     assert asyncio.run(submitted(committer, [alone])) == [Fate.DONE]
     assert woken == []

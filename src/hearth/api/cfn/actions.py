@@ -250,7 +250,7 @@ async def events(request: ActionRequest) -> view.Tree:
     rows = [await request.stack(deleted=True)] if identity else await _own(request)
     pairs = []
     for row in rows:
-        newest = partial(reads.list_events, wanted=EventFilter((row.id,), limit=EVENTS_MAX))
+        newest = partial(reads.list_events, criteria=EventFilter((row.id,), limit=EVENTS_MAX))
         pairs += [(row, numbered.event) for numbered in await request.services.store.read(newest)]
     pairs.sort(key=lambda pair: pair[1].time, reverse=True)
     return {"StackEvents": [view.event(row, event) for row, event in pairs]}

@@ -25,7 +25,7 @@ class NodeKind(StrEnum):
     WALK = "visit"
 
 
-class State(StrEnum):
+class NodeState(StrEnum):
     """The state of a node during one operation."""
 
     PLANNED = "planned"
@@ -47,7 +47,7 @@ class Node(Struct):
     key: Key
     requires: set[Key] = field(default_factory=set)
     dependents: list[Key] = field(default_factory=list)
-    state: State = State.PLANNED
+    state: NodeState = NodeState.PLANNED
     waiting: int = 0
 
     @property
@@ -130,24 +130,24 @@ def wait(graph: Graph, node: Node, key: Key) -> None:
 
 def ready(graph: Graph) -> list[Node]:
     """Return the planned nodes that wait for no other node, in the order of the plan."""
-    return [n for n in graph.values() if n.state is State.PLANNED and not n.waiting]
+    return [n for n in graph.values() if n.state is NodeState.PLANNED and not n.waiting]
 
 
-def end(graph: Graph, key: Key, state: State = State.DONE) -> list[Node]:
+def end(graph: Graph, key: Key, state: NodeState = NodeState.DONE) -> list[Node]:
     """Set the state of a node that has ended, and return the nodes that may start because of it.
 
     Only the state DONE lets other nodes start. A second call for the same node has no effect.
     """
     node = graph[key]
-    if node.state in (State.DONE, State.FAILED):
+    if node.state in (NodeState.DONE, NodeState.FAILED):
         return []
     node.state = state
-    if state is not State.DONE:
+    if state is not NodeState.DONE:
         return []
     freed = []
     for dependent_key in node.dependents:
         dependent = graph[dependent_key]
         dependent.waiting -= 1
-        if not dependent.waiting and dependent.state is State.PLANNED:
+        if not dependent.waiting and dependent.state is NodeState.PLANNED:
             freed.append(dependent)
     return freed

@@ -6,7 +6,7 @@ from hearth.model.problem import NotSupported, Worded
 from hearth.model.state import Action, Status
 
 
-class Request(StrEnum):
+class RequestKind(StrEnum):
     """The requests for an existing stack whose acceptance depends on its state."""
 
     UPDATE = "update"
@@ -29,7 +29,7 @@ class StackExists(Worded, frozen=True):
 
 
 def refusal(
-    request: Request, name: str, action: Action, status: Status
+    request: RequestKind, name: str, action: Action, status: Status
 ) -> NotSupported | ActionInProgress | None:
     """Return the problem with which the request is refused in this state of the stack; None if it
     is accepted.
@@ -37,17 +37,17 @@ def refusal(
     busy = status is Status.IN_PROGRESS
     state = f"{action}_{status}"
     match request:
-        case Request.DELETE:
+        case RequestKind.DELETE:
             return None
-        case Request.CANCEL | Request.CANCEL_WITHOUT_ROLLBACK:
+        case RequestKind.CANCEL | RequestKind.CANCEL_WITHOUT_ROLLBACK:
             cancellable = {Action.UPDATE}
-            if request is Request.CANCEL_WITHOUT_ROLLBACK:
+            if request is RequestKind.CANCEL_WITHOUT_ROLLBACK:
                 cancellable.add(Action.CREATE)
             if busy and action in cancellable:
                 return None
             text = f"Cancelling update when stack is {state} is not supported."
             return NotSupported(None, text)
-        case Request.UPDATE:  # a partial snapshot or adoption would be lost without an error
+        case RequestKind.UPDATE:  # a partial snapshot or adoption would be lost without an error
             displaces = busy and action in (Action.SNAPSHOT, Action.ADOPT)
         case _:
             displaces = busy and not idle(request, action, status)
@@ -55,32 +55,32 @@ def refusal(
         return ActionInProgress(None, f"Stack {name} already has an action ({action}) in progress.")
     if action is Action.DELETE:
         return NotSupported(None, f"{_doing(request)} when it is deleting is not supported.")
-    if action is Action.SUSPEND and request not in (Request.SUSPEND, Request.RESUME):
+    if action is Action.SUSPEND and request not in (RequestKind.SUSPEND, RequestKind.RESUME):
         return NotSupported(None, f"{_doing(request)} when it is suspended is not supported.")
     return None
 
 
-def idle(request: Request, action: Action, status: Status) -> bool:
+def idle(request: RequestKind, action: Action, status: Status) -> bool:
     """Return whether the request has no effect because the stack is already in the requested
     state.
     """
     return status is Status.COMPLETE and (request, action) in (
-        (Request.SUSPEND, Action.SUSPEND),
-        (Request.RESUME, Action.RESUME),
+        (RequestKind.SUSPEND, Action.SUSPEND),
+        (RequestKind.RESUME, Action.RESUME),
     )
 
 
-def _doing(request: Request) -> str:
+def _doing(request: RequestKind) -> str:
     match request:
-        case Request.UPDATE:
+        case RequestKind.UPDATE:
             return "Updating a stack"
-        case Request.CHECK:
+        case RequestKind.CHECK:
             return "Checking a stack"
-        case Request.SUSPEND:
+        case RequestKind.SUSPEND:
             return "Suspending a stack"
-        case Request.RESUME:
+        case RequestKind.RESUME:
             return "Resuming a stack"
-        case Request.SNAPSHOT:
+        case RequestKind.SNAPSHOT:
             return "Snapshotting a stack"
         case _:
             return "Restoring a stack"

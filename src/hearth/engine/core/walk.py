@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Mapping
 from enum import StrEnum
 
 from hearth.engine.core import graph as graphs
-from hearth.engine.core.graph import Graph, Key, Node, NodeKind, State
+from hearth.engine.core.graph import Graph, Key, Node, NodeKind, NodeState
 from hearth.engine.core.record import Record
 from hearth.model.state import Action, Status
 
@@ -18,7 +18,7 @@ STILL_UNHEALTHY = "the resource is still unhealthy"
 _ASLEEP_OR_AWOKEN = (Action.SUSPEND, Action.RESUME)
 
 
-class Call(StrEnum):
+class WalkVerdict(StrEnum):
     """What a lifecycle action does with a resource."""
 
     CARRY_OUT = "carry out"
@@ -132,44 +132,44 @@ def completed(record: Record, action: Action, reason: str) -> Record:
     return record.having(action=action, status=Status.COMPLETE, reason=reason)
 
 
-def call(record: Record, action: Action, *, handled: bool) -> Call:
+def verdict(record: Record, action: Action, *, handled: bool) -> WalkVerdict:
     """Return what to do with a record. `handled` is true if its type implements the action."""
     unborn = record.new or (record.failed and record.physical_id is None)
     if unborn or (action is Action.CHECK and record.held.reference is None):
-        return Call.FAIL if action is Action.CHECK and handled else Call.LEAVE
+        return WalkVerdict.FAIL if action is Action.CHECK and handled else WalkVerdict.LEAVE
     if action in (Action.CHECK, Action.SNAPSHOT) and asleep(record):
-        return Call.LEAVE  # the state shows that it must be resumed
+        return WalkVerdict.LEAVE  # the state shows that it must be resumed
     broken = record.failed and record.action is not Action.SNAPSHOT
     if action is Action.SNAPSHOT and (broken or unhealthy(record)):
-        return Call.LEAVE  # too unhealthy to be kept, but repairable
+        return WalkVerdict.LEAVE  # too unhealthy to be kept, but repairable
     if action in (Action.SUSPEND, Action.RESUME):
         settled = record.status is Status.COMPLETE
         if settled and record.action is action:
-            return Call.LEAVE
+            return WalkVerdict.LEAVE
         has_slept = record.action in _ASLEEP_OR_AWOKEN or asleep(record)
         if action is Action.RESUME and not has_slept:
-            return Call.LEAVE  # it is not suspended
+            return WalkVerdict.LEAVE  # it is not suspended
         again = record.failed and has_slept
         if record.action is Action.DELETE or not (settled or again):
-            return Call.REFUSE
-    return Call.CARRY_OUT if handled else Call.MARK
+            return WalkVerdict.REFUSE
+    return WalkVerdict.CARRY_OUT if handled else WalkVerdict.MARK
 
 
-def ended(record: Record, action: Action, traversal: str) -> State:
+def ended(record: Record, action: Action, traversal: str) -> NodeState:
     """Return the state that a record's node has when a lifecycle action is planned again.
 
     `action` and `traversal` are those of the lifecycle action. The state is DONE or FAILED if the
     node ended before a takeover, otherwise PLANNED.
     """
     if record.traversal != traversal or record.action is not action:
-        return State.PLANNED
+        return NodeState.PLANNED
     match record.status:
         case Status.COMPLETE:
-            return State.DONE
+            return NodeState.DONE
         case Status.FAILED:
-            return State.FAILED
+            return NodeState.FAILED
         case _:
-            return State.PLANNED
+            return NodeState.PLANNED
 
 
 def skip(graph: Graph, key: Key) -> int:
@@ -177,9 +177,9 @@ def skip(graph: Graph, key: Key) -> int:
     count, queue = 0, [key]
     while queue:
         node = graph[queue.pop()]
-        if node.state in (State.DONE, State.FAILED):
+        if node.state in (NodeState.DONE, NodeState.FAILED):
             continue
-        node.state = State.FAILED
+        node.state = NodeState.FAILED
         count += 1
         queue.extend(node.dependents)
     return count

@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from hearth.engine.worker.failure import is_temporary
 from hearth.engine.worker.ports import Spawn, tell_nobody
-from hearth.store.commit import Fate, Part, commit
+from hearth.store.commit import CommitPart, Fate, commit
 from hearth.store.database import Store
 from hearth.telemetry.observer import UNOBSERVED, Observer
 
@@ -26,8 +26,8 @@ QUANTUM_ROWS = 500  # the rows that a tree earns in each round
 BATCH_ROWS = 2000  # a transaction with more rows gets no further stack
 
 
-class _Waiting(Struct):
-    part: Part
+class _Submission(Struct):
+    part: CommitPart
     tree: str
     rows: int
     answer: asyncio.Future[Fate]
@@ -52,20 +52,20 @@ class Committer:
         self._spawn = spawn
         self._tell_others = tell_others
         self._observer = observer
-        self._queues: dict[str, deque[_Waiting]] = {}  # by tree; the next tree comes first
+        self._queues: dict[str, deque[_Submission]] = {}  # by tree; the next tree comes first
         self._earned: dict[str, int] = {}
         self._busy = False
         self.commits = 0
 
-    async def submit(self, part: Part, tree: str) -> Fate:
+    async def submit(self, part: CommitPart, tree: str) -> Fate:
         """Write the changes of one stack, and return whether they were written, superseded or lost.
 
         `tree` is the id of the root stack. Raises the exception of the database if this stack
         caused it, or if the database is unavailable.
         """
         answer: asyncio.Future[Fate] = asyncio.get_running_loop().create_future()
-        rows = part.sure.rows() + part.advance.rows()
-        self._queues.setdefault(tree, deque()).append(_Waiting(part, tree, rows, answer))
+        rows = part.always.rows() + part.if_current.rows()
+        self._queues.setdefault(tree, deque()).append(_Submission(part, tree, rows, answer))
         if not self._busy:
             self._busy = True
             self._spawn(self._drain())
@@ -78,12 +78,12 @@ class Committer:
         finally:
             self._busy = False
 
-    def _next(self) -> list[_Waiting]:
+    def _next(self) -> list[_Submission]:
         """Return the next batch, which contains at least one change set.
 
         If no tree has earned enough rows in a round, further rounds follow.
         """
-        batch: list[_Waiting] = []
+        batch: list[_Submission] = []
         rows = 0
         while not batch:
             for tree in list(self._queues):
@@ -100,7 +100,7 @@ class Committer:
                     self._queues[tree], self._earned[tree] = queue, earned
         return batch
 
-    async def _write(self, batch: list[_Waiting]) -> None:
+    async def _write(self, batch: list[_Submission]) -> None:
         parts = [waiting.part for waiting in batch]
         began = time.perf_counter()
         try:
@@ -119,7 +119,7 @@ class Committer:
         self.commits += 1
         rows = sum(waiting.rows for waiting in batch)
         self._observer.committed(len(batch), rows, time.perf_counter() - began)
-        if any(part.sure.concerns_others or part.advance.concerns_others for part in parts):
+        if any(part.always.concerns_others or part.if_current.concerns_others for part in parts):
             self._tell_others()
         for waiting in batch:
             if not waiting.answer.done():

@@ -270,11 +270,11 @@ class Engine:
                 self._take(stack_claim.stack_id, stack_claim.epoch)
         finally:
             self._not_claiming.set()
-        if claims.stacks or not claims.more:
+        if claims.stacks or not claims.has_more:
             self._yields_since = float("inf")
         elif self._yields_since == float("inf"):
             self._yields_since = now
-        if claims.more:  # engines with fewer stacks come first
+        if claims.has_more:  # engines with fewer stacks come first
             asyncio.get_running_loop().call_later(SHARE_S, self.wake)
 
     def _room(self) -> int:

@@ -33,7 +33,7 @@ def tell_nobody() -> None:
     """Do nothing: the default of `tell_others` if no other process shares the database."""
 
 
-class Clouds(Protocol):
+class CloudSource(Protocol):
     """Returns the cloud of a stack and manages its trusts; implemented in
     service/stack_clouds.py.
     """
@@ -114,7 +114,7 @@ class Tools(Struct, frozen=True):
     """
 
     store: Store
-    clouds: Clouds
+    clouds: CloudSource
     programs: Programs
     clock: Clock
     new_id: Callable[[], str]

@@ -31,7 +31,7 @@ from hearth.model.state import Status
 from hearth.store import claim, events, reads
 from hearth.store import snapshots as snapshot_rows
 from hearth.store.claim import Loaded
-from hearth.store.commit import Changes, Fate, Outgoing, Part
+from hearth.store.commit import Changes, CommitPart, Fate, Outgoing
 from hearth.store.health import marked
 from hearth.store.messages import (
     Cancel,
@@ -402,7 +402,7 @@ class StackWorker:
         if isinstance(content, SnapshotDeleted):
             self.spawn(self._drop_snapshot(message.id, content.id))
             return  # marked as read when the snapshot is deleted
-        self._memory.always.read.append(message.id)
+        self._memory.always.handled.append(message.id)
         match content:
             case OperationBegun():  # at once, because later messages may refer to the operation
                 if not loaded and not await self._is_current():
@@ -433,7 +433,7 @@ class StackWorker:
         for snapshot in await self._engine.tools.store.read(query):
             if snapshot.id == snapshot_id:
                 await snapshots.drop(self._owned, snapshot)
-        self._memory.always.read.append(message_id)
+        self._memory.always.handled.append(message_id)
         self.wake()
 
     async def _read_data(self, record_id: str) -> None:
@@ -479,7 +479,7 @@ class StackWorker:
         self._commits.admit()
         # changes made meanwhile belong to the next commit
         replan, self._replan = self._replan, False
-        part = Part(
+        part = CommitPart(
             self.stack_id, engine.id, self.epoch, traversal, always, if_current,
             engine.tools.clock.now(),
         )  # fmt: skip
@@ -495,7 +495,7 @@ class StackWorker:
             self._life_log.happened(memory.stack, self._access.credential, if_current.events)
         if fate is Fate.SUPERSEDED:
             memory.refused()
-        self._inbox.forget(always.read)
+        self._inbox.forget(always.handled)
         if fate is Fate.LOST:
             log.warning("stack %s belongs to another engine; work on it stops", self.stack_id)
             engine.tools.observer.ownership_lost()
@@ -544,10 +544,10 @@ class StackWorker:
         failed = stack.having(status=Status.FAILED, reason=reason, first_failure=first)
         now = tools.clock.now()
         event = events.of_stack(failed, tools.new_id(), now, failed.action, "FAILED", reason)
-        always = Changes(stack=failed, events=[event], read=unread, release=(None,))
+        always = Changes(stack=failed, events=[event], handled=unread, release=(None,))
         if stack.parent_id is not None:
             always.messages.append(Outgoing(stack.parent_id, child_ended(failed)))
-        part = Part(
+        part = CommitPart(
             self.stack_id, self._engine.id, self.epoch, stack.traversal, always, Changes(), now
         )
         with suppress(Exception):

@@ -22,7 +22,7 @@ from hearth.service.reading.drift import Drift, DriftState, compare, together
 from hearth.service.reading.real_objects import failing
 from hearth.service.services import Services
 from hearth.store import drift_checks, events, reads
-from hearth.store.drift_checks import LEASE_S, Check, Result
+from hearth.store.drift_checks import LEASE_S, DriftCheck, Result
 from hearth.store.rows import Event
 
 log = logging.getLogger(__name__)
@@ -169,7 +169,7 @@ class DriftWatch:
             else:
                 await self._compare(check, cloud)
 
-    async def _compare(self, check: Check, cloud: Cloud) -> None:
+    async def _compare(self, check: DriftCheck, cloud: Cloud) -> None:
         strict = check.attempts < ATTEMPTS_MAX - 1
         try:
             if (refusal := await _refusal(cloud)) is not None:
@@ -194,7 +194,7 @@ class DriftWatch:
             self._back_off()
         await self._finish(check, result_of(drifts), drifts)
 
-    async def _failed(self, check: Check, reason: str) -> None:
+    async def _failed(self, check: DriftCheck, reason: str) -> None:
         """Repeat a check later, and pause, because the cloud does not answer or fails."""
         pause_s = self._back_off()
         after_s = min(self._watched.every_s, RETRY_S * 2.0**check.attempts)
@@ -210,11 +210,11 @@ class DriftWatch:
         self._resumes_at = time.monotonic() + pause_s
         return pause_s
 
-    async def _postpone(self, check: Check, after_s: float, attempts: int = 0) -> None:
+    async def _postpone(self, check: DriftCheck, after_s: float, attempts: int = 0) -> None:
         store = self._services.store
         await store.run(lambda tx: drift_checks.postpone(tx, check, after_s, attempts))
 
-    async def _finish(self, check: Check, result: Result, drifts: Sequence[Drift]) -> None:
+    async def _finish(self, check: DriftCheck, result: Result, drifts: Sequence[Drift]) -> None:
         """Store a result, with an event if the stack has drifted or is in sync again."""
         services, every_s = self._services, self._watched.every_s
         announced = TELLS.get(result.state, check.announced)
@@ -250,7 +250,7 @@ async def _refusal(cloud: Cloud) -> str | None:
     return None
 
 
-def event_of(check: Check, event_id: str, now: float, state: str, reason: str) -> Event:
+def event_of(check: DriftCheck, event_id: str, now: float, state: str, reason: str) -> Event:
     """Return the event of a stack about its drift.
 
     Its status is DRIFTED or IN_SYNC, so a client that waits for COMPLETE or FAILED ignores it.

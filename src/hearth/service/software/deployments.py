@@ -23,7 +23,7 @@ from hearth.store import accept, reads, server_metadata, software_configs
 from hearth.store import software_deployments as deployments
 from hearth.store.database import Tx
 from hearth.store.messages import Signalled
-from hearth.store.server_metadata import Server
+from hearth.store.server_metadata import ServerResource
 from hearth.store.software_configs import Config
 from hearth.store.software_deployments import IN_PROGRESS, Deployment
 
@@ -62,7 +62,7 @@ async def create_deployment(
     )
     limit = services.limits.software_deployments_per_project
 
-    def transaction(tx: Tx) -> list[Server]:
+    def transaction(tx: Tx) -> list[ServerResource]:
         if 0 <= limit <= deployments.count(tx, project_id):
             message = f"a project may have {limit} software deployments at most."
             raise Rejected([RequestLimitExceeded(None, f"Request limit exceeded: {message}")])
@@ -125,7 +125,7 @@ async def update_deployment(
     """
     now = services.clock.now()
 
-    def transaction(tx: Tx) -> tuple[Deployment, list[Server]]:
+    def transaction(tx: Tx) -> tuple[Deployment, list[ServerResource]]:
         current = _deployment(tx, project_id, deployment_id, lock=True)
         if "config_id" in changes:
             _hold_config(tx, current.project_id, changes["config_id"])
@@ -147,7 +147,7 @@ async def delete_deployment(services: Services, project_id: str | None, deployme
 
     now = services.clock.now()
 
-    def transaction(tx: Tx) -> list[Server]:
+    def transaction(tx: Tx) -> list[ServerResource]:
         deployment = _deployment(tx, project_id, deployment_id, lock=True)
         deployments.forget(tx, deployment_id)
         _wake(tx, deployment_id, now)

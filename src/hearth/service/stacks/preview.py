@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from hearth.engine.core.plan import Entry
 from hearth.engine.core.predict import MASK, PlannedAction
 from hearth.engine.core.record import Record
-from hearth.engine.core.rules import Request, refusal
+from hearth.engine.core.rules import RequestKind, refusal
 from hearth.model.problem import Rejected
 from hearth.model.unknown import Unknown, nulled
 from hearth.service.caller import Caller
@@ -111,7 +111,7 @@ async def plan_update(
     state first. Raises CloudFault, and Rejected if the request is invalid or the stack's state does
     not allow an update. Quotas are not checked.
     """
-    if problem := refusal(Request.UPDATE, row.name, row.action, row.status):
+    if problem := refusal(RequestKind.UPDATE, row.name, row.action, row.status):
         raise Rejected([problem])
     desired = await desired_stack(services, caller, row, request)
     if recorded:

@@ -1,6 +1,6 @@
 """Snapshots of a stack, and the restore of a snapshot."""
 
-from hearth.engine.core.rules import Request, refusal
+from hearth.engine.core.rules import RequestKind, refusal
 from hearth.model.problem import NotSupported, Rejected
 from hearth.model.state import Action, Status
 from hearth.service.caller import Caller
@@ -66,7 +66,7 @@ async def restore_snapshot(
     Raises Rejected if the snapshot does not exist or is not complete, if the state of the stack
     does not allow it, or if the restored template fails a check.
     """
-    if problem := refusal(Request.RESTORE, row.name, row.action, row.status):
+    if problem := refusal(RequestKind.RESTORE, row.name, row.action, row.status):
         raise Rejected([problem])
     snapshot = await show_snapshot(services, row, snapshot_id)
     if snapshot.body is None or snapshot.status is not Status.COMPLETE:

@@ -2,7 +2,7 @@
 
 import logging
 
-from hearth.engine.core.rules import Request, refusal
+from hearth.engine.core.rules import RequestKind, refusal
 from hearth.model.problem import ImmutableParameterModified, Rejected
 from hearth.model.state import Action
 from hearth.service.caller import Caller
@@ -43,7 +43,7 @@ async def update_stack(
     Rejected if the state of the stack or a limit does not allow the update, or if a check of the
     request fails.
     """
-    if problem := refusal(Request.UPDATE, row.name, row.action, row.status):
+    if problem := refusal(RequestKind.UPDATE, row.name, row.action, row.status):
         raise Rejected([problem])
     desired = await desired_stack(services, caller, row, request)
     if ignored := ignored_parameters(request, desired.revision):

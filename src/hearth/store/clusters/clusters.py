@@ -76,11 +76,11 @@ class FullCluster(Struct, frozen=True):
 
 def groups_of(tx: Tx, cluster_ids: Sequence[str]) -> dict[str, list[NodeGroup]]:
     """Return the node groups of clusters in the order of their creation, by UUID of the cluster."""
-    found: dict[str, list[NodeGroup]] = {uuid: [] for uuid in cluster_ids}
+    groups: dict[str, list[NodeGroup]] = {uuid: [] for uuid in cluster_ids}
     if cluster_ids:
         for row in tx.listed(_GROUPS, list(cluster_ids)):
-            found[row.cluster_id].append(cluster_rows.object_of(tx, NodeGroup, row))
-    return found
+            groups[row.cluster_id].append(cluster_rows.object_of(tx, NodeGroup, row))
+    return groups
 
 
 def load(tx: Tx, uuid: str, *, lock: bool = False) -> FullCluster | None:
@@ -96,25 +96,27 @@ def load_many(tx: Tx, uuids: Sequence[str], *, lock: bool = False) -> dict[str, 
 
     If `lock` is true, the rows of the clusters are locked.
     """
-    found = tx.listed(_LOCKED if lock else _CLUSTERS, sorted(uuids))
-    if not found:
+    rows = tx.listed(_LOCKED if lock else _CLUSTERS, sorted(uuids))
+    if not rows:
         return {}
     templates = {
         row.uuid: cluster_rows.object_of(tx, ClusterTemplate, row)
-        for row in tx.listed(_TEMPLATES, sorted({row.cluster_template_id for row in found}))
+        for row in tx.listed(_TEMPLATES, sorted({row.cluster_template_id for row in rows}))
     }
-    groups: dict[str, list[Any]] = {row.uuid: [] for row in found}
+    groups: dict[str, list[Any]] = {row.uuid: [] for row in rows}
     for row in tx.listed(_GROUPS, list(groups)):
         groups[row.cluster_id].append(row)
     return {
         row.uuid: FullCluster(
             cluster_rows.object_of(tx, Cluster, row),
             templates[row.cluster_template_id],
-            tuple(cluster_rows.object_of(tx, NodeGroup, one) for one in groups[row.uuid]),
+            tuple(
+                cluster_rows.object_of(tx, NodeGroup, group_row) for group_row in groups[row.uuid]
+            ),
             row.version,
-            {one.uuid: one.seen for one in groups[row.uuid]},
+            {group_row.uuid: group_row.seen for group_row in groups[row.uuid]},
         )
-        for row in found
+        for row in rows
     }
 
 
@@ -132,8 +134,8 @@ def create(
     if count(tx, new.project_id) >= quota_of(tx, new.project_id, limit):
         return None
     members = list(groups)
-    stored = cluster_rows.insert(tx, observed(None, new, members, new.created_at), version=0)
-    return stored, [cluster_rows.insert(tx, group) for group in members]
+    created = cluster_rows.insert(tx, observed(None, new, members, new.created_at), version=0)
+    return created, [cluster_rows.insert(tx, group) for group in members]
 
 
 def count(tx: Tx, project_id: str) -> int:
@@ -146,18 +148,18 @@ def quota_of(tx: Tx, project_id: str, default: int) -> int:
     """Return the maximum number of clusters of a project: its quota, or `default` if it has
     none.
     """
-    wanted = sa.select(cluster_quota.c.hard_limit).where(
+    query = sa.select(cluster_quota.c.hard_limit).where(
         cluster_quota.c.project_id == project_id, cluster_quota.c.resource == "Cluster"
     )
-    row = tx.first(wanted)
+    row = tx.first(query)
     return default if row is None else int(row.hard_limit)
 
 
 def _lock_count(tx: Tx, project_id: str) -> None:
     """Lock the row that makes concurrent creates of a project wait for each other."""
-    mine = cluster_count.c.project_id == project_id
-    changed = cluster_count.update().where(mine).values(clusters=cluster_count.c.clusters + 1)
-    if not tx.execute(changed).rowcount:
+    condition = cluster_count.c.project_id == project_id
+    update = cluster_count.update().where(condition).values(clusters=cluster_count.c.clusters + 1)
+    if not tx.execute(update).rowcount:
         tx.execute(cluster_count.insert().values(project_id=project_id, clusters=1))
 
 
@@ -185,28 +187,31 @@ def save(
     the UUID of a group to the state of its stack that was copied into the group. If a status
     becomes final and notifications are enabled, a notification is stored.
     """
-    changed, states = {group.uuid: group for group in groups}, {**before.seen, **(seen or {})}
-    members = [changed.get(group.uuid, group) for group in before.groups]
-    gone = [uuid for uuid, state in states.items() if state == GONE]
-    after = observed(before.cluster, after, members, now, lost_uuids=gone)
+    changed_groups = {group.uuid: group for group in groups}
+    states = {**before.seen, **(seen or {})}
+    members = [changed_groups.get(group.uuid, group) for group in before.groups]
+    gone_ids = [uuid for uuid, state in states.items() if state == GONE]
+    after = observed(before.cluster, after, members, now, lost_uuids=gone_ids)
     cluster_rows.update(tx, after, version=before.version + 1)
-    for group in changed.values():
+    for group in changed_groups.values():
         cluster_rows.update(tx, group)
     for uuid, state in (seen or {}).items():
         tx.do(_SEEN, {"b_uuid": uuid, "b_seen": state})
     if tx.notifies:
-        found = notifications.of_change(before.cluster, before.groups, after, changed.values())
-        notify(tx, before.version + 1, found, now)
+        notices = notifications.of_change(
+            before.cluster, before.groups, after, changed_groups.values()
+        )
+        notify(tx, before.version + 1, notices, now)
 
 
-def notify(tx: Tx, version: int, found: Iterable[Notification], now: float) -> None:
+def notify(tx: Tx, version: int, notices: Iterable[Notification], now: float) -> None:
     """Store notifications about this version of a cluster, if notifications are enabled.
 
     A repeated call for the same version gives a notification the same message id.
     """
-    for one in found:
-        name = f"{one.about} {one.target_id} {one.action} {one.outcome} {version}"
-        outbox.put_cluster(tx, str(uuids.uuid5(uuids.NAMESPACE_OID, name)), one, now)
+    for notice in notices:
+        name = f"{notice.about} {notice.target_id} {notice.action} {notice.outcome} {version}"
+        outbox.put_cluster(tx, str(uuids.uuid5(uuids.NAMESPACE_OID, name)), notice, now)
 
 
 def template(tx: Tx, uuid: str) -> ClusterTemplate | None:
@@ -218,8 +223,8 @@ def template(tx: Tx, uuid: str) -> ClusterTemplate | None:
 def drop_group(tx: Tx, of: FullCluster, group: NodeGroup, now: float) -> None:
     """Delete the row of an additional group of a cluster, and store a notification about it."""
     cluster_rows.delete(tx, group)
-    gone = notifications.of_group(DELETE, SUCCESS, group, of.cluster)
-    notify(tx, of.version, [gone], now)
+    notice = notifications.of_group(DELETE, SUCCESS, group, of.cluster)
+    notify(tx, of.version, [notice], now)
 
 
 def look_again(tx: Tx, cluster_id: str) -> None:
@@ -228,23 +233,23 @@ def look_again(tx: Tx, cluster_id: str) -> None:
     This counts as a change of the cluster, so that a synchronisation that has read its stacks
     before does not store what it has read.
     """
-    mine = node_group.c.cluster_id == cluster_id
-    tx.execute(node_group.update().where(mine).values(seen=None))
+    condition = node_group.c.cluster_id == cluster_id
+    tx.execute(node_group.update().where(condition).values(seen=None))
     of = cluster.c.uuid == cluster_id
     tx.execute(cluster.update().where(of).values(version=cluster.c.version + 1))
 
 
-def remove(tx: Tx, gone: FullCluster, now: float) -> None:
+def remove(tx: Tx, before: FullCluster, now: float) -> None:
     """Delete the rows of a cluster: its groups, its events and the cluster itself. Store a
     notification about the delete.
     """
-    uuid = gone.cluster.uuid
+    uuid = before.cluster.uuid
     for table in (node_group, cluster_event):
         tx.execute(table.delete().where(table.c.cluster_id == uuid))
     tx.execute(cluster.delete().where(cluster.c.uuid == uuid))
-    last = at(gone.cluster, status=DELETE_COMPLETE)
-    done = notifications.of_cluster(DELETE, SUCCESS, last, gone.groups)
-    notify(tx, gone.version, [done], now)
+    last = at(before.cluster, status=DELETE_COMPLETE)
+    done = notifications.of_cluster(DELETE, SUCCESS, last, before.groups)
+    notify(tx, before.version, [done], now)
 
 
 def keep_statuses(tx: Tx, cluster_id: str) -> None:
@@ -255,8 +260,8 @@ def keep_statuses(tx: Tx, cluster_id: str) -> None:
     state = sa.select(STATE + KEPT).where(
         stack.c.id == node_group.c.stack_id, stack.c.deleted_at.is_(None)
     )
-    mine = node_group.c.cluster_id == cluster_id
-    tx.execute(node_group.update().where(mine).values(seen=state.scalar_subquery()))
+    condition = node_group.c.cluster_id == cluster_id
+    tx.execute(node_group.update().where(condition).values(seen=state.scalar_subquery()))
 
 
 KEPT = "!"
@@ -340,14 +345,14 @@ def changed(
 
     Return None if the cluster does not exist.
     """
-    found = load(tx, uuid, lock=True)
-    if found is None:
+    before = load(tx, uuid, lock=True)
+    if before is None:
         return None
-    after = change(found)
-    save(tx, found, after, now=now)
+    after = change(before)
+    save(tx, before, after, now=now)
     return after
 
 
-def at(one: Cluster, **values: Any) -> Cluster:
+def at(original: Cluster, **values: Any) -> Cluster:
     """Return a copy of a cluster in which some fields have other values."""
-    return msgspec.structs.replace(one, **values)
+    return msgspec.structs.replace(original, **values)

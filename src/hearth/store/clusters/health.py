@@ -30,8 +30,8 @@ def take(tx: Tx, uuid: str, every_s: float) -> Cluster | None:
 
     Return None if another conductor has already done so, or if the cluster no longer exists.
     """
-    mine = sa.and_(cluster.c.uuid == uuid, _DUE)
-    if tx.execute(cluster.update().where(mine).values(health_at=NOW + every_s)).rowcount != 1:
+    condition = sa.and_(cluster.c.uuid == uuid, _DUE)
+    if tx.execute(cluster.update().where(condition).values(health_at=NOW + every_s)).rowcount != 1:
         return None
     row = tx.first(sa.select(cluster).where(cluster.c.uuid == uuid))
     return rows.object_of(tx, Cluster, row)
@@ -39,10 +39,10 @@ def take(tx: Tx, uuid: str, every_s: float) -> Cluster | None:
 
 def store(tx: Tx, uuid: str, status: str, reason: dict[str, str], now: float) -> None:
     """Store the health of a cluster if it has changed and the cluster still exists."""
-    whole = clusters.load(tx, uuid, lock=True)
-    if whole is None:
+    before = clusters.load(tx, uuid, lock=True)
+    if before is None:
         return
-    found = whole.cluster
-    if (found.health_status, dict(found.health_status_reason)) != (status, reason):
-        after = replace(found, health_status=status, health_status_reason=reason)
-        clusters.save(tx, whole, after, now=now)
+    current = before.cluster
+    if (current.health_status, dict(current.health_status_reason)) != (status, reason):
+        after = replace(current, health_status=status, health_status_reason=reason)
+        clusters.save(tx, before, after, now=now)

@@ -68,10 +68,10 @@ def put(tx: Tx, new: Identity) -> None:
     tx.execute(cluster_identity.insert(), _values(tx, new))
 
 
-def change(tx: Tx, changed: Identity) -> None:
+def change(tx: Tx, identity: Identity) -> None:
     """Update the row of an identity."""
     table = cluster_identity
-    tx.execute(table.update().where(table.c.id == changed.id).values(_values(tx, changed)))
+    tx.execute(table.update().where(table.c.id == identity.id).values(_values(tx, identity)))
 
 
 def of_cluster(tx: Tx, cluster_id: str) -> list[Identity]:
@@ -79,8 +79,8 @@ def of_cluster(tx: Tx, cluster_id: str) -> list[Identity]:
     old.
     """
     table = cluster_identity.c
-    its = sa.select(cluster_identity).where(table.cluster_id == cluster_id)
-    return [_identity(tx, row) for row in tx.rows(its.order_by(table.created_at, table.id))]
+    query = sa.select(cluster_identity).where(table.cluster_id == cluster_id)
+    return [_identity(tx, row) for row in tx.rows(query.order_by(table.created_at, table.id))]
 
 
 def drop(tx: Tx, identity_id: str) -> None:
@@ -96,28 +96,28 @@ def of_node(tx: Tx, delegation_id: str | None, trustee_id: str | None) -> Identi
     matches nothing.
     """
     table = cluster_identity.c
-    given = []
+    conditions = []
     if delegation_id is not None:
-        given.append(table.delegation_id == delegation_id)
+        conditions.append(table.delegation_id == delegation_id)
     if trustee_id is not None:
-        given.append(table.trustee_id == trustee_id)
-    if not given:
+        conditions.append(table.trustee_id == trustee_id)
+    if not conditions:
         return None
-    row = tx.first(sa.select(cluster_identity).where(sa.or_(*given)).limit(1))
+    row = tx.first(sa.select(cluster_identity).where(sa.or_(*conditions)).limit(1))
     return None if row is None else _identity(tx, row)
 
 
-def _values(tx: Tx, one: Identity) -> dict[str, Any]:
+def _values(tx: Tx, identity: Identity) -> dict[str, Any]:
     return {
-        "id": one.id,
-        "cluster_id": one.cluster_id,
-        "mode": one.mode,
-        "project_id": one.project_id,
-        "user_id": one.user_id,
-        "delegation_id": one.delegation_id,
-        "trustee_id": one.trustee_id,
-        "body": tx.seal(one.secrets, _BODY, one.id),
-        "created_at": one.created_at,
+        "id": identity.id,
+        "cluster_id": identity.cluster_id,
+        "mode": identity.mode,
+        "project_id": identity.project_id,
+        "user_id": identity.user_id,
+        "delegation_id": identity.delegation_id,
+        "trustee_id": identity.trustee_id,
+        "body": tx.seal(identity.secrets, _BODY, identity.id),
+        "created_at": identity.created_at,
     }
 
 

@@ -57,8 +57,8 @@ def put(tx: Tx, new: KeyPairRow) -> str:
     """Store a key pair unless the cluster has one of this kind; return the id of the stored key
     pair.
     """
-    if (known := find(tx, new.cluster_id, new.kind)) is not None:
-        return known
+    if (existing := find(tx, new.cluster_id, new.kind)) is not None:
+        return existing
     values = {
         "id": new.id,
         "cluster_id": new.cluster_id,
@@ -75,24 +75,24 @@ def put(tx: Tx, new: KeyPairRow) -> str:
 def find(tx: Tx, cluster_id: str, kind: str) -> str | None:
     """Return the id of the cluster's key pair of this kind, or None."""
     table = cluster_key_pair.c
-    its = sa.and_(table.cluster_id == cluster_id, table.kind == kind)
-    found: str | None = tx.value(sa.select(table.id).where(its))
-    return found
+    condition = sa.and_(table.cluster_id == cluster_id, table.kind == kind)
+    pair_id: str | None = tx.value(sa.select(table.id).where(condition))
+    return pair_id
 
 
 def get(tx: Tx, cluster_id: str, pair_id: str) -> KeyPairRow | None:
     """Return the cluster's key pair with this id, or None."""
     table = cluster_key_pair.c
-    its = sa.and_(table.id == pair_id, table.cluster_id == cluster_id)
-    row = tx.first(sa.select(cluster_key_pair).where(its))
+    condition = sa.and_(table.id == pair_id, table.cluster_id == cluster_id)
+    row = tx.first(sa.select(cluster_key_pair).where(condition))
     return None if row is None else _pair(tx, row)
 
 
 def drop(tx: Tx, cluster_id: str, pair_id: str) -> None:
     """Delete the cluster's key pair with this id, if it exists."""
     table = cluster_key_pair.c
-    its = sa.and_(table.id == pair_id, table.cluster_id == cluster_id)
-    tx.execute(cluster_key_pair.delete().where(its))
+    condition = sa.and_(table.id == pair_id, table.cluster_id == cluster_id)
+    tx.execute(cluster_key_pair.delete().where(condition))
 
 
 def drop_of_cluster(tx: Tx, cluster_id: str) -> None:
@@ -111,17 +111,17 @@ def rotation(tx: Tx, cluster_id: str) -> Rotation | None:
 
 def begin_rotation(tx: Tx, new: Rotation) -> Rotation:
     """Store a rotation unless the cluster has one in progress; return the stored one."""
-    if (known := rotation(tx, new.cluster_id)) is not None:
-        return known
+    if (current := rotation(tx, new.cluster_id)) is not None:
+        return current
     tx.execute(cluster_rotation.insert(), _values(new))
     return new
 
 
-def change_rotation(tx: Tx, changed: Rotation) -> None:
+def change_rotation(tx: Tx, rotation: Rotation) -> None:
     """Update the row of a rotation; do nothing if the cluster has another rotation now."""
     table = cluster_rotation
-    its = sa.and_(table.c.cluster_id == changed.cluster_id, table.c.id == changed.id)
-    tx.execute(table.update().where(its).values(_values(changed)))
+    condition = sa.and_(table.c.cluster_id == rotation.cluster_id, table.c.id == rotation.id)
+    tx.execute(table.update().where(condition).values(_values(rotation)))
 
 
 def drop_rotation(tx: Tx, cluster_id: str) -> None:
@@ -129,13 +129,13 @@ def drop_rotation(tx: Tx, cluster_id: str) -> None:
     tx.execute(cluster_rotation.delete().where(cluster_rotation.c.cluster_id == cluster_id))
 
 
-def _values(one: Rotation) -> dict[str, object]:
+def _values(rotation: Rotation) -> dict[str, object]:
     return {
-        "cluster_id": one.cluster_id,
-        "id": one.id,
-        "phase": one.phase,
-        "refs": json.dumps(dict(one.refs), sort_keys=True),
-        "created_at": one.created_at,
+        "cluster_id": rotation.cluster_id,
+        "id": rotation.id,
+        "phase": rotation.phase,
+        "refs": json.dumps(dict(rotation.refs), sort_keys=True),
+        "created_at": rotation.created_at,
     }
 
 

@@ -42,36 +42,36 @@ def sort_keys(kind: type) -> list[str]:
     return [column.name for column in TABLES[kind].columns if column.name not in INTERNAL]
 
 
-def page(tx: Tx, kind: type[T], wanted: Page, *visible: sa.ColumnElement[bool]) -> Sequence[T]:
+def page(tx: Tx, kind: type[T], request: Page, *visible: sa.ColumnElement[bool]) -> Sequence[T]:
     """Return the rows of a page that meet the conditions `visible`. Raises NoMarker.
 
     Rows with equal values are sorted by their `id`. Rows without a value come first in ascending
     order.
     """
     table = TABLES[kind]
-    key, number = table.c[wanted.sort_key], table.c.id
+    key, number = table.c[request.sort_key], table.c.id
     query = sa.select(table).where(*visible)
-    if wanted.marker is not None:
-        named = table.c.uuid if "uuid" in table.c else number
-        last = tx.first(sa.select(table).where(named == wanted.marker, *visible))
+    if request.marker is not None:
+        ident = table.c.uuid if "uuid" in table.c else number
+        last = tx.first(sa.select(table).where(ident == request.marker, *visible))
         if last is None:
             raise NoMarker
-        query = query.where(_after(key, number, last, wanted))
-    turn = sa.desc if wanted.descending else sa.asc
-    there = sa.case((key.is_(None), 0), else_=1)
-    rows = tx.rows(query.order_by(turn(there), turn(key), turn(number)).limit(wanted.limit))
+        query = query.where(_after(key, number, last, request))
+    turn = sa.desc if request.descending else sa.asc
+    presence = sa.case((key.is_(None), 0), else_=1)
+    rows = tx.rows(query.order_by(turn(presence), turn(key), turn(number)).limit(request.limit))
     return [object_of(tx, kind, row) for row in rows]
 
 
 def _after(
-    key: sa.Column[Any], number: sa.Column[Any], last: Any, wanted: Page
+    key: sa.Column[Any], number: sa.Column[Any], last: Any, request: Page
 ) -> sa.ColumnElement[bool]:
     value = getattr(last, key.name)
-    down = wanted.descending
+    down = request.descending
     later = number < last.id if down else number > last.id
     if value is None:
-        same = sa.and_(key.is_(None), later)
-        return same if down else sa.or_(same, key.is_not(None))
+        without_value = sa.and_(key.is_(None), later)
+        return without_value if down else sa.or_(without_value, key.is_not(None))
     beyond = key < value if down else key > value
-    found = sa.or_(beyond, sa.and_(key == value, later))
-    return sa.or_(found, key.is_(None)) if down else found
+    condition = sa.or_(beyond, sa.and_(key == value, later))
+    return sa.or_(condition, key.is_(None)) if down else condition

@@ -32,10 +32,10 @@ class Size(NamedTuple):
 
 def sizes(tx: Tx, cluster_ids: Sequence[str]) -> dict[str, Size]:
     """Return the sizes of clusters by UUID; encrypted columns are not read."""
-    found = dict.fromkeys(cluster_ids, Size())
+    by_cluster = dict.fromkeys(cluster_ids, Size())
     for row in tx.listed(_SIZES, cluster_ids) if cluster_ids else ():
-        found[row.cluster_id] = found[row.cluster_id].plus(row.role, row.node_count)
-    return found
+        by_cluster[row.cluster_id] = by_cluster[row.cluster_id].plus(row.role, row.node_count)
+    return by_cluster
 
 
 def find(tx: Tx, project_id: str, resource: str, *, lock: bool = False) -> Quota | None:

@@ -47,15 +47,15 @@ _BOOLEANS: Mapping[type[Any], tuple[str, ...]] = {
 }
 
 
-def values_of(tx: Tx, one: Stored) -> dict[str, Any]:
+def values_of(tx: Tx, entity: Stored) -> dict[str, Any]:
     """Return the values of the columns for an object, without `id`."""
-    kind = type(one)
+    kind = type(entity)
     sealed = _SEALED[kind]
-    values = {name: getattr(one, name) for name in _COLUMNS[kind] if name != "id"}
+    values = {name: getattr(entity, name) for name in _COLUMNS[kind] if name != "id"}
     for name in _JSON & values.keys():
         values[name] = msgspec.json.encode(values[name]).decode()
     if sealed:
-        body = {name: getattr(one, name) for name in sealed}
+        body = {name: getattr(entity, name) for name in sealed}
         values["body"] = tx.seal(body, f"{TABLES[kind].name}.body", values["uuid"])
     return values
 
@@ -72,26 +72,26 @@ def object_of(tx: Tx, kind: type[T], row: Any) -> T:
     return kind(**values)
 
 
-def insert(tx: Tx, one: T, **more: Any) -> T:
-    """Store a new object and return it with its `id`; `more` are values of further columns."""
-    table = TABLES[type(one)]
-    done = tx.execute(table.insert().values({**values_of(tx, one), **more}))
+def insert(tx: Tx, entity: T, **columns: Any) -> T:
+    """Store a new object and return it with its `id`; `columns` are the values of more columns."""
+    table = TABLES[type(entity)]
+    done = tx.execute(table.insert().values({**values_of(tx, entity), **columns}))
     number = done.inserted_primary_key
     assert number is not None
-    return msgspec.structs.replace(one, id=number[0])
+    return msgspec.structs.replace(entity, id=number[0])
 
 
-def update(tx: Tx, one: Stored, **more: Any) -> None:
+def update(tx: Tx, entity: Stored, **columns: Any) -> None:
     """Write all fields of a stored object, whose row the caller has locked.
 
-    `more` are values of further columns.
+    `columns` are the values of further columns.
     """
-    table = TABLES[type(one)]
-    values = {**values_of(tx, one), **more}
-    tx.execute(table.update().where(table.c.id == one.id).values(values))
+    table = TABLES[type(entity)]
+    values = {**values_of(tx, entity), **columns}
+    tx.execute(table.update().where(table.c.id == entity.id).values(values))
 
 
-def delete(tx: Tx, one: Stored) -> None:
+def delete(tx: Tx, entity: Stored) -> None:
     """Delete the row of an object."""
-    table = TABLES[type(one)]
-    tx.execute(table.delete().where(table.c.id == one.id))
+    table = TABLES[type(entity)]
+    tx.execute(table.delete().where(table.c.id == entity.id))

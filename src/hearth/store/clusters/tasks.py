@@ -111,84 +111,88 @@ def claimable(tx: Tx, limit: int) -> list[tuple[int, int]]:
     return [(row.id, row.epoch) for row in tx.rows(query.order_by(task.c.due_at).limit(limit))]
 
 
-def claim(tx: Tx, owner: str, wanted: Sequence[tuple[int, int]]) -> list[Task]:
+def claim(tx: Tx, owner: str, candidates: Sequence[tuple[int, int]]) -> list[Task]:
     """Claim those of the given tasks that are still free, and return them.
 
-    `wanted` are pairs (id, epoch) from `claimable`.
+    `candidates` are pairs (id, epoch) from `claimable`.
     """
-    found: list[Task] = []
-    for task_id, epoch in wanted:
-        mine = sa.and_(task.c.id == task_id, task.c.epoch == epoch)
+    tasks: list[Task] = []
+    for task_id, epoch in candidates:
+        condition = sa.and_(task.c.id == task_id, task.c.epoch == epoch)
         values = {"owner": owner, "epoch": epoch + 1, "leased_until": NOW + LEASE_S}
-        if tx.execute(task.update().where(mine, _FREE).values(values)).rowcount == 1:
+        if tx.execute(task.update().where(condition, _FREE).values(values)).rowcount == 1:
             claimed = tx.first(sa.select(task).where(task.c.id == task_id))
-            found.append(_task(tx, claimed))
-    return found
+            tasks.append(_task(tx, claimed))
+    return tasks
 
 
 def extend(tx: Tx, owner: str) -> None:
     """Extend the claims of a conductor, except those that have expired."""
-    mine = sa.and_(task.c.owner == owner, task.c.leased_until >= NOW)
-    tx.execute(task.update().where(mine).values(leased_until=NOW + LEASE_S))
+    condition = sa.and_(task.c.owner == owner, task.c.leased_until >= NOW)
+    tx.execute(task.update().where(condition).values(leased_until=NOW + LEASE_S))
 
 
-def renew(tx: Tx, one: Task) -> bool:
+def renew(tx: Tx, claimed: Task) -> bool:
     """Extend the claim of a task; return False if it has expired or another conductor has the
     task.
     """
-    mine = sa.and_(task.c.id == one.id, task.c.epoch == one.epoch, task.c.leased_until >= NOW)
-    return tx.execute(task.update().where(mine).values(leased_until=NOW + LEASE_S)).rowcount == 1
+    condition = sa.and_(
+        task.c.id == claimed.id, task.c.epoch == claimed.epoch, task.c.leased_until >= NOW
+    )
+    return (
+        tx.execute(task.update().where(condition).values(leased_until=NOW + LEASE_S)).rowcount == 1
+    )
 
 
 def release(tx: Tx, owner: str) -> None:
     """Release all tasks of a conductor, because it stops."""
-    mine = task.c.owner == owner
-    tx.execute(task.update().where(mine).values(owner=None, leased_until=None))
+    condition = task.c.owner == owner
+    tx.execute(task.update().where(condition).values(owner=None, leased_until=None))
 
 
 def advance(
-    tx: Tx, one: Task, step: str, state: Mapping[str, Any], *, delay_s: float | None = None
+    tx: Tx, claimed: Task, step: str, state: Mapping[str, Any], *, delay_s: float | None = None
 ) -> Task:
     """Store the next step of a task, with no failed attempts, and return the task. Raises Lost.
 
     If `delay_s` is given, the task is released and becomes due again after that time. Otherwise
     this conductor keeps it.
     """
-    after = msgspec.structs.replace(one, step=step, state=state, attempts=0)
+    after = msgspec.structs.replace(claimed, step=step, state=state, attempts=0)
     values: dict[str, Any] = {"step": step, "body": _sealed(tx, after), "attempts": 0}
     if delay_s is not None:
         values |= {"owner": None, "leased_until": None, "due_at": NOW + delay_s}
-    _change(tx, one, values)
+    _change(tx, claimed, values)
     return after
 
 
-def retry(tx: Tx, one: Task, delay_s: float) -> None:
+def retry(tx: Tx, claimed: Task, delay_s: float) -> None:
     """Release a task whose step failed; it becomes due again after `delay_s` seconds. Raises
     Lost.
     """
     free = {"owner": None, "leased_until": None, "due_at": NOW + delay_s}
-    _change(tx, one, {**free, "attempts": one.attempts + 1})
+    _change(tx, claimed, {**free, "attempts": claimed.attempts + 1})
 
 
-def check(tx: Tx, one: Task) -> None:
+def check(tx: Tx, claimed: Task) -> None:
     """Lock the row of a task. Raises Lost if the task no longer belongs to this conductor."""
-    row = tx.first(sa.select(task.c.epoch).where(task.c.id == one.id).with_for_update())
-    if row is None or row.epoch != one.epoch:
+    row = tx.first(sa.select(task.c.epoch).where(task.c.id == claimed.id).with_for_update())
+    if row is None or row.epoch != claimed.epoch:
         raise Lost
 
 
-def finish(tx: Tx, one: Task) -> None:
+def finish(tx: Tx, claimed: Task) -> None:
     """Remove a task that is complete. Raises Lost."""
-    mine = sa.and_(task.c.id == one.id, task.c.epoch == one.epoch)
-    if tx.execute(task.delete().where(mine)).rowcount != 1:
+    condition = sa.and_(task.c.id == claimed.id, task.c.epoch == claimed.epoch)
+    if tx.execute(task.delete().where(condition)).rowcount != 1:
         raise Lost
 
 
 def beat(tx: Tx, host: str, now: float) -> None:
     """Record that the conductor of this host is alive."""
-    mine = sa.and_(conductor.c.host == host, conductor.c.binary == BINARY)
+    condition = sa.and_(conductor.c.host == host, conductor.c.binary == BINARY)
     values = {"last_seen_up": NOW, "updated_at": now, "report_count": conductor.c.report_count + 1}
-    if tx.execute(conductor.update().where(mine).values(values)).rowcount:
+    if tx.execute(conductor.update().where(condition).values(values)).rowcount:
         return
     first = {
         "host": host, "binary": BINARY, "disabled": False, "last_seen_up": NOW,
@@ -208,15 +212,15 @@ def conductors(tx: Tx, down_after_s: float) -> Sequence[Mapping[str, Any]]:
     return [{**row._mapping, "up": bool(row.alive) and not row.forced_down} for row in rows]
 
 
-def _change(tx: Tx, one: Task, values: Mapping[str, Any]) -> None:
-    mine = sa.and_(task.c.id == one.id, task.c.epoch == one.epoch)
-    if tx.execute(task.update().where(mine).values(values)).rowcount != 1:
+def _change(tx: Tx, claimed: Task, values: Mapping[str, Any]) -> None:
+    condition = sa.and_(task.c.id == claimed.id, task.c.epoch == claimed.epoch)
+    if tx.execute(task.update().where(condition).values(values)).rowcount != 1:
         raise Lost
 
 
-def _sealed(tx: Tx, one: Task) -> bytes:
-    body = {"args": one.args, "state": one.state, "requester": one.requester}
-    return tx.seal(body, "cluster_task.body", one.cluster_id)
+def _sealed(tx: Tx, claimed: Task) -> bytes:
+    body = {"args": claimed.args, "state": claimed.state, "requester": claimed.requester}
+    return tx.seal(body, "cluster_task.body", claimed.cluster_id)
 
 
 def _task(tx: Tx, row: Any) -> Task:

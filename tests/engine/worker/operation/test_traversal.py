@@ -1,6 +1,6 @@
 """What may start, and what the end of a node frees."""
 
-from hearth.engine.core.graph import Node, NodeKind, State
+from hearth.engine.core.graph import Node, NodeKind, NodeState
 from hearth.engine.worker.node.outcome import Done, Failed, Removed
 from hearth.model.state import Action, Status
 from tests.engine.worker.owned import Owned, record, stack_row
@@ -105,7 +105,7 @@ def test_a_cleanup_under_way_stands_for_the_node_of_the_newer_operation():
     graph = {one.key: one for one in [node("a")]}
     owned.operation.traversal.plan(graph)
     assert (task.key, task.traversal) == ((NodeKind.CLEANUP, "a-1"), "t1")
-    assert graph[task.key].state is State.RUNNING
+    assert graph[task.key].state is NodeState.RUNNING
     owned.operation.traversal.ended(task, Done())
     assert owned.memory.stack.state == "DELETE_COMPLETE"
 

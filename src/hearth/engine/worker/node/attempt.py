@@ -22,7 +22,7 @@ from hearth.engine.worker.known.owned import OwnedStack
 from hearth.engine.worker.node.calls import CloudCalls
 from hearth.engine.worker.node.intent import Intent
 from hearth.engine.worker.node.outcome import Done, Outcome
-from hearth.engine.worker.node.watched import DOUBTFUL, WatchedCloud, Writes
+from hearth.engine.worker.node.watched import DOUBTFUL, WatchedCloud, WriteWatch
 from hearth.model.state import Action, Status
 from hearth.resources.base import ResourceContext, ResourceType, Step
 from hearth.resources.capabilities import NestedType
@@ -33,7 +33,7 @@ from hearth.store.rows import AttemptRow
 DELETES_DATA = f"{USUAL_REASON}; deletes its data"
 
 
-class Child(Protocol):
+class AwaitedChild(Protocol):
     """The nested stack whose operation an attempt waits for."""
 
     def heard(self, message_id: int, ended: ChildEnded) -> bool:
@@ -54,7 +54,8 @@ class ChildLink:
 
     def __init__(self, asked_by: str) -> None:
         self.asked_by = asked_by
-        self.waits: Child | None = None  # set while the attempt waits for the end of an operation
+        # set while the attempt waits for the end of an operation
+        self.waits: AwaitedChild | None = None
         self.seen: str | None = None  # the id of the nested stack that was found
         self.unchanged = False  # its operation changed nothing: recorded attributes stay valid
         # messages that arrived before it waited for one
@@ -87,7 +88,7 @@ class Attempt:
         self.calls = CloudCalls(owned, self.intent)
         self.doing = Action.DELETE if kind is NodeKind.CLEANUP else Action.UPDATE
         self.attempted: Desired | None = None  # the state that an update tried to reach
-        self._writes = Writes()
+        self._writes = WriteWatch()
         self.left_over: str | None = None  # why objects of a snapshot make the stack's delete fail
         self._rekey = rekey
 
@@ -391,8 +392,8 @@ class Attempt:
             nodes[:] = [row for row in nodes if row.resource_id != self.record_id]
         memory.always.ended.append(self.record_id)
         if self.child.message is not None:
-            memory.always.read.append(self.child.message)
-        memory.always.read += [message for message, _ in self.child.early]
+            memory.always.handled.append(self.child.message)
+        memory.always.handled += [message for message, _ in self.child.early]
 
     def start_over(self) -> None:
         """Forget the completed action, so that the node can begin another action with its own

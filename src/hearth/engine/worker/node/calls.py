@@ -16,7 +16,7 @@ from hearth.engine.worker.failure import Stopped, failure_from
 from hearth.engine.worker.known.owned import OwnedStack
 from hearth.engine.worker.node import orphans
 from hearth.engine.worker.node.intent import Intent
-from hearth.engine.worker.node.watched import WatchedCloud, Writes
+from hearth.engine.worker.node.watched import WatchedCloud, WriteWatch
 from hearth.model.state import Action, Status
 from hearth.resources.base import (
     Failed,
@@ -147,12 +147,12 @@ class CloudCalls:
         Raises an exception of Python as it is if it comes before anything was sent: it is an error
         of the resource type.
         """
-        cloud, writes = ctx.cloud, Writes()
+        cloud, writes = ctx.cloud, WriteWatch()
         ctx.cloud = WatchedCloud(cloud, writes)
         try:
             return await step.do(ctx)
         except UNREADABLE as problem:
-            if not (writes.asked or rtype.needs_users):
+            if not (writes.has_calls or rtype.needs_users):
                 raise
             log.exception("resource %s: the response to %s cannot be read", ctx.name, step.name)
             message = "The service accepted the call, but its answer cannot be read."

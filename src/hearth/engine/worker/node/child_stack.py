@@ -48,7 +48,7 @@ class ChildStack:
         early, link.early = link.early, []
         for message, ended in early:
             if not self.heard(message, ended):
-                self._owned.memory.always.read.append(message)
+                self._owned.memory.always.handled.append(message)
 
     async def carry_out(
         self, rtype: NestedType, ctx: ResourceContext, action: Action, begin: Begin | None = None
@@ -132,7 +132,7 @@ class ChildStack:
             self._may_go_on()
             self._put_update(rtype, ctx, child, first=False, further=True)
             if self._link.message is not None:
-                self._owned.memory.always.read.append(self._link.message)
+                self._owned.memory.always.handled.append(self._link.message)
                 self._link.message = None
             self._heard = asyncio.get_running_loop().create_future()
             await self._attempt.intent.until_committed()

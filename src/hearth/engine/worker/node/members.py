@@ -90,7 +90,7 @@ async def record_end(owned: OwnedStack, message: int, ended: ChildEnded) -> bool
             ended.child,
             problem,
         )
-    owned.memory.always.read.append(message)
+    owned.memory.always.handled.append(message)
     owned.host.wake()
     return has_changed
 

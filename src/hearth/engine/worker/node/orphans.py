@@ -89,9 +89,9 @@ def rest_s(owned: OwnedStack, orphan: Orphan, watched_s: float) -> float:
     """
     clock = owned.tools.clock
     remaining = orphan.since + watched_s - clock.now()
-    if orphan.heard is None:
+    if orphan.lost_at is None:
         return remaining
-    return max(remaining, orphan.heard + watched_s - clock.monotonic())
+    return max(remaining, orphan.lost_at + watched_s - clock.monotonic())
 
 
 async def outwait(owned: OwnedStack) -> None:

@@ -78,7 +78,7 @@ async def taken_by(owned: OwnedStack, child_id: str) -> dict[str, Any]:
 
     def look(tx: Tx) -> dict[str, Any]:
         row = claim.row(tx, child_id)
-        return document(tx, row, taken=True)["resources"] if row is not None else {}
+        return document(tx, row, in_snapshot=True)["resources"] if row is not None else {}
 
     return await owned.tools.store.read(look)
 

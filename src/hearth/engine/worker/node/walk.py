@@ -7,7 +7,7 @@ from functools import partial
 from hearth.cloud.fault import CloudFault
 from hearth.engine.core import walk
 from hearth.engine.core.record import Record
-from hearth.engine.core.walk import Call
+from hearth.engine.core.walk import WalkVerdict
 from hearth.engine.worker.failure import ResourceFailure, failure_of
 from hearth.engine.worker.known.desired import unchanged
 from hearth.engine.worker.known.memory import USUAL_REASON
@@ -34,19 +34,19 @@ def at_once(owned: OwnedStack, record: Record) -> Outcome | None:
     rtype = owned.tools.programs.type_of(record)
     # an unknown type is not skipped: its task reports the error
     handled = rtype is None or isinstance(rtype, NestedType) or rtype.handles(action)
-    match walk.call(record, action, handled=handled):
-        case Call.CARRY_OUT:
+    match walk.verdict(record, action, handled=handled):
+        case WalkVerdict.CARRY_OUT:
             return None
-        case Call.LEAVE:
+        case WalkVerdict.LEAVE:
             return Done()
-        case Call.MARK:
+        case WalkVerdict.MARK:
             _mark(owned, record, action)
             return Done()
-        case Call.REFUSE:
+        case WalkVerdict.REFUSE:
             message = f"State {record.action}_{record.status} invalid for {action.value.lower()}"
             reason = ResourceFailure("Error", message).reason(record.name)
             return Failed(f"Resource {action} failed: {reason}")
-        case Call.FAIL:
+        case WalkVerdict.FAIL:
             message = f"Can not check {record.name}, resource not created yet."
             return _failed(owned, record, ResourceFailure("Error", message).reason(record.name))
 

@@ -16,14 +16,14 @@ from hearth.cloud.transport import READING
 DOUBTFUL = (404, 409)  # the object may be gone, or in a state that nothing leaves
 
 
-class Writes:
+class WriteWatch:
     """What the calls of one attempt did: `possible` is true if a write call may have had an effect,
-    and `asked` if any call was sent.
+    and `has_calls` if any call was sent.
     """
 
     def __init__(self) -> None:
         self.possible = False
-        self.asked = False
+        self.has_calls = False
 
     def refused(self, fault: CloudFault) -> bool:
         """Return whether the services refused all write calls, of which the last failed with
@@ -35,11 +35,11 @@ class Writes:
 class WatchedCloud:
     """A Cloud that reports write calls to `writes`."""
 
-    def __init__(self, cloud: Cloud, writes: Writes) -> None:
+    def __init__(self, cloud: Cloud, writes: WriteWatch) -> None:
         self._cloud, self._writes = cloud, writes
 
     async def request(self, service: str, method: str, path: str, **options: Any) -> Response:
-        self._writes.asked = True
+        self._writes.has_calls = True
         try:
             answer = await self._cloud.request(service, method, path, **options)
         except NoAnswer:
@@ -51,11 +51,11 @@ class WatchedCloud:
     async def listing(
         self, service: str, path: str, *, microversion: str | None = None
     ) -> Sequence[Body]:
-        self._writes.asked = True
+        self._writes.has_calls = True
         return await self._cloud.listing(service, path, microversion=microversion)
 
     async def member(self, service: str, path: str, ident: str, **options: Any) -> Body:
-        self._writes.asked = True
+        self._writes.has_calls = True
         return await self._cloud.member(service, path, ident, **options)
 
     async def whoami(self) -> Whoami:

@@ -24,7 +24,7 @@ class Context(Struct, frozen=True):
     tenant_id: str
 
 
-class Stack(Struct, frozen=True):
+class PluginStack(Struct, frozen=True):
     """The stack, in the form that Heat's plug-ins expect."""
 
     id: str
@@ -58,7 +58,7 @@ class PluginOfHeat:
         if call is None:
             return
         project = occasion.project_id
-        stack = Stack(
+        stack = PluginStack(
             occasion.stack_id, occasion.stack_name, occasion.action, project, occasion.root_id
         )
         context = Context(project, project)

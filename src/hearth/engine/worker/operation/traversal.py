@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Sequence
 
 from hearth.engine.core import graph as graphs
 from hearth.engine.core import walk as walks
-from hearth.engine.core.graph import Graph, Key, Node, NodeKind, State
+from hearth.engine.core.graph import Graph, Key, Node, NodeKind, NodeState
 from hearth.engine.core.record import Record
 from hearth.engine.worker.failure import TIMED_OUT
 from hearth.engine.worker.known.owned import OwnedStack
@@ -71,7 +71,7 @@ class Traversal:
         """
         self._graph = graph
         self._join_tasks()
-        self._open += sum(node.state is not State.DONE for node in graph.values())
+        self._open += sum(node.state is not NodeState.DONE for node in graph.values())
         self._queue.extend(node.key for node in graphs.ready(graph))
 
     def plan_walk(self, graph: Graph, records: Sequence[Record]) -> None:
@@ -85,10 +85,10 @@ class Traversal:
         for record in records:
             key: Key = (NodeKind.WALK, record.id)
             match walks.ended(record, stack.action, stack.traversal):
-                case State.DONE:
+                case NodeState.DONE:
                     graphs.end(graph, key)
                     self._open -= 1
-                case State.FAILED if stack.action is Action.CHECK:
+                case NodeState.FAILED if stack.action is Action.CHECK:
                     self._open -= walks.skip(graph, key)
         self._join_tasks()
         self._queue.extend(node.key for node in graphs.ready(graph))
@@ -134,7 +134,7 @@ class Traversal:
             fits = task.kind is NodeKind.CLEANUP and node is not None and not node.waiting
             joins = task.kind is not NodeKind.UPDATE and not task.stopped and (is_current or fits)
             if node is not None and joins:
-                node.state = State.RUNNING
+                node.state = NodeState.RUNNING
                 task.join(key, traversal)
                 continue
             task.key = None
@@ -171,7 +171,7 @@ class Traversal:
             budget -= 1
             key = self._queue.popleft()
             node = self._graph[key]
-            if node.state is not State.PLANNED or node.waiting:
+            if node.state is not NodeState.PLANNED or node.waiting:
                 continue
             if not budget % 100 and self.out_of_time():
                 self._ending.fail(self.timed_out)
@@ -183,7 +183,7 @@ class Traversal:
             self._owned.host.wake()
 
     def _start(self, node: Node) -> None:
-        node.state = State.RUNNING
+        node.state = NodeState.RUNNING
         record = self._owned.memory.records.get(node.record_id)
         if record is None:
             self._done(node.key)
@@ -256,7 +256,7 @@ class Traversal:
         node = None if key is None else self._graph.get(key)
         fails = isinstance(outcome, Failed) and not outcome.fatal
         if node is not None and task.taken_over and fails:  # this operation has not tried it yet
-            node.state = State.PLANNED
+            node.state = NodeState.PLANNED
             self._queue.append(node.key)
         elif outcome is not None:
             self._take_in(key, outcome, current=not task.attempt.is_over())
@@ -267,7 +267,7 @@ class Traversal:
             if node is None:
                 continue
             node.waiting -= 1
-            if not node.waiting and node.state is State.PLANNED:
+            if not node.waiting and node.state is NodeState.PLANNED:
                 self._queue.append(blocked)
         task.holds.clear()
         self._owned.host.wake()
@@ -324,7 +324,7 @@ class Traversal:
             return
         if key in self._graph:
             assert key is not None
-            self._graph[key].state = State.FAILED
+            self._graph[key].state = NodeState.FAILED
         self._ending.fail(reason)
 
     # -- the deadline ----------------------------------------------------------------------

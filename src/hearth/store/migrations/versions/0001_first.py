@@ -21,8 +21,8 @@ COUNTER = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 WORD = sa.String(16)
 
 
-def must(name: str, kind: Any, **more: Any) -> sa.Column[Any]:
-    return sa.Column(name, kind, nullable=False, **more)
+def must(name: str, kind: Any, **options: Any) -> sa.Column[Any]:
+    return sa.Column(name, kind, nullable=False, **options)
 
 
 def may(name: str, kind: Any) -> sa.Column[Any]:
