@@ -15,10 +15,10 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from hearth.api.access_rules import ApiCall
 from hearth.api.auth import Tokens
 from hearth.api.cfn.polls import Polls, poll_of
+from hearth.api.fingerprint_reader import FingerprintReader
 from hearth.api.front.rate import Rates
 from hearth.api.front.scope import below, state
 from hearth.api.front.shortcut import KnownAnswer
-from hearth.api.gathered import FingerprintReader
 from hearth.api.known_answers import KnownAnswers
 from hearth.cloud.fault import CloudFault
 from hearth.model.cache import Cache

@@ -15,10 +15,10 @@ from starlette.types import Scope
 
 from hearth.api.access_rules import ApiCall
 from hearth.api.auth import TokenChecker
+from hearth.api.fingerprint_reader import FingerprintReader
 from hearth.api.front.rate import Rates
 from hearth.api.front.scope import below, state
 from hearth.api.front.shortcut import KnownAnswer
-from hearth.api.gathered import FingerprintReader
 from hearth.api.lasting import Lasting
 from hearth.cloud.fault import CloudFault
 from hearth.model.cache import Cache

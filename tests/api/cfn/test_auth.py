@@ -10,7 +10,7 @@ from starlette.requests import Request
 
 from hearth.agent.agent import signature
 from hearth.api.access_rules import ApiCall
-from hearth.api.cfn.auth import Gate, KeystoneChecker, NotAuthenticated, Signature, signed
+from hearth.api.cfn.auth import Gate, KeystoneChecker, NotAuthenticated, RequestSignature, signed
 from hearth.api.cfn.faults import CfnError
 from hearth.api.cfn.polls import Polls
 from hearth.api.cfn.query import RequestParts
@@ -77,12 +77,16 @@ def refusal(*arguments: Any, **more: Any) -> str:
 @pytest.mark.parametrize(
     ("params", "header", "found"),
     [
-        (V2, "", Signature("s", "key2")),
-        (V2 | {"X-Amz-Signature": "q"}, HEADER, Signature("s", "key2")),
-        ({"X-Amz-Signature": "q", "X-Amz-Credential": "k/d/r"}, HEADER, Signature("q", "k", True)),
-        ({}, HEADER, Signature("h", "key4", True)),
-        ({"Signature": ""}, HEADER, Signature("h", "key4", True)),
-        ({"Signature": "s"}, "", Signature("s", None)),
+        (V2, "", RequestSignature("s", "key2")),
+        (V2 | {"X-Amz-Signature": "q"}, HEADER, RequestSignature("s", "key2")),
+        (
+            {"X-Amz-Signature": "q", "X-Amz-Credential": "k/d/r"},
+            HEADER,
+            RequestSignature("q", "k", True),
+        ),
+        ({}, HEADER, RequestSignature("h", "key4", True)),
+        ({"Signature": ""}, HEADER, RequestSignature("h", "key4", True)),
+        ({"Signature": "s"}, "", RequestSignature("s", None)),
         ({"AWSAccessKeyId": "key2"}, "Basic abc", None),
     ],
 )

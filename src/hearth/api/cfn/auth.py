@@ -79,7 +79,7 @@ class KeystoneChecker(Struct, frozen=True):
         return caller
 
 
-class Signature(Struct, frozen=True):
+class RequestSignature(Struct, frozen=True):
     """The signature of a request and the access key in it, which is None if it is missing.
 
     `four` is true for signature version 4.
@@ -170,19 +170,19 @@ def _call(request: Request) -> ApiCall:
     return ApiCall(SERVICE, request.method, below(request.scope))
 
 
-def signed(params: Mapping[str, str], authorization: str) -> Signature | None:
+def signed(params: Mapping[str, str], authorization: str) -> RequestSignature | None:
     """Return the signature of a request, or None if it has none.
 
     `params` are the parameters of the request, and `authorization` is the value of its header
     Authorization.
     """
     if old := params.get("Signature"):
-        return Signature(old, params.get("AWSAccessKeyId") or _access(params, authorization))
+        return RequestSignature(old, params.get("AWSAccessKeyId") or _access(params, authorization))
     if new := params.get("X-Amz-Signature"):
-        return Signature(new, _access(params, authorization), four=True)
+        return RequestSignature(new, _access(params, authorization), four=True)
     if in_header := _SIGNATURE.search(authorization):
         access = _access(params, authorization) or params.get("AWSAccessKeyId")
-        return Signature(in_header[1], access, four=True)
+        return RequestSignature(in_header[1], access, four=True)
     return None
 
 
@@ -208,7 +208,9 @@ def _unsigned(parts: RequestParts) -> list[str]:
     return sorted(key for key in parts.query if not key.startswith("X-Amz-"))
 
 
-def credentials_of(request: Request, parts: RequestParts, signature: Signature) -> dict[str, Any]:
+def credentials_of(
+    request: Request, parts: RequestParts, signature: RequestSignature
+) -> dict[str, Any]:
     """Return a signed request in the form that Keystone's `ec2tokens` expects.
 
     `parts` are its read parameters. The result contains `signature` and everything from which
