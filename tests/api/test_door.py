@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from sqlalchemy.exc import OperationalError
 
 from hearth.api import door
-from hearth.api.access_rules import Call
+from hearth.api.access_rules import ApiCall
 from hearth.api.door import Door
 from hearth.cloud.fault import CloudFault
 from hearth.service.caller import STACK_USER_ROLE, Caller
@@ -43,7 +43,7 @@ class Place:
         polls: Any = SimpleNamespace(caller=lambda poll: None)
         self.door = Door(self._routes, services, polls, tokens, rates)
 
-    async def _caller(self, token: str, call: Call) -> Caller | None:
+    async def _caller(self, token: str, call: ApiCall) -> Caller | None:
         if token == "unchecked":
             raise CloudFault("identity", 503, "x", "y")
         return None if self.caller is None else replace(self.caller, token=token)

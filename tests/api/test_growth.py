@@ -11,7 +11,7 @@ from benchmarks.inside import CALLER, Inside, inside
 from msgspec.structs import replace
 from starlette.types import ASGIApp, Message
 
-from hearth.api.access_rules import Call
+from hearth.api.access_rules import ApiCall
 from hearth.api.app import application
 from hearth.api.auth import Tokens
 from hearth.api.cfn.auth import Gate
@@ -40,7 +40,7 @@ ENDPOINTS = [one for one in ROUTES if one.method == "GET" and one.name not in WI
 class Everybody:
     """Tokens, all of one user."""
 
-    async def caller(self, token: str, call: Call, service_token: str | None = None) -> Any:
+    async def caller(self, token: str, call: ApiCall, service_token: str | None = None) -> Any:
         return replace(CALLER, roles=frozenset({"admin", "member", "reader"}))
 
 

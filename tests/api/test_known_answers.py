@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 from sqlalchemy.exc import OperationalError
 
-from hearth.api.access_rules import Call
+from hearth.api.access_rules import ApiCall
 from hearth.api.door import Door
 from hearth.api.front.access_log import AccessLog
 from hearth.api.front.front import Front
@@ -66,7 +66,7 @@ class Tokens:
         self.answers = True
 
     async def caller(
-        self, token: str, call: Call, service_token: str | None = None
+        self, token: str, call: ApiCall, service_token: str | None = None
     ) -> Caller | None:
         if not self.answers:
             raise CloudFault("identity", 503, "x", "y")
@@ -113,7 +113,7 @@ class Api:
         rates: Any = self.rates
         tokens: Any = self.tokens
         door = Door(authenticated, self.services, polls, tokens, rates)
-        self.known = door.known
+        self.known = door.stack_answers
         self.known._clock = lambda: self.now
         self._fresh = authenticated
         self.front = Front(observer=Reports())
@@ -275,7 +275,7 @@ def broken(api: Api) -> None:
     async def read(fn: Any) -> Any:
         raise OperationalError("select", {}, Exception("no database"))
 
-    api.known._gathered._store = type("Broken", (), {"read": staticmethod(read)})()
+    api.known._fingerprints._store = type("Broken", (), {"read": staticmethod(read)})()
 
 
 RULES = {"": "stacks:show", "/resources": "resource:index"}
@@ -364,7 +364,7 @@ def test_unused_responses_are_dropped(tmp_path: Path) -> None:
         api.now = 70.0
         third = await api.made(PLAIN, "c")
         assert await api.is_kept(third)  # which drops the second, not used for 70 s
-        assert len(api.known._kept) == 2
+        assert len(api.known._answers) == 2
         routed = api.routed
         await api.ask(first)
         assert api.routed == routed

@@ -6,12 +6,12 @@ from typing import Any, cast
 
 import pytest
 
-from hearth.api.access_rules import Call
+from hearth.api.access_rules import ApiCall
 from hearth.api.auth import Tokens
 from hearth.cloud.contract import Cloud
 from hearth.cloud.fault import CloudFault
 
-CALL = Call("orchestration", "GET", "/v1/p/stacks")
+CALL = ApiCall("orchestration", "GET", "/v1/p/stacks")
 
 
 class Keystone:

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from hearth.cli.docs_metrics import BEGIN, END, metrics_table
-from hearth.telemetry.catalog import METRICS, Kind, Metric
+from hearth.telemetry.catalog import METRICS, Metric, MetricKind
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "monitoring.md"
@@ -20,7 +20,7 @@ NAME = re.compile(r"\bhearth_[a-z_]+")
 
 
 def samples(metric: Metric) -> set[str]:
-    if metric.kind is Kind.HISTOGRAM:
+    if metric.kind is MetricKind.HISTOGRAM:
         return {f"{metric.name}_{part}" for part in ("bucket", "sum", "count")}
     return {metric.name}
 

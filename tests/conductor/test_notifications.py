@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from hearth.bus.cadf import cluster_message
-from hearth.bus.notification import Message, Notifications
+from hearth.bus.notification import BrokerMessage, Notifications
 from hearth.model.problem import Rejected
 from hearth.service.clusters.certificates import kubeconfig
 from hearth.service.clusters.change import change_cluster
@@ -28,7 +28,7 @@ pytestmark = [pytest.mark.slow, in_turn(3)]
 TO = Notifications("rabbit://nowhere", topics=("audit",), cluster_publisher_id="magnum.host")
 
 
-def opened(message: Message) -> dict[str, Any]:
+def opened(message: BrokerMessage) -> dict[str, Any]:
     """Return the inner message."""
     outer = json.loads(message.body)
     assert outer["oslo.version"] == "2.0"
@@ -151,7 +151,7 @@ async def test_a_message_that_the_broker_did_not_confirm_is_sent_again(tmp_path:
         class Refused(Exception):
             """The broker says no."""
 
-        async def publish(message: Message) -> None:
+        async def publish(message: BrokerMessage) -> None:
             inner = opened(message)
             tried.append(f"{inner['message_id']} {inner['event_type']}")
             if len(tried) % 2:

@@ -22,7 +22,7 @@ from hearth.clusters.environments import choices, environment_files
 from hearth.clusters.objects import Cluster, ClusterTemplate
 from hearth.conductor.conductor import Conductor
 from hearth.config.settings import Settings
-from hearth.process.wiring import Running as Process
+from hearth.process.wiring import RunningProcess as Process
 from hearth.process.wiring import wired
 from hearth.service.caller import Caller
 from hearth.service.clusters.create import create_cluster

@@ -42,7 +42,7 @@ def test_every_option_of_heat_is_known():
     missing = [
         f"[{group}] {name}"
         for group, name, _ in facts()
-        if not options.known(group, name) and options.reason(group, name) is None
+        if not options.is_known(group, name) and options.reason(group, name) is None
     ]
     assert missing == []
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from hearth.cli.apply.api import Refused
+from hearth.cli.apply.api import UserError
 from hearth.cli.apply.drifting import _accept
 from hearth.cli.apply.saved_plan import SavedPlan
 from hearth.cli.apply.state import StateFile, state_file
@@ -104,7 +104,7 @@ def test_a_state_is_never_used_through_a_link(
         target.unlink()
     (folder / ".hearth").mkdir()
     (folder / ".hearth" / name).symlink_to(target)
-    with pytest.raises(Refused):
+    with pytest.raises(UserError):
         use(state_file("web", None))
     assert target.exists() is exists
     assert not exists or target.read_text() == VALUE
@@ -116,7 +116,7 @@ def test_a_database_of_another_program_is_not_changed_through_a_link(folder: Pat
     before = other.path.read_bytes()
     (folder / "web.db").symlink_to(other.path)
     for state in (state_file("web", folder / "web.db"), StateFile(folder / "web.db", "web")):
-        with pytest.raises(Refused, match="symbolic link"):
+        with pytest.raises(UserError, match="symbolic link"):
             state.open_for_plan()
     assert other.path.read_bytes() == before
 
@@ -125,7 +125,9 @@ def test_a_folder_of_states_is_no_link(folder: Path, tmp_path: Path):
     (tmp_path / "private").mkdir()
     (folder / ".hearth").symlink_to(tmp_path / "private")
     for name in ("web", None):
-        with pytest.raises(Refused, match="symbolic link; name the state file in it with --state"):
+        with pytest.raises(
+            UserError, match="symbolic link; name the state file in it with --state"
+        ):
             state_file(name, None)
 
 

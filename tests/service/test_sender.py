@@ -15,7 +15,7 @@ import sqlalchemy as sa
 from aio_pika.abc import AbstractConnection
 from benchmarks.inside import CALLER, Inside, inside
 
-from hearth.bus.notification import Message, Notifications, addresses
+from hearth.bus.notification import BrokerMessage, Notifications, addresses
 from hearth.bus.rabbit import NotSent, Publisher
 from hearth.service.sender import Sender
 from hearth.service.stacks.create import create_stack
@@ -51,7 +51,7 @@ async def noting(path: Path) -> AsyncIterator[Inside]:
 def sender(
     running: Inside,
     to: Notifications,
-    publish: Callable[[Message], Awaitable[None]],
+    publish: Callable[[BrokerMessage], Awaitable[None]],
     engine_id: str,
     failures: type[Exception] = Refused,
 ) -> Sender:
@@ -102,7 +102,7 @@ def test_each_state_leaves_in_order_however_often_the_broker_refuses(tmp_path: P
         taken: list[str] = []
         calls = 0
 
-        async def publish(message: Message) -> None:
+        async def publish(message: BrokerMessage) -> None:
             nonlocal calls
             calls += 1
             if calls % 2:
@@ -129,7 +129,7 @@ def test_what_was_not_removed_is_sent_again(tmp_path: Path) -> None:
     async def story() -> None:
         taken: list[str] = []
 
-        async def publish(message: Message) -> None:
+        async def publish(message: BrokerMessage) -> None:
             if len(taken) == 2:
                 raise asyncio.CancelledError  # the process dies here
             taken.append(kind(message.body))
@@ -148,7 +148,7 @@ def test_only_one_of_the_living_engines_sends(tmp_path: Path) -> None:
     async def story() -> None:
         taken: list[str] = []
 
-        async def publish(message: Message) -> None:
+        async def publish(message: BrokerMessage) -> None:
             taken.append(kind(message.body))
 
         async with noting(tmp_path) as running:
@@ -204,7 +204,7 @@ def test_a_message_that_no_queue_takes_is_not_sent() -> None:
     async def story() -> None:
         topic = f"t{uuid.uuid4().hex}"
         to = Notifications(BROKER, (topic,), exchange=topic)
-        message = Message("1", (f"{topic}.info",), b"{}")
+        message = BrokerMessage("1", (f"{topic}.info",), b"{}")
         connection = await reachable()
         async with connection, Publisher(to) as publisher:
             channel = await connection.channel()
@@ -223,7 +223,7 @@ def test_no_broker_is_a_failure_that_can_be_waited_out() -> None:
     async def story() -> None:
         async with Publisher(Notifications("rabbit://127.0.0.1:1,127.0.0.1:2/")) as publisher:
             with pytest.raises(NotSent):
-                await publisher.publish(Message("i", ("t.info",), b"{}"))
+                await publisher.publish(BrokerMessage("i", ("t.info",), b"{}"))
 
     asyncio.run(story())
 

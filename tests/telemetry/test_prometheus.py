@@ -8,7 +8,7 @@ from prometheus_client import ProcessCollector
 from prometheus_client.parser import text_string_to_metric_families
 
 from hearth.telemetry import catalog
-from hearth.telemetry.catalog import METRICS, Kind
+from hearth.telemetry.catalog import METRICS, MetricKind
 from hearth.telemetry.observer import Observer
 from hearth.telemetry.prometheus import LABEL_MAX, Metrics
 
@@ -27,7 +27,9 @@ REPORTS: dict[str, tuple[object, ...]] = {
     "drift_checked": ("in sync",),
 }
 MEASURED = {
-    metric.name for metric in METRICS if metric.kind is Kind.GAUGE or metric is catalog.STATEMENTS
+    metric.name
+    for metric in METRICS
+    if metric.kind is MetricKind.GAUGE or metric is catalog.STATEMENTS
 }
 
 

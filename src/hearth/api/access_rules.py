@@ -18,7 +18,7 @@ SUPPORTED: Mapping[str, str] = {"OpenStack-Identity-Access-Rules": "1.0"}
 """The header in which a service announces that it enforces access rules."""
 
 
-class Call(Struct, frozen=True):
+class ApiCall(Struct, frozen=True):
     """A call that a caller wants to make.
 
     `service` is the type of the service in the catalogue, and `path` the path of the URL below the
@@ -30,7 +30,7 @@ class Call(Struct, frozen=True):
     path: str
 
 
-def permits(caller: Caller, call: Call) -> bool:
+def permits(caller: Caller, call: ApiCall) -> bool:
     """Return whether the access rules of a caller's token, if it has any, allow a call."""
     rules = caller.access_rules
     return rules is None or allows(rules, call.service, call.method, call.path)

@@ -57,7 +57,7 @@ class InPieces(responses.Response):
         if self.remainder is None:
             await super().__call__(scope, receive, send)
             return
-        await _sent(self, send, _later(bytes(self.body), self.remainder))
+        await _send_pieces(self, send, _batched(bytes(self.body), self.remainder))
 
 
 class JSONResponse(InPieces):
@@ -111,7 +111,7 @@ def _encoded(value: Any) -> bytes:
         return bytes(responses.JSONResponse(value).body)
 
 
-async def _later(begin: bytes, remainder: Iterator[bytes]) -> AsyncIterator[bytes]:
+async def _batched(begin: bytes, remainder: Iterator[bytes]) -> AsyncIterator[bytes]:
     """Yield pieces of at least PIECE_BYTES, and let others run between them."""
     yield begin
     batch, size = [], 0
@@ -125,7 +125,9 @@ async def _later(begin: bytes, remainder: Iterator[bytes]) -> AsyncIterator[byte
     yield b"".join(batch)
 
 
-async def _sent(answer: responses.Response, send: Send, pieces: AsyncIterator[bytes]) -> None:
+async def _send_pieces(
+    answer: responses.Response, send: Send, pieces: AsyncIterator[bytes]
+) -> None:
     departure = departed.get()
     headers = answer.raw_headers
     await send({"type": "http.response.start", "status": answer.status_code, "headers": headers})
@@ -174,4 +176,4 @@ class Streamed(responses.Response):
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send the response. Raises Gone if the client disconnects before its end."""
-        await _sent(self, send, self.pieces)
+        await _send_pieces(self, send, self.pieces)

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from starlette.requests import Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from hearth.api.access_rules import SUPPORTED, Call, permits, rules_from
+from hearth.api.access_rules import SUPPORTED, ApiCall, permits, rules_from
 from hearth.api.answer import JSONResponse
 from hearth.api.front.scope import below
 from hearth.cloud.contract import Cloud
@@ -55,7 +55,7 @@ class TokenChecker(Protocol):
     """Finds the caller to whom a token belongs."""
 
     async def caller(
-        self, token: str, call: Call, service_token: str | None = None
+        self, token: str, call: ApiCall, service_token: str | None = None
     ) -> Caller | None:
         """Return the caller to whom the token belongs.
 
@@ -97,11 +97,11 @@ class Tokens:
         self._service_roles = service_roles
         self._any_service = any_service
         self._guest_role = guest_role
-        self._kept = Cache[_Key, _Validation](KEPT_MAX)
+        self._validations = Cache[_Key, _Validation](KEPT_MAX)
         self._asking: dict[_Key, asyncio.Task[_Validation]] = {}
 
     async def caller(
-        self, token: str, call: Call, service_token: str | None = None
+        self, token: str, call: ApiCall, service_token: str | None = None
     ) -> Caller | None:
         """Return the caller to whom the token belongs; see `TokenChecker`.
 
@@ -113,19 +113,19 @@ class Tokens:
 
     async def _of_both(self, token: str, service_token: str | None) -> Caller | None:
         if service_token is None:
-            return await self._known(token, expired=False)
-        service = await self._known(service_token, expired=False)
+            return await self._caller_of(token, expired=False)
+        service = await self._caller_of(service_token, expired=False)
         if service is None:
             return None
         trusted = self._any_service or bool(service.roles & self._service_roles)
-        caller = await self._known(token, expired=trusted)
+        caller = await self._caller_of(token, expired=trusted)
         return None if caller is None else replace(caller, service_roles=service.roles)
 
-    async def _known(self, token: str, *, expired: bool) -> Caller | None:
+    async def _caller_of(self, token: str, *, expired: bool) -> Caller | None:
         if len(token) > TOKEN_MAX:
             return None
         key = hashlib.sha256(token.encode()).digest(), expired
-        validation, now = self._kept.get(key), time.time()
+        validation, now = self._validations.get(key), time.time()
         if validation is not None and validation.until > now:
             if validation.check_at <= now:
                 validation.check_at = now + CHECKED_S
@@ -136,7 +136,7 @@ class Tokens:
     def _ask(self, key: _Key, token: str, *, expired: bool) -> "asyncio.Task[_Validation]":
         task = self._asking.get(key)
         if task is None:
-            task = asyncio.create_task(self._asked(key, token, expired=expired))
+            task = asyncio.create_task(self._validate(key, token, expired=expired))
             self._asking[key] = task
             task.add_done_callback(lambda done: self._answered(key, done))
         return task
@@ -146,7 +146,7 @@ class Tokens:
         if not done.cancelled() and done.exception() is not None:
             log.info("Keystone could not validate a token: %s", done.exception())
 
-    async def _asked(self, key: _Key, token: str, *, expired: bool) -> _Validation:
+    async def _validate(self, key: _Key, token: str, *, expired: bool) -> _Validation:
         facts = await self._validated(token, expired=expired)
         now = time.time()
         until, caller, check_at = now + self._kept_s, None, now + CHECKED_S
@@ -157,7 +157,7 @@ class Tokens:
             if not expired:
                 until = min(until, _moment(facts["expires_at"]))
         validation = _Validation(caller, until, check_at)
-        self._kept.keep(key, validation)
+        self._validations.keep(key, validation)
         return validation
 
     async def _validated(self, token: str, *, expired: bool) -> dict[str, Any] | None:
@@ -262,7 +262,7 @@ class Authenticated:
         token = request.headers.get("x-auth-token")
         by_service = request.headers.get("x-service-token") or None
         try:
-            call = Call(self._service, request.method, below(scope))
+            call = ApiCall(self._service, request.method, below(scope))
             caller = await self._tokens.caller(token, call, by_service) if token else None
         except CloudFault as fault:
             message = f"Keystone cannot check the token: {fault}"

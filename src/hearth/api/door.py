@@ -12,13 +12,13 @@ from collections.abc import Awaitable, Collection
 from msgspec import Struct
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from hearth.api.access_rules import Call
+from hearth.api.access_rules import ApiCall
 from hearth.api.auth import Tokens
 from hearth.api.cfn.polls import Polls, poll_of
+from hearth.api.fingerprint_reader import FingerprintReader
 from hearth.api.front.rate import Rates
 from hearth.api.front.scope import below, state
 from hearth.api.front.shortcut import KnownAnswer
-from hearth.api.gathered import Gathered
 from hearth.api.known_answers import KnownAnswers
 from hearth.cloud.fault import CloudFault
 from hearth.model.cache import Cache
@@ -47,11 +47,11 @@ class _Poll(Struct, frozen=True):
 
     key: Key
     token: str
-    call: Call
+    call: ApiCall
     ident: bytes
 
 
-class _Answer(Struct):
+class _PollAnswer(Struct):
     """A cached response to a poll that is authenticated by a token.
 
     `fingerprint` represents the database rows of the resource. It was read before the response was
@@ -65,7 +65,7 @@ class _Answer(Struct):
 
 
 class Door:
-    """Finds the cached responses to polls; `known` finds those about stacks.
+    """Finds the cached responses to polls; `stack_answers` finds those about stacks.
 
     A poll is authenticated either by a token or by a signature. As middleware, this class caches
     the responses to polls with a token. `polls` caches the responses to signed polls and finds
@@ -81,9 +81,9 @@ class Door:
         self._polls = polls
         self._tokens = tokens
         self._rates = rates
-        self.known = KnownAnswers(services, tokens, rates)
-        self._gathered = Gathered(services.store, _fingerprints, GATHER_S)
-        self._answers = Cache[bytes, _Answer](ANSWERS_MAX, ANSWERS_BYTES_MAX)
+        self.stack_answers = KnownAnswers(services, tokens, rates)
+        self._fingerprints = FingerprintReader(services.store, _fingerprints, GATHER_S)
+        self._answers = Cache[bytes, _PollAnswer](ANSWERS_MAX, ANSWERS_BYTES_MAX)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         poll = _poll(scope)
@@ -91,13 +91,15 @@ class Door:
         if poll is None or caller is None:
             await self._app(scope, receive, send)
             if (lasting := state(scope).get("lasting")) is not None:
-                self.known.keep(scope, lasting)
+                self.stack_answers.keep(scope, lasting)
             return
-        fingerprint = await self._gathered.fingerprint(poll.key)  # before the response is computed
+        fingerprint = await self._fingerprints.fingerprint(
+            poll.key
+        )  # before the response is computed
         answer = _Copy(send)
         await self._app(scope, receive, answer)
         if answer.status == 200 and fingerprint is not None:
-            cached = _Answer(caller, poll.key, fingerprint, answer.body)
+            cached = _PollAnswer(caller, poll.key, fingerprint, answer.body)
             self._answers.keep(poll.ident, cached, len(answer.body))
 
     def find(self, scope: Scope) -> Awaitable[KnownAnswer | None] | None:
@@ -125,7 +127,7 @@ class Door:
         if cached is None or cached.fingerprint is None:
             return None
         key = (cached.stack_id, poll["params"]["LogicalResourceId"])
-        if await self._gathered.fingerprint(key) != cached.fingerprint or not cached.body:
+        if await self._fingerprints.fingerprint(key) != cached.fingerprint or not cached.body:
             return None
         if not self._may(CFN_RULE, caller):
             return None
@@ -139,7 +141,7 @@ class Door:
         caller = await self._guest(poll)
         if caller is None:
             return None
-        fingerprint = await self._gathered.fingerprint(poll.key)
+        fingerprint = await self._fingerprints.fingerprint(poll.key)
         cached = self._answers.get(poll.ident)
         if cached is None or cached.caller != caller or cached.fingerprint != fingerprint:
             return None
@@ -203,5 +205,5 @@ def _poll(scope: Scope) -> _Poll | None:
         return None
     raw_path = scope.get("raw_path") or scope["path"].encode()
     ident = hashlib.sha256(b"\0".join((raw_path, scope["query_string"], token))).digest()
-    call = Call("orchestration", "GET", path)
+    call = ApiCall("orchestration", "GET", path)
     return _Poll((match[1], match[2]), token.decode("latin-1"), call, ident)

@@ -13,12 +13,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 from starlette.types import Scope
 
-from hearth.api.access_rules import Call
+from hearth.api.access_rules import ApiCall
 from hearth.api.auth import TokenChecker
+from hearth.api.fingerprint_reader import FingerprintReader
 from hearth.api.front.rate import Rates
 from hearth.api.front.scope import below, state
 from hearth.api.front.shortcut import KnownAnswer
-from hearth.api.gathered import Gathered
 from hearth.api.lasting import Lasting
 from hearth.cloud.fault import CloudFault
 from hearth.model.cache import Cache
@@ -40,7 +40,7 @@ Ident = tuple[object, ...]
 """All parts of a request that the response depends on."""
 
 
-class _Cached(Struct):
+class _CachedAnswer(Struct):
     lasting: Lasting
     caller: Caller
     sight: Sight
@@ -65,8 +65,8 @@ class KnownAnswers:
         self._tokens = tokens
         self._rates = rates
         self._clock = clock
-        self._gathered = Gathered(services.store, _fingerprints)
-        self._kept = Cache[Ident, _Cached](KEPT_MAX, BYTES_MAX)
+        self._fingerprints = FingerprintReader(services.store, _fingerprints)
+        self._answers = Cache[Ident, _CachedAnswer](KEPT_MAX, BYTES_MAX)
 
     def find(self, scope: Scope) -> Awaitable[KnownAnswer | None] | None:
         """Look for the kept response to a request.
@@ -74,17 +74,17 @@ class KnownAnswers:
         Return None if there is certainly none. Otherwise return an awaitable, whose result is None
         if the response is out of date or the caller may no longer have it.
         """
-        if not self._kept or scope["type"] != "http" or scope["method"] != "GET":
+        if not self._answers or scope["type"] != "http" or scope["method"] != "GET":
             return None
-        request_parts = _asked(scope)
-        if request_parts is None or (cached := self._kept.get(request_parts[0])) is None:
+        request_parts = _request_parts(scope)
+        if request_parts is None or (cached := self._answers.get(request_parts[0])) is None:
             return None
         return self._checked(scope, *request_parts, cached)
 
     def keep(self, scope: Scope, lasting: Lasting) -> None:
         """Keep the response to a request, which `find` then finds."""
         caller: Caller = state(scope)["caller"]
-        request_parts = _asked(scope)
+        request_parts = _request_parts(scope)
         if request_parts is None or caller.guest:
             return
         if caller.project_id != request_parts[2][1]:
@@ -93,19 +93,19 @@ class KnownAnswers:
         whose = replace(caller, request_id="", traceparent="")
         sight = sight_of(self._services, caller)
         now = self._clock()
-        while (oldest := self._kept.oldest()) is not None and oldest.used_at < now - KEPT_S:
-            self._kept.drop_oldest()
-        self._kept.keep(ident, _Cached(lasting, whose, sight, now), len(lasting.body))
+        while (oldest := self._answers.oldest()) is not None and oldest.used_at < now - KEPT_S:
+            self._answers.drop_oldest()
+        self._answers.keep(ident, _CachedAnswer(lasting, whose, sight, now), len(lasting.body))
 
     async def _checked(
-        self, scope: Scope, ident: Ident, token: str, path: re.Match[str], cached: _Cached
+        self, scope: Scope, ident: Ident, token: str, path: re.Match[str], cached: _CachedAnswer
     ) -> KnownAnswer | None:
         try:
-            call = Call("orchestration", "GET", path[0])
+            call = ApiCall("orchestration", "GET", path[0])
             caller = await self._tokens.caller(token, call)
             if caller != cached.caller:
                 return None
-            now = await self._gathered.fingerprint((path[2], cached.lasting.with_resources))
+            now = await self._fingerprints.fingerprint((path[2], cached.lasting.with_resources))
         except CloudFault:
             return None
         is_allowed = self._services.policy.allows(RULES[path[3]], caller)
@@ -132,7 +132,7 @@ def _fingerprints(tx: Tx, keys: Collection[tuple[str, bool]]) -> dict[tuple[str,
     return fingerprints
 
 
-def _asked(scope: Scope) -> tuple[Ident, str, re.Match[str]] | None:
+def _request_parts(scope: Scope) -> tuple[Ident, str, re.Match[str]] | None:
     """Return what identifies a request about a stack, its token and its path; None for others."""
     path = PATH.fullmatch(below(scope))
     if path is None:

@@ -13,7 +13,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from hearth.api.front.scope import below
 
 
-class Row(Protocol):
+class RouteRow(Protocol):
     """A row of a route table; it has at least a method and a path."""
 
     @property
@@ -23,7 +23,7 @@ class Row(Protocol):
     def path(self) -> str: ...
 
 
-E = TypeVar("E", bound=Row)
+E = TypeVar("E", bound=RouteRow)
 Answer = Callable[[Request, Sequence[E]], Awaitable[Response]]
 """A function that responds to a request. It gets the rows of the table with the path and the method
 of the request.

@@ -6,7 +6,7 @@ Source: facts/magnum/notifications.json.
 from collections.abc import Mapping
 from typing import Any
 
-from hearth.bus.notification import ERROR, Message, Notifications, at, wrapped
+from hearth.bus.notification import ERROR, BrokerMessage, Notifications, at, wrapped
 
 EVENT = "http://schemas.dmtf.org/cloud/audit/1.0/event"
 USER = "service/security/account/user"
@@ -16,7 +16,7 @@ FAILURE = "failure"
 TIMES = ("created_at", "updated_at")
 
 
-def cluster_message(body: Mapping[str, Any], to: Notifications) -> Message:
+def cluster_message(body: Mapping[str, Any], to: Notifications) -> BrokerMessage:
     """Return the notification for an outbox row about a cluster, a node group or a certificate.
 
     `body` is the content of the row; `to` are the settings of the notifications.

@@ -35,7 +35,7 @@ class Notifications:
     logged: bool = False  # also use the driver log; without a transport_url only this one
 
 
-class Message(Struct, frozen=True):
+class BrokerMessage(Struct, frozen=True):
     """A notification ready to be sent: an id, one routing key per topic, and the JSON body."""
 
     id: str
@@ -43,7 +43,7 @@ class Message(Struct, frozen=True):
     body: bytes
 
 
-def message_of(state: Mapping[str, Any], description: str, to: Notifications) -> Message:
+def message_of(state: Mapping[str, Any], description: str, to: Notifications) -> BrokerMessage:
     """Return the notification about a new state of a stack, or about its scaling.
 
     `state` is the content of an outbox row. `description` is the description in the stack's
@@ -76,7 +76,7 @@ def wrapped(
     by: tuple[str | None, str | None],
     publisher_id: str,
     to: Notifications,
-) -> Message:
+) -> BrokerMessage:
     """Return a message with `payload` in the envelope of oslo.messaging.
 
     `ident` is the message id, `time` is in seconds since 1970, `priority` is one of LEVELS, and
@@ -99,10 +99,10 @@ def wrapped(
     if to.envelope:
         outer = {"oslo.version": "2.0", "oslo.message": json.dumps(inner)}
     keys = tuple(f"{topic}.{priority.lower()}" for topic in to.topics)
-    return Message(ident, keys, json.dumps(outer).encode())
+    return BrokerMessage(ident, keys, json.dumps(outer).encode())
 
 
-def log_message(message: Message) -> None:
+def log_message(message: BrokerMessage) -> None:
     """Write a notification to the log, as the `log` driver of oslo.messaging does."""
     outer = json.loads(message.body)
     inner = json.loads(outer["oslo.message"]) if "oslo.message" in outer else outer

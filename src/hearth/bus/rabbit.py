@@ -7,7 +7,7 @@ import aio_pika
 from aio_pika.abc import AbstractChannel, AbstractConnection, AbstractExchange
 from aio_pika.exceptions import AMQPError
 
-from hearth.bus.notification import Message, Notifications, addresses
+from hearth.bus.notification import BrokerMessage, Notifications, addresses
 
 CONNECT_S = 10.0
 CONFIRM_S = 30.0
@@ -47,7 +47,7 @@ class Publisher:
     ) -> None:
         await self.close()
 
-    async def publish(self, message: Message) -> None:
+    async def publish(self, message: BrokerMessage) -> None:
         """Send a message to all topics and wait until the broker confirms it.
 
         Raises NotSent; some topics may then have the message.
@@ -112,7 +112,7 @@ async def connected(transport_url: str) -> AbstractConnection:
     raise last
 
 
-def _amqp(message: Message) -> aio_pika.Message:
+def _amqp(message: BrokerMessage) -> aio_pika.Message:
     return aio_pika.Message(
         message.body,
         content_type="application/json",

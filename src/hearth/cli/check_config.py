@@ -66,7 +66,7 @@ def _lines(configuration: Configuration, effective: Settings, role: str) -> Iter
             yield f"set: {option.place} = {'***' if option.secret else _text(value)}"
     for setting, reason in sorted(configuration.idle.items()):
         yield f"has no effect: {setting}: {reason}"
-    for name in configuration.not_known():
+    for name in configuration.unknown_settings():
         yield f"unknown: {name}"
 
 

@@ -20,12 +20,12 @@ def run(names: Sequence[str], *, check: bool, diff: bool) -> int:
     and a file is not formatted, or 2 if a file has an error.
     """
     status = 0
-    for path in dict.fromkeys(_named(names)):
-        status = max(status, _told(path, check, diff))
+    for path in dict.fromkeys(_paths(names)):
+        status = max(status, _checked(path, check, diff))
     return status
 
 
-def _named(names: Sequence[str]) -> Iterator[Path | None]:
+def _paths(names: Sequence[str]) -> Iterator[Path | None]:
     """Yield the path of each file to format; None means standard input."""
     for name in names:
         if name == STDIN:
@@ -34,7 +34,7 @@ def _named(names: Sequence[str]) -> Iterator[Path | None]:
             yield from files_of(Path(name))
 
 
-def _told(path: Path | None, check: bool, diff: bool) -> int:
+def _checked(path: Path | None, check: bool, diff: bool) -> int:
     name = str(path or STDIN)
     try:
         return _one(path, name, check, diff)

@@ -162,7 +162,7 @@ def reset_stack_status(configs: Configs, stack_id: str) -> None:
             raise WrongSetting(f"there is no stack {stack_id}")
         alive = {engine.id: engine for engine in store.transact(engines, write=False)}
     print(escaped(f"stack {row.name} ({row.id}): {row.state}, {row.reason}"))
-    print(_held(row, alive.get(row.owner or "")))
+    print(_ownership(row, alive.get(row.owner or "")))
     print(
         "not needed. The database holds the state. If the engine of a stack dies, another engine "
         "continues the operation within seconds; every operation has a deadline; "
@@ -170,7 +170,7 @@ def reset_stack_status(configs: Configs, stack_id: str) -> None:
     )
 
 
-def _held(row: StackRow, engine: EngineRow | None) -> str:
+def _ownership(row: StackRow, engine: EngineRow | None) -> str:
     """Return a sentence about the engine that owns a stack; `engine` is None if it is not
     registered.
     """

@@ -45,10 +45,12 @@ class Configuration(Struct, frozen=True):
         if idle := sorted(self.idle.keys() - previous.idle.keys()):
             log.warning("these settings have no effect: %s", ", ".join(idle))
         if self.unknown.keys() - previous.unknown.keys():
-            texts = [text for text in self.not_known() if text not in previous.not_known()]
+            texts = [
+                text for text in self.unknown_settings() if text not in previous.unknown_settings()
+            ]
             log.warning("these settings are unknown: %s", ", ".join(texts))
 
-    def not_known(self) -> list[str]:
+    def unknown_settings(self) -> list[str]:
         """Return each unknown setting with its suggestion, as text for a message."""
         return [f"{setting}{hint(near)}" for setting, near in sorted(self.unknown.items())]
 
@@ -84,7 +86,7 @@ def read(configs: Sequence[Path]) -> Configuration:
             setting = name if group == "DEFAULT" else f"[{group}] {name}"
             if (reason := options.reason(group, name)) is not None:
                 idle[setting] = reason
-            elif not options.known(group, name):
+            elif not options.is_known(group, name):
                 unknown[setting] = options.suggestion(group, name)
     except (cfg.Error, ValueError) as problem:
         raise WrongSetting(f"{', '.join(files)}: {_line(problem)}") from None

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import structs
 from sqlalchemy.exc import SQLAlchemyError
 
-from hearth.bus.notification import Message, Notifications, log_message
+from hearth.bus.notification import BrokerMessage, Notifications, log_message
 from hearth.cloud.pool import CloudPool
 from hearth.conductor.conductor import Conductor
 from hearth.engine.worker.engine import Engine
@@ -18,7 +18,7 @@ from hearth.model import collector
 from hearth.process.http.served import applications, server, started
 from hearth.process.memory import keep_small
 from hearth.process.sockets import Sockets
-from hearth.process.wiring import Running
+from hearth.process.wiring import RunningProcess
 from hearth.service.event_poster import EventPoster
 from hearth.service.reading.drift_watch import DriftWatch, WatchSettings
 from hearth.service.sender import Sender
@@ -35,7 +35,7 @@ POSTS_AT_ONCE = 16
 DRIFT_CALLS_AT_ONCE = 8
 TELL_S = 60.0
 
-Publish = Callable[[Message], Awaitable[None]]
+Publish = Callable[[BrokerMessage], Awaitable[None]]
 Reload = Callable[[], Coroutine[Any, Any, None]]
 
 
@@ -58,7 +58,7 @@ class Seldom:
 
 
 async def until_stopped(
-    running: Running,
+    running: RunningProcess,
     sockets: Sockets,
     *,
     work: bool,
@@ -116,7 +116,7 @@ async def until_stopped(
     return 1 if broken else 0
 
 
-def _begun(running: Running, *, work: bool) -> list[asyncio.Task[Any]]:
+def _begun(running: RunningProcess, *, work: bool) -> list[asyncio.Task[Any]]:
     """Start the engine, if `work` is true, and the tasks that send messages; return all tasks."""
     loop = asyncio.get_running_loop()
     tasks: list[asyncio.Task[Any]] = []
@@ -146,7 +146,12 @@ def _fence(workers: Sequence[Engine | Conductor]) -> Callable[[], Awaitable[bool
 
 
 def _servers(
-    running: Running, sockets: Sockets, role: str, *, work: bool, stopping: Callable[[], bool]
+    running: RunningProcess,
+    sockets: Sockets,
+    role: str,
+    *,
+    work: bool,
+    stopping: Callable[[], bool],
 ) -> list[tuple["Server", list[socket.socket]]]:
     """Return (server, sockets) for each application that has sockets."""
     servers: list[tuple[Server, list[socket.socket]]] = []
@@ -180,7 +185,7 @@ def _on_hangup(reload: Reload) -> None:
     loop.add_signal_handler(signal.SIGHUP, lambda: again.set() if not task.done() else None)
 
 
-async def _keep_time(running: Running) -> None:
+async def _keep_time(running: RunningProcess) -> None:
     """Read the database's time regularly, in a process without an engine."""
     while True:
         await asyncio.sleep(ASK_S)
@@ -218,7 +223,7 @@ async def _taken_leave(worker: Engine | Conductor) -> None:
         log.warning("the work could not be released; its leases will expire: %s", message)
 
 
-async def _send(running: Running, to: Notifications) -> None:
+async def _send(running: RunningProcess, to: Notifications) -> None:
     """Send notifications until cancelled."""
     services = running.services
 
@@ -227,7 +232,7 @@ async def _send(running: Running, to: Notifications) -> None:
         services.bus.listen(sender.wake)
         await sender.run()
 
-    async def only_log(message: Message) -> None:
+    async def only_log(message: BrokerMessage) -> None:
         log_message(message)
 
     if not to.transport_url:
@@ -237,7 +242,7 @@ async def _send(running: Running, to: Notifications) -> None:
 
     async with Publisher(to) as publisher:
 
-        async def publish(message: Message) -> None:
+        async def publish(message: BrokerMessage) -> None:
             await publisher.publish(message)
             if to.logged:
                 log_message(message)
@@ -245,7 +250,7 @@ async def _send(running: Running, to: Notifications) -> None:
         await send(publish, NotSent)
 
 
-async def _post_events(running: Running) -> None:
+async def _post_events(running: RunningProcess) -> None:
     """Post events to the event sinks of stacks until cancelled, over separate connections."""
     services = running.services
     config = structs.replace(running.pool.config, in_flight=POSTS_AT_ONCE, auth_threads=2)
@@ -259,7 +264,7 @@ async def _post_events(running: Running) -> None:
         await pool.aclose()
 
 
-async def _watch_drift(running: Running) -> None:
+async def _watch_drift(running: RunningProcess) -> None:
     """Check stacks for drift until cancelled, over separate connections without write calls."""
     engine, services = running.engine, running.services
     config = structs.replace(running.pool.config, in_flight=DRIFT_CALLS_AT_ONCE, auth_threads=1)

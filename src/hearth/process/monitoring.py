@@ -17,7 +17,7 @@ from starlette.routing import Route
 
 from hearth.engine.worker.engine import SILENT_MAX_S
 from hearth.model.state import Status
-from hearth.process.wiring import Running
+from hearth.process.wiring import RunningProcess
 from hearth.store import drift_checks
 from hearth.store.database import prove_writable
 from hearth.store.states import StateCount, states
@@ -33,7 +33,7 @@ DATABASE_S = 3.0  # after this time the database counts as unavailable
 
 
 def monitoring(
-    running: Running, role: str, *, work: bool, stopping: Callable[[], bool]
+    running: RunningProcess, role: str, *, work: bool, stopping: Callable[[], bool]
 ) -> Starlette:
     """Return the application of the port for operators.
 
@@ -46,7 +46,7 @@ def monitoring(
     counts = _Counts(running)
     _measured(running, metrics, counts, role, work=work)
 
-    async def shown(_: Request) -> Response:
+    async def exposition(_: Request) -> Response:
         await counts.refresh()
         return Response(metrics.exposition(), media_type=TEXT)
 
@@ -61,7 +61,7 @@ def monitoring(
 
     return Starlette(
         routes=[
-            Route("/metrics", shown),
+            Route("/metrics", exposition),
             Route("/healthcheck", ready),
             Route("/healthcheck/ready", ready),
             Route("/healthcheck/live", alive),
@@ -69,7 +69,7 @@ def monitoring(
     )
 
 
-async def _checks(running: Running, *, work: bool, stopping: bool) -> Mapping[str, str]:
+async def _checks(running: RunningProcess, *, work: bool, stopping: bool) -> Mapping[str, str]:
     """Return {name of the check: result}; the result is "OK" or a description of the error."""
     results = {"process": "is stopping" if stopping else "OK"}
     try:
@@ -90,7 +90,7 @@ async def _checks(running: Running, *, work: bool, stopping: bool) -> Mapping[st
 class _Counts:
     """The counts of stacks by state, read at most every `STATES_S` seconds."""
 
-    def __init__(self, running: Running) -> None:
+    def __init__(self, running: RunningProcess) -> None:
         self._running = running
         self._read_at = float("-inf")
         self._reading = asyncio.Lock()
@@ -139,7 +139,7 @@ class _Counts:
 
 
 def _measured(
-    running: Running, metrics: Metrics, counts: _Counts, role: str, *, work: bool
+    running: RunningProcess, metrics: Metrics, counts: _Counts, role: str, *, work: bool
 ) -> None:
     """Register the metrics that are measured when a Prometheus server asks."""
     engine, store = running.engine, running.services.store

@@ -13,7 +13,7 @@ from hearth.config.policies import Policies, policies
 from hearth.config.settings import Settings
 from hearth.config.wrong import WrongSetting
 from hearth.process.logs import checked_levels, levels
-from hearth.process.wiring import Running, template_limits
+from hearth.process.wiring import RunningProcess, template_limits
 from hearth.service.policy import WrongRules
 
 log = logging.getLogger(__name__)
@@ -33,7 +33,9 @@ class Reloading:
     again and raises WrongSetting.
     """
 
-    def __init__(self, configuration: Configuration, running: Running, read_settings: Read) -> None:
+    def __init__(
+        self, configuration: Configuration, running: RunningProcess, read_settings: Read
+    ) -> None:
         self._configuration = configuration
         self._running = running
         self._read = read_settings
@@ -72,7 +74,7 @@ class Reloading:
         return configuration, settings, rules
 
 
-def put(running: Running, settings: Settings, rules: Policies) -> None:
+def put(running: RunningProcess, settings: Settings, rules: Policies) -> None:
     """Apply the live settings and the policy rules to a running process."""
     services = running.services
     services.limits = settings.limits

@@ -36,7 +36,7 @@ from hearth.engine.programs.compute.pool import COMMAND, Pool
 from hearth.engine.programs.programs import Programs
 from hearth.engine.worker.engine import Engine
 from hearth.engine.worker.operation.plugins import BadPlugin, installed
-from hearth.engine.worker.ports import Tools
+from hearth.engine.worker.ports import Plugin, Tools
 from hearth.process.installed import use_installed
 from hearth.process.own_files import lock
 from hearth.resources.heat.template_resource import TemplateResource
@@ -61,7 +61,7 @@ log = logging.getLogger(__name__)
 
 
 @dataclass
-class Running:
+class RunningProcess:
     """All parts of a running process: services for requests, the engine, the conductor,
     connections.
 
@@ -105,7 +105,9 @@ def open_store(settings: Settings) -> Store:
 
 
 @contextlib.asynccontextmanager
-async def wired(settings: Settings, lock_file: TextIO | None = None) -> AsyncIterator[Running]:
+async def wired(
+    settings: Settings, lock_file: TextIO | None = None
+) -> AsyncIterator[RunningProcess]:
     """Create all parts of a process, and close them at the end of the block.
 
     `lock_file` is the open lock file, if the caller has one. Raises WrongSetting.
@@ -113,10 +115,7 @@ async def wired(settings: Settings, lock_file: TextIO | None = None) -> AsyncIte
     if lock_file is None and settings.lock is not None:
         lock_file = lock(settings.lock)
     use_installed()
-    try:
-        plugins = installed()
-    except BadPlugin as problem:
-        raise WrongSetting(str(problem)) from problem
+    plugins = _plugins()
     store = open_store(settings)
     observer = _observer(settings)
     pool = CloudPool(await _cloud_config(settings), observer)
@@ -153,7 +152,7 @@ async def wired(settings: Settings, lock_file: TextIO | None = None) -> AsyncIte
     try:
         front = Front(settings.front, observer)
         relay = None if lock_file is not None else _relay(settings, store, engine.id, bus)
-        yield Running(
+        yield RunningProcess(
             services, engine, conductor, pool, judges, settings, front, clock, relay, observer
         )
     finally:
@@ -198,6 +197,14 @@ def _observer(settings: Settings) -> Observer:
         observer.share = settings.tracing.share
         observer.spans = _collector(settings.tracing.endpoint)
     return observer
+
+
+def _plugins() -> tuple[Plugin, ...]:
+    """Return the installed plug-ins. Raises WrongSetting if one cannot be loaded."""
+    try:
+        return installed()
+    except BadPlugin as problem:
+        raise WrongSetting(str(problem)) from problem
 
 
 def _collector(endpoint: str) -> SpanSink:

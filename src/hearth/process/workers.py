@@ -30,7 +30,7 @@ Its arguments are the number of the process, and a function that it calls when i
 """
 
 
-class _Child(Struct):
+class _ChildProcess(Struct):
     """The state of one of the numbered child processes, which stays when the process is replaced.
 
     `deaths` counts the processes in a row that died soon after their start. `start_at` is the time
@@ -51,7 +51,7 @@ class Workers:
     """
 
     def __init__(self, count: int, run: Run, ready: Callable[[], None]) -> None:
-        self._children = [_Child() for _ in range(count)]
+        self._children = [_ChildProcess() for _ in range(count)]
         self._run = run
         self._ready = ready
         self._not_ready = set(range(count))
@@ -152,7 +152,7 @@ class Workers:
             for child in self._children:
                 child.start_at = None
 
-    def _plan(self, number: int, child: _Child, code: int) -> None:
+    def _plan(self, number: int, child: _ChildProcess, code: int) -> None:
         """Plan when to replace a process that was not stopped but has ended."""
         now = time.monotonic()
         child.deaths = 0 if now - child.started_at >= LONG_S else child.deaths + 1

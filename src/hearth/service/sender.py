@@ -12,7 +12,7 @@ from typing import Any
 from sqlalchemy.exc import SQLAlchemyError
 
 from hearth.bus.cadf import cluster_message
-from hearth.bus.notification import Message, Notifications, message_of
+from hearth.bus.notification import BrokerMessage, Notifications, message_of
 from hearth.engine.programs.programs import Programs
 from hearth.model.problem import Rejected
 from hearth.store import claim, outbox
@@ -42,7 +42,7 @@ class Sender:
         programs: Programs,
         engine_id: str,
         to: Notifications,
-        publish: Callable[[Message], Awaitable[None]],
+        publish: Callable[[BrokerMessage], Awaitable[None]],
         failures: type[Exception],
     ) -> None:
         self._store = store
@@ -98,7 +98,7 @@ class Sender:
                 await self._store.run(lambda tx: outbox.sent(tx, done))
         return len(done)
 
-    async def _message(self, row: Leaving) -> Message:
+    async def _message(self, row: Leaving) -> BrokerMessage:
         if row.kind == outbox.CLUSTER:
             return cluster_message(row.body, self._to)
         return message_of(row.body, await self._description(row.body), self._to)

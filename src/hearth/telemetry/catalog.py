@@ -9,7 +9,7 @@ LONG_S = (0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0, 600.0, 
 COUNTS = (1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1000.0, 2000.0, 5000.0)
 
 
-class Kind(StrEnum):
+class MetricKind(StrEnum):
     """The kind of a metric, as Prometheus names it."""
 
     COUNTER = "counter"
@@ -24,22 +24,22 @@ class Metric(Struct, frozen=True):
     """
 
     name: str
-    kind: Kind
+    kind: MetricKind
     text: str
     labels: tuple[str, ...] = ()
     buckets: tuple[float, ...] = ()
 
 
 def _counter(name: str, text: str, *labels: str) -> Metric:
-    return Metric(name, Kind.COUNTER, text, labels)
+    return Metric(name, MetricKind.COUNTER, text, labels)
 
 
 def _gauge(name: str, text: str, *labels: str) -> Metric:
-    return Metric(name, Kind.GAUGE, text, labels)
+    return Metric(name, MetricKind.GAUGE, text, labels)
 
 
 def _histogram(name: str, text: str, buckets: tuple[float, ...], *labels: str) -> Metric:
-    return Metric(name, Kind.HISTOGRAM, text, labels, buckets)
+    return Metric(name, MetricKind.HISTOGRAM, text, labels, buckets)
 
 
 REQUESTS = _counter(

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping
 
 from hearth.telemetry.about import Trace
-from hearth.telemetry.span import Span, SpanSink
+from hearth.telemetry.span import SpanSink, TraceSpan
 
 Values = Iterable[tuple[tuple[str, ...], float]]
 """Values of a gauge, each with the values of its labels."""
@@ -33,11 +33,11 @@ class Observer:
         kind: str = "internal",
         failed: bool = False,
     ) -> None:
-        """Report a piece of work that has ended, as `Span` describes it. Without a `trace`, do
+        """Report a piece of work that has ended, as `TraceSpan` describes it. Without a `trace`, do
         nothing.
         """
         if self.spans is not None and trace is not None:
-            self.spans.add(Span(name, trace, began, ended, kind, failed, attributes))
+            self.spans.add(TraceSpan(name, trace, began, ended, kind, failed, attributes))
 
     def request_ended(self, api: str, route: str, method: str, status: int, seconds: float) -> None:
         """Report an answered request.

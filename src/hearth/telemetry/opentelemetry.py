@@ -13,7 +13,7 @@ from opentelemetry.trace import SpanContext, SpanKind, TraceFlags
 from opentelemetry.trace.status import Status, StatusCode
 
 from hearth.telemetry.about import Trace
-from hearth.telemetry.span import Span
+from hearth.telemetry.span import TraceSpan
 
 KINDS = {"server": SpanKind.SERVER, "client": SpanKind.CLIENT, "internal": SpanKind.INTERNAL}
 NANO = 1_000_000_000
@@ -32,7 +32,7 @@ class Collector:
         exporter = OTLPSpanExporter(f"{endpoint.rstrip('/')}/v1/traces", timeout=10)
         self._processor = BatchSpanProcessor(exporter)
 
-    def add(self, span: Span) -> None:
+    def add(self, span: TraceSpan) -> None:
         """Queue a span, unless its trace is not sampled."""
         if not span.trace.flags:
             return

@@ -17,7 +17,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.registry import Collector
 
 from hearth.telemetry import catalog
-from hearth.telemetry.catalog import METRICS, Kind, Metric
+from hearth.telemetry.catalog import METRICS, Metric, MetricKind
 from hearth.telemetry.observer import Observer, Rows
 
 LABEL_MAX = 100  # characters
@@ -30,16 +30,16 @@ class Metrics(Observer):
         # no second series beside each counter with the time of its creation
         disable_created_metrics()  # type: ignore[no-untyped-call]
         self._registry = CollectorRegistry()
-        self._made: dict[str, Any] = {}
+        self._families: dict[str, Any] = {}
         self._children: dict[tuple[str, ...], Any] = {}
         for metric in METRICS:
-            if metric.kind is Kind.HISTOGRAM:
-                self._made[metric.name] = Histogram(
+            if metric.kind is MetricKind.HISTOGRAM:
+                self._families[metric.name] = Histogram(
                     metric.name, metric.text, metric.labels, buckets=metric.buckets,
                     registry=self._registry,
                 )  # fmt: skip
-            elif metric.kind is Kind.COUNTER and metric is not catalog.STATEMENTS:
-                self._made[metric.name] = Counter(
+            elif metric.kind is MetricKind.COUNTER and metric is not catalog.STATEMENTS:
+                self._families[metric.name] = Counter(
                     metric.name, metric.text, metric.labels, registry=self._registry
                 )
         self._measured = _Measured()
@@ -64,7 +64,7 @@ class Metrics(Observer):
         key = (metric.name, *labels)
         child = self._children.get(key)
         if child is None:
-            family = self._made[metric.name]
+            family = self._families[metric.name]
             child = family.labels(*(label[:LABEL_MAX] for label in labels)) if labels else family
             self._children[key] = child
         return child
@@ -138,7 +138,9 @@ class _Measured(Collector):
         for metric in METRICS:
             if metric.name not in self.rows:
                 continue
-            family_class = GaugeMetricFamily if metric.kind is Kind.GAUGE else CounterMetricFamily
+            family_class = (
+                GaugeMetricFamily if metric.kind is MetricKind.GAUGE else CounterMetricFamily
+            )
             family = family_class(metric.name, metric.text, labels=metric.labels)
             for labels, value in self.rows[metric.name]():
                 family.add_metric(labels, value)

@@ -8,7 +8,7 @@ from msgspec import Struct
 from hearth.telemetry.about import Trace
 
 
-class Span(Struct, frozen=True):
+class TraceSpan(Struct, frozen=True):
     """A piece of work that has ended, at the position `trace` of a trace.
 
     `began` and `ended` are seconds since 1970. `kind` is "server" for a request that this process
@@ -27,7 +27,7 @@ class Span(Struct, frozen=True):
 class SpanSink(Protocol):
     """Takes the spans of this process, for example to send them to a collector."""
 
-    def add(self, span: Span) -> None:
+    def add(self, span: TraceSpan) -> None:
         """Take a span. Must not block and must not raise."""
 
     def close(self) -> None:

@@ -9,8 +9,8 @@ from msgspec.structs import replace
 from starlette.requests import Request
 
 from hearth.agent.agent import signature
-from hearth.api.access_rules import Call
-from hearth.api.cfn.auth import Gate, Identity, NoToken, Signed, signed
+from hearth.api.access_rules import ApiCall
+from hearth.api.cfn.auth import Gate, KeystoneChecker, NotAuthenticated, RequestSignature, signed
 from hearth.api.cfn.faults import CfnError
 from hearth.api.cfn.polls import Polls
 from hearth.api.cfn.query import RequestParts
@@ -43,7 +43,7 @@ class Keystone:
 
 
 class Tokens:
-    async def caller(self, token: str, call: Call) -> Caller | None:
+    async def caller(self, token: str, call: ApiCall) -> Caller | None:
         return Caller("by-token", "", "p") if token == "good" else None
 
 
@@ -61,7 +61,9 @@ def judged(
         "raw_path": b"/v1/a%3Ab?x=y",
         "headers": [(k.replace("_", "-").encode(), v.encode()) for k, v in headers.items()],
     }
-    identities = [Identity(one, f"http://{n}") for n, one in enumerate(keystones or (Keystone(),))]
+    identities = [
+        KeystoneChecker(one, f"http://{n}") for n, one in enumerate(keystones or (Keystone(),))
+    ]
     gate = Gate(identities, Tokens(), "http://main")
     return asyncio.run(gate.caller(Request(scope), RequestParts(params, params, raw)))
 
@@ -75,12 +77,16 @@ def refusal(*arguments: Any, **more: Any) -> str:
 @pytest.mark.parametrize(
     ("params", "header", "found"),
     [
-        (V2, "", Signed("s", "key2")),
-        (V2 | {"X-Amz-Signature": "q"}, HEADER, Signed("s", "key2")),
-        ({"X-Amz-Signature": "q", "X-Amz-Credential": "k/d/r"}, HEADER, Signed("q", "k", True)),
-        ({}, HEADER, Signed("h", "key4", True)),
-        ({"Signature": ""}, HEADER, Signed("h", "key4", True)),
-        ({"Signature": "s"}, "", Signed("s", None)),
+        (V2, "", RequestSignature("s", "key2")),
+        (V2 | {"X-Amz-Signature": "q"}, HEADER, RequestSignature("s", "key2")),
+        (
+            {"X-Amz-Signature": "q", "X-Amz-Credential": "k/d/r"},
+            HEADER,
+            RequestSignature("q", "k", True),
+        ),
+        ({}, HEADER, RequestSignature("h", "key4", True)),
+        ({"Signature": ""}, HEADER, RequestSignature("h", "key4", True)),
+        ({"Signature": "s"}, "", RequestSignature("s", None)),
         ({"AWSAccessKeyId": "key2"}, "Basic abc", None),
     ],
 )
@@ -112,7 +118,7 @@ def test_nothing_signed_is_refused_unless_somebody_is_said_to_ask():
     assert refusal({}, x_auth_token="good") == "IncompleteSignature"
     assert judged({}, x_auth_user="u", x_auth_token="good").user_id == "by-token"
     for more in ({}, {"x_auth_token": "bad"}):
-        with pytest.raises(NoToken):
+        with pytest.raises(NotAuthenticated):
             judged({}, x_auth_user="u", **more)
 
 
@@ -204,7 +210,7 @@ class Polled:
     def __init__(self, *, body: Any = GUEST, secret: str | None = "secret", kept_s: float = 300):
         self.keystone = Keystone(body=body)
         self.secret = secret
-        identity = Identity(self.keystone, "http://main")
+        identity = KeystoneChecker(self.keystone, "http://main")
         self.gate = Gate((identity,), Tokens(), "http://main", polls=Polls(self.known, kept_s))
 
     async def known(self, caller: Caller, params: Any, access: str) -> str | None:

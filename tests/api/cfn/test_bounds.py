@@ -19,7 +19,7 @@ def described(monkeypatch: pytest.MonkeyPatch, count: int) -> Any:
     async def stack(*_: Any) -> Any:
         return LARGE
 
-    monkeypatch.setattr(actions, "_own", rows)
+    monkeypatch.setattr(actions, "_project_stacks", rows)
     monkeypatch.setattr(actions, "_stack", stack)
     monkeypatch.setattr(actions, "DESCRIBED_BYTES_MAX", 1500)
     asked: Any = SimpleNamespace(params={})

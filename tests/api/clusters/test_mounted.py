@@ -8,7 +8,7 @@ import pytest
 from starlette.applications import Starlette
 from starlette.routing import Mount
 
-from hearth.api.access_rules import Call
+from hearth.api.access_rules import ApiCall
 from hearth.api.clusters.app import application
 from hearth.service.caller import Caller
 from tests.api.clusters.server import Api
@@ -22,7 +22,7 @@ class Known:
     def __init__(self, api: Api) -> None:
         self._api = api
 
-    async def caller(self, token: str, call: Call, service_token: str | None = None) -> Caller:
+    async def caller(self, token: str, call: ApiCall, service_token: str | None = None) -> Caller:
         api, roles = self._api, frozenset({"member", "reader"})
         return Caller(api.users["member"], "member", api.projects["demo"], roles, token)
 

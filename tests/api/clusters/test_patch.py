@@ -29,7 +29,7 @@ TEMPLATE: dict[str, Any] = {
 FEDERATION = {"name": "f", "properties": {"dns-zone": "z."}}
 
 
-def changed(before: dict[str, Any], rules: patch.Rules, *operations: Any) -> dict[str, Any]:
+def changed(before: dict[str, Any], rules: patch.PatchRules, *operations: Any) -> dict[str, Any]:
     wanted = patch.changes(list(operations), rules)
     return patch.differing(before, patch.applied(before, wanted, rules))
 
@@ -130,7 +130,7 @@ def test_operations_apply_in_their_order_and_the_object_stays():
     ],
 )
 def test_a_wrong_operation_is_refused(
-    before: dict[str, Any], rules: patch.Rules, operation: Any, words: str
+    before: dict[str, Any], rules: patch.PatchRules, operation: Any, words: str
 ):
     with pytest.raises(Rejected, match=words) as refused:
         changed(before, rules, operation)

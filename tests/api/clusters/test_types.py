@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hearth.api.clusters import bodies
-from hearth.api.clusters.types import given as parsed
+from hearth.api.clusters.types import body_values as parsed
 from hearth.model.problem import Rejected
 
 LATEST = (1, 14)

@@ -3,7 +3,7 @@
 import pytest
 
 from hearth.api.clusters.paths import normal
-from hearth.api.clusters.versions import Malformed, wanted
+from hearth.api.clusters.versions import Malformed, requested_version
 from hearth.clusters.config import ClusterConfig
 from tests.api.clusters.server import Api
 
@@ -22,7 +22,7 @@ HIGHEST = (1, 14)
     ],
 )
 def test_a_header_names_a_version(header: str | None, version: tuple[int, int]):
-    assert wanted(header, HIGHEST) == version
+    assert requested_version(header, HIGHEST) == version
 
 
 @pytest.mark.parametrize(
@@ -33,7 +33,7 @@ def test_a_header_names_a_version(header: str | None, version: tuple[int, int]):
 )  # fmt: skip
 def test_other_headers_are_refused(header: str):
     with pytest.raises(Malformed):
-        wanted(header, HIGHEST)
+        requested_version(header, HIGHEST)
 
 
 @pytest.mark.parametrize(

@@ -62,7 +62,7 @@ def test_the_last_value_of_a_repeated_parameter_counts_unless_it_takes_several(n
     endpoint = ENDPOINTS[name]
     for query in endpoint.query:
         asked = request(endpoint, [(query.name, "first"), (query.name, "last")])
-        assert parse.given(asked, query) == (["first", "last"] if query.repeated else ["last"])
+        assert parse.values_of(asked, query) == (["first", "last"] if query.repeated else ["last"])
 
 
 def test_the_tags_are_those_of_the_last_parameter():

@@ -32,14 +32,14 @@ async def read_queries(database: Path) -> dict[str, set[str]]:
         tokens, gate = cast(Tokens, Everybody()), cast(Gate, object())
         app = application(running.services, tokens, gate, "http://nowhere")
         read: dict[str, set[str]] = {}
-        given = parse.given
+        given = parse.values_of
 
         def recorded(request: Any, query: Query) -> list[str]:
             read.setdefault(request.scope["hearth.endpoint"].name, set()).add(query.name)
             return given(request, query)
 
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(parse, "given", recorded)
+            patch.setattr(parse, "values_of", recorded)
             for one in ASKED:
                 path = "/v1" + one.path.format_map(places)
                 assert await get(app, path, b"") == 200, path

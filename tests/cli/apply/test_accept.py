@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from hearth.cli.apply.accept import accepted
-from hearth.cli.apply.api import Refused
+from hearth.cli.apply.api import UserError
 
 TEMPLATE = """\
 heat_template_version: 2021-04-16
@@ -76,5 +76,5 @@ def test_a_value_over_several_lines_is_left_alone():
 
 
 def test_a_template_that_is_no_yaml_is_refused_with_the_place():
-    with pytest.raises(Refused, match=r"^web\.yaml:2:1: not well-formed YAML"):
+    with pytest.raises(UserError, match=r"^web\.yaml:2:1: not well-formed YAML"):
         accepted("resources: [", Path("web.yaml"), [])

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from hearth.cli.apply.api import Refused
+from hearth.cli.apply.api import UserError
 from hearth.cli.apply.bundle import bundle
 
 ROOT = """\
@@ -61,7 +61,7 @@ def test_the_request_is_the_same_from_every_folder(folder: Path, monkeypatch: py
 
 def test_a_template_that_is_no_yaml_is_refused_with_its_place(folder: Path):
     (folder / "app/web.yaml").write_text("a: [1,\n")
-    with pytest.raises(Refused, match=r"app/web\.yaml"):
+    with pytest.raises(UserError, match=r"app/web\.yaml"):
         bundle(Path("app/web.yaml"), [], {})
 
 
@@ -98,6 +98,6 @@ def test_a_text_that_names_no_file_is_sent_as_if_it_had_been_loaded(
 
 def test_what_is_no_yaml_is_refused_at_its_place(folder: Path):
     Path("app/web.yaml").write_text("resources:\n  a: [get_file\nb: 1\n")
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(UserError) as refused:
         bundle(Path("app/web.yaml"), [], {})
     assert refused.value.lines[0].startswith("app/web.yaml:3:")

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from hearth.cli.apply.api import Refused
+from hearth.cli.apply.api import UserError
 from hearth.cli.apply.drifting import last_drift
-from hearth.cli.apply.options import Location
+from hearth.cli.apply.options import StackLocation
 
 COUNTS = {"in sync": 1, "drifted": 1, "missing": 0, "not checkable": 0}
 NET = {
@@ -46,11 +46,13 @@ def run(monkeypatch: pytest.MonkeyPatch, last: Mapping[str, Any], *, as_json: bo
     service = Service(last)
 
     @asynccontextmanager
-    async def opened(location: Location, name: str | None) -> AsyncIterator[tuple[Service, str]]:
+    async def opened(
+        location: StackLocation, name: str | None
+    ) -> AsyncIterator[tuple[Service, str]]:
         yield service, str(name)
 
-    monkeypatch.setattr(Location, "opened", opened)
-    location = Location(name=None, cloud=None, state=None, service=True, as_json=as_json)
+    monkeypatch.setattr(StackLocation, "opened", opened)
+    location = StackLocation(name=None, cloud=None, state=None, service=True, as_json=as_json)
     try:
         return asyncio.run(last_drift(location, "web"))
     finally:
@@ -77,7 +79,7 @@ def test_a_check_without_result_says_why(monkeypatch: Any, capsys: Any):
 
 def test_without_a_check_the_command_advises(monkeypatch: Any):
     nothing = {"checked_at": None, "reason": "no background check of this stack has ended yet"}
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(UserError) as refused:
         run(monkeypatch, {**CHECKED, **nothing})
     assert refused.value.lines == [
         "web: no background check of this stack has ended yet",
@@ -86,6 +88,6 @@ def test_without_a_check_the_command_advises(monkeypatch: Any):
 
 
 def test_a_state_file_has_no_checks():
-    location = Location(name=None, cloud=None, state=None, service=False, as_json=False)
-    with pytest.raises(Refused, match="only a service checks stacks in the background"):
+    location = StackLocation(name=None, cloud=None, state=None, service=False, as_json=False)
+    with pytest.raises(UserError, match="only a service checks stacks in the background"):
         asyncio.run(last_drift(location, "web"))

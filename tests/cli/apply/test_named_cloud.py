@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from hearth.cli.apply.api import Refused
+from hearth.cli.apply.api import UserError
 from hearth.cli.apply.named_cloud import pool_of
 
 GOOD = 'auth: {auth_url: "http://127.0.0.1:1/", username: a, password: b, project_name: c}'
@@ -46,7 +46,7 @@ def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def refusal() -> str:
-    with pytest.raises(Refused) as caught:
+    with pytest.raises(UserError) as caught:
         pool_of("dev")
     return str(caught.value)
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from hearth.cli.apply.api import Refused
+from hearth.cli.apply.api import UserError
 from hearth.cli.apply.commands import values_of
 
 
@@ -24,15 +24,15 @@ def test_values_are_texts_and_the_contents_of_files(tmp_path: Path):
     ],
 )
 def test_a_value_that_is_no_text_is_refused(pair: str, said: str):
-    with pytest.raises(Refused, match=said):
+    with pytest.raises(UserError, match=said):
         values_of([pair], [])
 
 
 def test_a_file_that_is_no_text_is_refused(tmp_path: Path):
     (tmp_path / "key").write_bytes(b"abc\xff")
-    with pytest.raises(Refused, match="key is not in UTF-8: byte 3 cannot be read"):
+    with pytest.raises(UserError, match="key is not in UTF-8: byte 3 cannot be read"):
         values_of([], [f"key={tmp_path / 'key'}"])
-    with pytest.raises(Refused, match="--parameter-file key: expected KEY=FILE"):
+    with pytest.raises(UserError, match="--parameter-file key: expected KEY=FILE"):
         values_of([], ["key"])
-    with pytest.raises(Refused, match=r"^k\?: the parameter is not in UTF-8"):
+    with pytest.raises(UserError, match=r"^k\?: the parameter is not in UTF-8"):
         values_of([], ["k\udcff=f"])

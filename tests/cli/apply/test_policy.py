@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from hearth.cli.apply.api import Refused
+from hearth.cli.apply.api import UserError
 from hearth.cli.apply.policy import read_policy
 from tests.cli.apply.test_plan_text import entry
 
@@ -78,7 +78,7 @@ def test_a_rule_can_name_plans_that_delete_data(tmp_path: Path):
     ],
 )
 def test_mistakes_are_told_with_their_place(tmp_path: Path, text: str, said: str):
-    with pytest.raises(Refused) as caught:
+    with pytest.raises(UserError) as caught:
         judged(tmp_path, text)
     assert said in str(caught.value)
     assert "p.yaml" in str(caught.value)
@@ -88,7 +88,7 @@ def test_a_file_that_cannot_be_parsed_is_reported_with_the_place(tmp_path: Path)
     path = tmp_path / "p.yaml"
     for text, words in ((b"rules: [", "2:1: not well-formed YAML"), (b"a: \xff", "not in UTF-8")):
         path.write_bytes(text)
-        with pytest.raises(Refused) as caught:
+        with pytest.raises(UserError) as caught:
             read_policy(path)
         assert str(caught.value).startswith(str(path))
         assert words in str(caught.value)

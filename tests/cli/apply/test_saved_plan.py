@@ -7,17 +7,17 @@ from typing import Any, cast
 
 import pytest
 
-from hearth.cli.apply.api import Api, Refused
+from hearth.cli.apply.api import Api, UserError
 from hearth.cli.apply.saved_plan import SavedPlan
-from hearth.cli.apply.stack import Stack
+from hearth.cli.apply.stack import StackClient
 
 PLAN = {"hash": "one", "resources": [{"resource": "net", "action": "create", "reasons": []}]}
 BODY = {"template": "t", "parameters": {"password": "secret"}}
 
 
-def stack(ident: str | None = "7", location: str = "web.db") -> Stack:
+def stack(ident: str | None = "7", location: str = "web.db") -> StackClient:
     details = None if ident is None else {"id": ident, "stack_status": "CREATE_COMPLETE"}
-    return Stack(cast(Api, SimpleNamespace(location=location)), "web", details)
+    return StackClient(cast(Api, SimpleNamespace(location=location)), "web", details)
 
 
 @pytest.fixture
@@ -45,7 +45,7 @@ def test_a_template_is_no_plan(tmp_path: Path):
 def test_a_plan_that_is_not_whole_is_refused(path: Path, keep: float):
     text = path.read_text()
     path.write_text(text[: int(len(text) * keep)])
-    with pytest.raises(Refused, match="incomplete"):
+    with pytest.raises(UserError, match="incomplete"):
         SavedPlan.read(path)
 
 
@@ -62,19 +62,19 @@ def test_a_plan_that_is_not_whole_is_refused(path: Path, keep: float):
 )  # fmt: skip
 def test_a_plan_with_other_contents_is_refused(path: Path, wrong: dict[str, Any]):
     path.write_text(json.dumps({**json.loads(path.read_text()), **wrong}))
-    with pytest.raises(Refused, match="damaged: it is not a plan"):
+    with pytest.raises(UserError, match="damaged: it is not a plan"):
         SavedPlan.read(path)
 
 
 def test_a_plan_that_is_nested_too_deeply_is_refused(path: Path):
     path.write_text(path.read_text()[:-1] + ', "more": ' + "[" * 100_000)
-    with pytest.raises(Refused, match="damaged"):
+    with pytest.raises(UserError, match="damaged"):
         SavedPlan.read(path)
 
 
 def test_a_plan_of_a_newer_release_is_refused(path: Path):
     path.write_text(json.dumps({**json.loads(path.read_text()), "format": 2}))
-    with pytest.raises(Refused, match="newer release"):
+    with pytest.raises(UserError, match="newer release"):
         SavedPlan.read(path)
 
 
@@ -86,10 +86,10 @@ def test_a_plan_of_a_newer_release_is_refused(path: Path):
         (stack("8"), "was created again since"),
     ],
 )
-def test_a_plan_of_another_stack_is_refused(path: Path, now: Stack, said: str):
+def test_a_plan_of_another_stack_is_refused(path: Path, now: StackClient, said: str):
     found = SavedPlan.read(path)
     assert found is not None
-    with pytest.raises(Refused, match=said):
+    with pytest.raises(UserError, match=said):
         found.demand(now)
 
 
@@ -104,7 +104,7 @@ def test_what_changed_since_is_told(path: Path):
             {"resource": "port", "action": "create", "reasons": []},
         ],
     }
-    with pytest.raises(Refused) as caught:
+    with pytest.raises(UserError) as caught:
         found.demand_same(now)
     assert caught.value.lines == [
         "the plan is old; this has changed since:",

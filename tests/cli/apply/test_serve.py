@@ -19,7 +19,7 @@ import requests
 from hearth.agent.agent import signature
 from hearth.cli.apply.local import local_api
 from hearth.cli.apply.runs import outputs_of
-from hearth.cli.apply.stack import Stack
+from hearth.cli.apply.stack import StackClient
 from hearth.cli.apply.state import StateFile
 from tests.cli.apply.test_commands import CHANGES, Shell
 from tests.clients.dev import Dev, wait_for
@@ -259,7 +259,7 @@ def test_the_user_of_a_suspended_resource_is_refused_and_the_endpoint_is_closed(
     async def story() -> list[int]:
         state = StateFile(tmp_path / "w.db", "w")
         async with local_api(state, None, work=True, create=True, serve=0) as api:
-            stack = await Stack(api, "w").find()
+            stack = await StackClient(api, "w").find()
             await stack.apply({"template": template, "disable_rollback": True})
             found = []
             for action in (None, "suspend", "resume"):

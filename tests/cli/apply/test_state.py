@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy.exc import OperationalError
 
 from hearth.cli.apply import state_store
-from hearth.cli.apply.api import Refused
+from hearth.cli.apply.api import UserError
 from hearth.cli.apply.local import local_api
 from hearth.cli.apply.state import StateFile, state_file
 from hearth.store.database import Tx
@@ -26,7 +26,7 @@ def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> StateFile:
 
 def refusal(state: StateFile) -> str:
     before = state.path.read_bytes()
-    with pytest.raises(Refused) as caught:
+    with pytest.raises(UserError) as caught:
         state.open(create=False)
     assert state.path.read_bytes() == before
     return str(caught.value)
@@ -41,7 +41,7 @@ def test_only_the_owner_can_read_a_state(state: StateFile):
 
 
 def test_a_missing_state_is_created_only_on_request(tmp_path: Path):
-    with pytest.raises(Refused, match="hearth apply creates it"):
+    with pytest.raises(UserError, match="hearth apply creates it"):
         StateFile(tmp_path / "no" / "web.db", "web").open(create=False)
     assert not (tmp_path / "no").exists()
 
@@ -49,14 +49,14 @@ def test_a_missing_state_is_created_only_on_request(tmp_path: Path):
 def test_the_only_state_needs_no_name(state: StateFile):
     assert state_file(None, None).path == state.path
     state_file("other", None).open(create=True).close()
-    with pytest.raises(Refused, match="which stack"):
+    with pytest.raises(UserError, match="which stack"):
         state_file(None, None)
 
 
 @pytest.mark.parametrize("name", ["../x", "a/b", "x\ny", "x\n", "my stack", "1", "", "-"])
 def test_a_name_that_no_stack_may_have_is_no_path(tmp_path: Path, name: str):
     for path in (None, tmp_path / "x.db") if name else (tmp_path / f"{name}.db",):
-        with pytest.raises(Refused, match=r"Invalid stack name(.|\n)*--name"):
+        with pytest.raises(UserError, match=r"Invalid stack name(.|\n)*--name"):
             state_file(name, path)
 
 
@@ -93,7 +93,7 @@ def test_a_key_that_is_missing_is_not_made_anew(state: StateFile):
     key = state.path.parent / "key"
     key.unlink()
     assert "the key .hearth/key, with which .hearth/web.db is" in refusal(state)
-    with pytest.raises(Refused, match=r"with which \.hearth/web\.db is encrypted, is missing"):
+    with pytest.raises(UserError, match=r"with which \.hearth/web\.db is encrypted, is missing"):
         state_file("other", None).open(create=True)
     assert not key.exists()
 
@@ -112,7 +112,7 @@ def test_a_state_without_a_table_is_refused_when_the_table_is_read(state: StateF
         async with local_api(state, None) as api:
             await api.call("GET", "/stacks")
 
-    with pytest.raises(Refused, match=r"^\.hearth/web\.db cannot be used: no such table: stack"):
+    with pytest.raises(UserError, match=r"^\.hearth/web\.db cannot be used: no such table: stack"):
         asyncio.run(asked())
 
 
@@ -123,7 +123,7 @@ def test_a_key_that_others_can_read_is_refused(state: StateFile):
 
 def test_a_lock_names_its_holder(state: StateFile):
     state.lock()
-    with pytest.raises(Refused, match=r'is in use by ".*" \(process [0-9]+, since'):
+    with pytest.raises(UserError, match=r'is in use by ".*" \(process [0-9]+, since'):
         state_file("web", None).lock()
     state.release()
     again = state_file("web", None)

@@ -9,18 +9,18 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from hearth.cli.bootstrap import conf
-from hearth.cli.bootstrap.desired import BootstrapOptions, Desired, apis_of, region_of
+from hearth.cli.bootstrap.desired import BootstrapOptions, DesiredKeystone, apis_of, region_of
 from hearth.config.configuration import read
 from hearth.config.from_conf import settings
 from hearth.config.wrong import WrongSetting
 
 KEYSTONE = "http://keystone.example:5000"
 OPTIONS = BootstrapOptions("http://heat.example:8004", clusters=True)
-DESIRED = Desired(OPTIONS, "RegionOne", apis_of(OPTIONS), "service-secret", "domain-secret")
+DESIRED = DesiredKeystone(OPTIONS, "RegionOne", apis_of(OPTIONS), "service-secret", "domain-secret")
 VISIBLE = st.text(st.characters(codec="ascii", exclude_categories=["Cc"]), min_size=1)
 
 
-def entries(desired: Desired = DESIRED, verify: bool | str = True) -> list[conf.Setting]:
+def entries(desired: DesiredKeystone = DESIRED, verify: bool | str = True) -> list[conf.Setting]:
     return list(conf.entries(desired, KEYSTONE, verify, "k" * 64, "sqlite:////tmp/hearth.db"))
 
 

@@ -97,14 +97,14 @@ class ActionRequest(Struct, frozen=True):
 
 async def list_all(request: ActionRequest) -> view.Tree:
     """ListStacks: the stacks of the project, without nested and deleted ones."""
-    rows = await _own(request)
+    rows = await _project_stacks(request)
     return {"StackSummaries": [view.summary(row, await request.program(row)) for row in rows]}
 
 
 async def describe(request: ActionRequest) -> view.Tree:
     """DescribeStacks: the stack in StackName, or all stacks, with parameters and outputs."""
     identity = request.params.get("StackName")
-    rows = [await request.stack(deleted=True)] if identity else await _own(request)
+    rows = [await request.stack(deleted=True)] if identity else await _project_stacks(request)
     stacks, size = [], 0
     for row in rows:
         stacks.append(await _stack(request, row))
@@ -117,7 +117,7 @@ async def describe(request: ActionRequest) -> view.Tree:
     return {"Stacks": stacks}
 
 
-async def _own(request: ActionRequest) -> list[StackRow]:
+async def _project_stacks(request: ActionRequest) -> list[StackRow]:
     """Return the stacks of the caller's project, without nested and deleted ones."""
     stacks = StackFilter(project_id=request.caller.project_id)
     return list((await list_stacks(request.services, stacks, count=False))[0])
@@ -247,7 +247,7 @@ async def estimate(request: ActionRequest) -> view.Tree:
 async def events(request: ActionRequest) -> view.Tree:
     """DescribeStackEvents: the last 1000 events of one stack or of each stack, newest first."""
     identity = request.params.get("StackName")
-    rows = [await request.stack(deleted=True)] if identity else await _own(request)
+    rows = [await request.stack(deleted=True)] if identity else await _project_stacks(request)
     pairs = []
     for row in rows:
         newest = partial(reads.list_events, criteria=EventFilter((row.id,), limit=EVENTS_MAX))
@@ -317,7 +317,7 @@ async def resource_list(request: ActionRequest) -> view.Tree:
     return {"StackResourceSummaries": bodies}
 
 
-class Action(Struct, frozen=True):
+class QueryAction(Struct, frozen=True):
     """An action of the query API; `rule` is the policy rule that it needs."""
 
     name: str
@@ -328,21 +328,21 @@ class Action(Struct, frozen=True):
         return f"cloudformation:{self.name}"
 
 
-ACTIONS: Mapping[str, Action] = {
+ACTIONS: Mapping[str, QueryAction] = {
     action.name: action
     for action in (
-        Action("CancelUpdateStack", cancel),
-        Action("CreateStack", create),
-        Action("DeleteStack", delete),
-        Action("DescribeStackEvents", events),
-        Action("DescribeStackResource", resource),
-        Action("DescribeStackResources", resources),
-        Action("DescribeStacks", describe),
-        Action("EstimateTemplateCost", estimate),
-        Action("GetTemplate", template),
-        Action("ListStackResources", resource_list),
-        Action("ListStacks", list_all),
-        Action("UpdateStack", update),
-        Action("ValidateTemplate", check),
+        QueryAction("CancelUpdateStack", cancel),
+        QueryAction("CreateStack", create),
+        QueryAction("DeleteStack", delete),
+        QueryAction("DescribeStackEvents", events),
+        QueryAction("DescribeStackResource", resource),
+        QueryAction("DescribeStackResources", resources),
+        QueryAction("DescribeStacks", describe),
+        QueryAction("EstimateTemplateCost", estimate),
+        QueryAction("GetTemplate", template),
+        QueryAction("ListStackResources", resource_list),
+        QueryAction("ListStacks", list_all),
+        QueryAction("UpdateStack", update),
+        QueryAction("ValidateTemplate", check),
     )
 }

@@ -14,7 +14,7 @@ from starlette.routing import Route
 from hearth.api.answer import InPieces, JSONResponse
 from hearth.api.auth import unauthorized
 from hearth.api.cfn import actions, faults, signal
-from hearth.api.cfn.auth import Gate, NoToken
+from hearth.api.cfn.auth import Gate, NotAuthenticated
 from hearth.api.cfn.faults import CfnError
 from hearth.api.cfn.polls import ACTION, CachedPoll, Polls
 from hearth.api.cfn.query import read
@@ -62,7 +62,7 @@ async def query(request: Request) -> Response:
 
 
 async def _act(
-    request: Request, action_request: actions.ActionRequest, action: actions.Action
+    request: Request, action_request: actions.ActionRequest, action: actions.QueryAction
 ) -> InPieces:
     result = await action.act(action_request)
     return faults.answer(request, {f"{action.name}Result": result}, f"{action.name}Response")
@@ -108,7 +108,7 @@ async def unknown(request: Request) -> Response:
 
 
 async def unheard(request: Request, problem: Exception) -> Response:
-    """Exception handler for `NoToken`: respond with 401, as the main API does."""
+    """Exception handler for `NotAuthenticated`: respond with 401, as the main API does."""
     gate: Gate = request.app.state.gate
     return unauthorized(gate.auth_url)
 
@@ -147,7 +147,7 @@ def application(services: Services, gate: Gate, rates: Rates) -> Starlette:
         ],
         exception_handlers={
             CfnError: faults.refused,
-            NoToken: unheard,
+            NotAuthenticated: unheard,
             Rejected: faults.rejected,
             CloudFault: faults.cloud_fault,
             HTTPException: elsewhere,

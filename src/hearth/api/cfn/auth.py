@@ -16,7 +16,7 @@ from urllib.parse import unquote
 from msgspec import Struct
 from starlette.requests import Request
 
-from hearth.api.access_rules import Call, permits
+from hearth.api.access_rules import ApiCall, permits
 from hearth.api.auth import TokenChecker, caller_from
 from hearth.api.cfn.faults import CfnError
 from hearth.api.cfn.polls import AHEAD_MAX_S, Polls, moment_of
@@ -47,7 +47,7 @@ class SignatureChecker(Protocol):
         ...
 
 
-class Identity(Struct, frozen=True):
+class KeystoneChecker(Struct, frozen=True):
     """A Keystone that checks signatures; `cloud` uses the credential of a service user.
 
     `guest_role` is the role of stack domain users.
@@ -79,7 +79,7 @@ class Identity(Struct, frozen=True):
         return caller
 
 
-class Signed(Struct, frozen=True):
+class RequestSignature(Struct, frozen=True):
     """The signature of a request and the access key in it, which is None if it is missing.
 
     `four` is true for signature version 4.
@@ -90,7 +90,7 @@ class Signed(Struct, frozen=True):
     four: bool = False
 
 
-class NoToken(Exception):
+class NotAuthenticated(Exception):
     """The request has no signature, and its token is missing, not valid, or not for a project."""
 
 
@@ -162,27 +162,27 @@ class Gate:
             log.error("Keystone cannot check a token: %s", fault)
             raise CfnError("ServiceUnavailable", "Keystone cannot check the token") from None
         if caller is None or not caller.project_id:
-            raise NoToken
+            raise NotAuthenticated
         return caller
 
 
-def _call(request: Request) -> Call:
-    return Call(SERVICE, request.method, below(request.scope))
+def _call(request: Request) -> ApiCall:
+    return ApiCall(SERVICE, request.method, below(request.scope))
 
 
-def signed(params: Mapping[str, str], authorization: str) -> Signed | None:
+def signed(params: Mapping[str, str], authorization: str) -> RequestSignature | None:
     """Return the signature of a request, or None if it has none.
 
     `params` are the parameters of the request, and `authorization` is the value of its header
     Authorization.
     """
     if old := params.get("Signature"):
-        return Signed(old, params.get("AWSAccessKeyId") or _access(params, authorization))
+        return RequestSignature(old, params.get("AWSAccessKeyId") or _access(params, authorization))
     if new := params.get("X-Amz-Signature"):
-        return Signed(new, _access(params, authorization), four=True)
+        return RequestSignature(new, _access(params, authorization), four=True)
     if in_header := _SIGNATURE.search(authorization):
         access = _access(params, authorization) or params.get("AWSAccessKeyId")
-        return Signed(in_header[1], access, four=True)
+        return RequestSignature(in_header[1], access, four=True)
     return None
 
 
@@ -208,7 +208,9 @@ def _unsigned(parts: RequestParts) -> list[str]:
     return sorted(key for key in parts.query if not key.startswith("X-Amz-"))
 
 
-def credentials_of(request: Request, parts: RequestParts, signature: Signed) -> dict[str, Any]:
+def credentials_of(
+    request: Request, parts: RequestParts, signature: RequestSignature
+) -> dict[str, Any]:
     """Return a signed request in the form that Keystone's `ec2tokens` expects.
 
     `parts` are its read parameters. The result contains `signature` and everything from which

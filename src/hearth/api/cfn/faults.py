@@ -95,7 +95,7 @@ def of_problems(problems: tuple[Problem, ...]) -> CfnError:
     return CfnError(code, "\n".join(problem.message for problem in problems))
 
 
-def shown(request: Request, refused: CfnError) -> Response:
+def error_response(request: Request, refused: CfnError) -> Response:
     """Return the error response for a CfnError."""
     status, text = CODES[refused.code]
     error = {
@@ -109,23 +109,23 @@ def shown(request: Request, refused: CfnError) -> Response:
 async def refused(request: Request, problem: Exception) -> Response:
     """Exception handler for `CfnError`: respond with its code and text."""
     assert isinstance(problem, CfnError)
-    return shown(request, problem)
+    return error_response(request, problem)
 
 
 async def rejected(request: Request, problem: Exception) -> Response:
     """Exception handler for `Rejected`: respond with all its problems as one error."""
     assert isinstance(problem, Rejected)
-    return shown(request, of_problems(problem.problems))
+    return error_response(request, of_problems(problem.problems))
 
 
 async def cloud_fault(request: Request, problem: Exception) -> Response:
     """Exception handler for errors of the cloud that no use case handles."""
     assert isinstance(problem, CloudFault)
     if problem.status in (401, 403):
-        return shown(request, CfnError("AccessDenied", problem.message))
+        return error_response(request, CfnError("AccessDenied", problem.message))
     if problem.status in (404, 409):
-        return shown(request, CfnError("InvalidParameterValue", problem.message))
-    return shown(request, CfnError("ServiceUnavailable", str(problem)))
+        return error_response(request, CfnError("InvalidParameterValue", problem.message))
+    return error_response(request, CfnError("ServiceUnavailable", str(problem)))
 
 
 async def unexpected(request: Request, problem: Exception) -> Response:
@@ -133,7 +133,7 @@ async def unexpected(request: Request, problem: Exception) -> Response:
     details, because these may be secret.
     """
     if (message := outage_of(problem)) is not None:
-        return outage(problem, shown(request, CfnError("ServiceUnavailable", message)))
+        return outage(problem, error_response(request, CfnError("ServiceUnavailable", message)))
     request_id = getattr(request.state, "request_id", "-")
     log.error("%s %s %s", request.method, request.url.path, request_id, exc_info=problem)
-    return shown(request, CfnError("InternalFailure"))
+    return error_response(request, CfnError("InternalFailure"))

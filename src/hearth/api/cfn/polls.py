@@ -53,7 +53,7 @@ class CachedPoll(Struct):
     body: bytes = b""
 
 
-class _AccessKey(Struct, frozen=True):
+class _AcceptedKey(Struct, frozen=True):
     caller: Caller
     secret: str
     until: float
@@ -70,7 +70,7 @@ class Polls:
     def __init__(self, secret_of: SecretOf, kept_s: float) -> None:
         self._secret_of = secret_of
         self._kept_s = kept_s
-        self._known: OrderedDict[str, _AccessKey] = OrderedDict()
+        self._access_keys: OrderedDict[str, _AcceptedKey] = OrderedDict()
         self._bytes = 0  # of all cached responses
 
     def caller(self, credentials: Mapping[str, Any]) -> Caller | None:
@@ -78,7 +78,7 @@ class Polls:
 
         `credentials` are the values that Keystone's `ec2tokens` expects.
         """
-        access_key, now = self._known.get(credentials["access"]), time.time()
+        access_key, now = self._access_keys.get(credentials["access"]), time.time()
         if access_key is None or credentials["params"].get("Action") != ACTION:
             return None
         if access_key.until < now:
@@ -101,9 +101,11 @@ class Polls:
             return
         self._forget(access)
         until = time.time() + self._kept_s
-        self._known[access] = _AccessKey(caller, secret, until, CachedPoll(_selectors(params)))
-        if len(self._known) > KEPT_MAX:
-            self._forget(next(iter(self._known)))
+        self._access_keys[access] = _AcceptedKey(
+            caller, secret, until, CachedPoll(_selectors(params))
+        )
+        if len(self._access_keys) > KEPT_MAX:
+            self._forget(next(iter(self._access_keys)))
 
     def cached(self, caller: Caller, params: Mapping[str, str]) -> CachedPoll | None:
         """Return the place in the cache for the response to a poll; its `body` may still be empty.
@@ -112,7 +114,7 @@ class Polls:
         cached. `caller` must be the object that the method `caller` returned for the poll, or that
         `accepted` got; for any other object, return None.
         """
-        access_key = self._known.get(params.get("AWSAccessKeyId", ""))
+        access_key = self._access_keys.get(params.get("AWSAccessKeyId", ""))
         if access_key is None or access_key.caller is not caller:
             return None
         poll = access_key.poll
@@ -135,7 +137,7 @@ class Polls:
         poll.stack_id, poll.fingerprint, poll.body = stack_id, fingerprint, body
 
     def _forget(self, access: str) -> None:
-        access_key = self._known.pop(access, None)
+        access_key = self._access_keys.pop(access, None)
         if access_key is not None:
             self._bytes -= len(access_key.poll.body)
             access_key.poll.selectors = ()  # a request that has it may still be in progress

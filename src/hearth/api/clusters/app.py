@@ -16,7 +16,7 @@ from hearth.api.clusters.context import admit, base, services_of, version_of
 from hearth.api.clusters.endpoint import Endpoint
 from hearth.api.clusters.paths import VERSION, Paths
 from hearth.api.clusters.routes import ROUTES
-from hearth.api.clusters.versions import FIRST, Microversions, shown
+from hearth.api.clusters.versions import FIRST, Microversions, version_text
 from hearth.api.front.front import Front
 from hearth.api.front.rate import RateLimited, Rates
 from hearth.api.routing import by_path
@@ -133,5 +133,5 @@ async def _answer(request: Request, endpoints: Sequence[Endpoint]) -> Response:
         if endpoint.since <= version <= endpoint.until:
             admit(request, endpoint.query)
             return await endpoint.handler(request)
-    message = f"Not available in version {shown(version)}. Ask for a higher version."
+    message = f"Not available in version {version_text(version)}. Ask for a higher version."
     raise HTTPException(406, message)

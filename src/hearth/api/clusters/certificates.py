@@ -6,7 +6,7 @@ from starlette.responses import Response
 from hearth.api.answer import JSONResponse
 from hearth.api.clusters import view
 from hearth.api.clusters.bodies import CERTIFICATE
-from hearth.api.clusters.context import asked, body, caller_of, services_of
+from hearth.api.clusters.context import argument, body, caller_of, services_of
 from hearth.clusters.objects import Cluster
 from hearth.service.clusters.access import demand
 from hearth.service.clusters.certificates import ca_certificate, signed
@@ -23,7 +23,7 @@ async def show(request: Request) -> Response:
     """
     cluster = await _cluster(request)
     services, caller = services_of(request), caller_of(request)
-    pem = await ca_certificate(services, caller, cluster, asked(request, "ca_cert_type"))
+    pem = await ca_certificate(services, caller, cluster, argument(request, "ca_cert_type"))
     return JSONResponse(view.certificate(request, cluster, pem))
 
 

@@ -10,7 +10,7 @@ from hearth.api.clusters import pages, patch, view
 from hearth.api.clusters.bodies import CLUSTER, HEALTH, RESIZE, UPGRADE
 from hearth.api.clusters.context import (
     ZERO_NODES_SINCE,
-    asked,
+    argument,
     body,
     caller_of,
     demand_nodes,
@@ -37,7 +37,7 @@ from hearth.service.clusters.upgrade import upgrade_cluster
 UPGRADE_SINCE = (1, 8)
 HEALTH_FIELDS = ("health_status", "health_status_reason")
 CHANGEABLE = ("node_count", *HEALTH_FIELDS)
-RULES = patch.Rules(
+RULES = patch.PatchRules(
     {
         **CLUSTER,
         "health_status": Field("health_status", word(*HEALTH)),
@@ -56,7 +56,7 @@ async def index(request: Request) -> Response:
     """List the clusters of the project. Administrators list those of all projects."""
     services = services_of(request)
     project = await _project(request, "cluster:get_all", "cluster:get_all_all_projects")
-    page = pages.wanted(request, Cluster)
+    page = pages.requested_page(request, Cluster)
     clusters, sizes = await list_sizes(services, project, page)
     bodies = [view.cluster_short(request, cluster, sizes[cluster.uuid]) for cluster in clusters]
     return pages.answer(request, "clusters", bodies, page, clusters[-1].uuid if clusters else None)
@@ -66,7 +66,7 @@ async def detail(request: Request) -> Response:
     """List clusters as `GET /clusters` does, with all their attributes."""
     services = services_of(request)
     project = await _project(request, "cluster:detail", "cluster:detail_all_projects")
-    page = pages.wanted(request, Cluster)
+    page = pages.requested_page(request, Cluster)
     clusters, groups, templates = await list_clusters(services, project, page)
     bodies = [
         view.cluster(
@@ -90,7 +90,7 @@ async def _project(request: Request, rule: str, everywhere: str) -> str | None:
 
 async def show(request: Request) -> Response:
     """Show a cluster."""
-    cluster = await _found(request, "cluster:get", "cluster:get_one_all_projects")
+    cluster = await _find(request, "cluster:get", "cluster:get_one_all_projects")
     groups, template = await with_groups(services_of(request), cluster)
     return JSONResponse(view.cluster(request, cluster, groups, template, faults=True))
 
@@ -103,7 +103,7 @@ async def create(request: Request) -> Response:
     fields = await body(request, CLUSTER)
     demand_nodes(request, fields.get("node_count"))
     await demand(services, caller, "cluster:create")
-    if asked(request, "dry_run"):
+    if argument(request, "dry_run"):
         preview = await preview_cluster(services, caller, fields, version=version)
         return JSONResponse(view.preview(request, preview))
     return _accepted(await create_cluster(services, caller, fields, version=version))
@@ -129,7 +129,7 @@ async def update(request: Request) -> Response:
     demand_nodes(request, changes.get("node_count"))
     await _demand_update(request, cluster, changes)
     if changes:
-        rollback = asked(request, "rollback", False)
+        rollback = argument(request, "rollback", False)
         await change_cluster(services, caller, cluster, changes, rollback=rollback)
     return _accepted(cluster)
 
@@ -154,8 +154,8 @@ async def delete(request: Request) -> Response:
     """Delete a cluster. With `force`, objects that users added to it are detached and left in the
     cloud.
     """
-    cluster = await _found(request, "cluster:delete", "cluster:delete_all_projects")
-    force = asked(request, "force", False)
+    cluster = await _find(request, "cluster:delete", "cluster:delete_all_projects")
+    force = argument(request, "force", False)
     await delete_cluster(services_of(request), caller_of(request), cluster, force=force)
     return Response(status_code=204)
 
@@ -166,7 +166,7 @@ async def resize(request: Request) -> Response:
     """
     fields = await body(request, RESIZE)
     demand_nodes(request, fields["node_count"])
-    cluster = await _found(request, "cluster:resize")
+    cluster = await _find(request, "cluster:resize")
     await resize_cluster(
         services_of(request),
         caller_of(request),
@@ -184,7 +184,7 @@ async def upgrade(request: Request) -> Response:
     if version_of(request) < UPGRADE_SINCE:
         raise bad_request("Upgrades are not possible in API version 1.7. Use version 1.8 or later.")
     fields = await body(request, UPGRADE)
-    cluster = await _found(request, "cluster:upgrade", "cluster:upgrade_all_projects")
+    cluster = await _find(request, "cluster:upgrade", "cluster:upgrade_all_projects")
     services, caller = services_of(request), caller_of(request)
     template = await template_for_clusters(
         services, caller, fields["cluster_template"], version=ZERO_NODES_SINCE
@@ -197,7 +197,7 @@ async def upgrade(request: Request) -> Response:
 
 async def events(request: Request) -> Response:
     """List the last events of a cluster, newest first."""
-    cluster = await _found(request, "cluster:get", "cluster:get_one_all_projects")
+    cluster = await _find(request, "cluster:get", "cluster:get_one_all_projects")
     events = await cluster_events(services_of(request), cluster)
     return JSONResponse(
         {"events": [{**event, "time": view.time(event["time"])} for event in events]}
@@ -212,7 +212,7 @@ async def config(request: Request) -> Response:
     return JSONResponse({"cluster_uuid": cluster.uuid, "kubeconfig": text})
 
 
-async def _found(request: Request, rule: str, everywhere: str | None = None) -> Cluster:
+async def _find(request: Request, rule: str, everywhere: str | None = None) -> Cluster:
     """Return the cluster in the path, after a check of the policy rule `rule`. Raises Rejected.
 
     `everywhere` is the rule that an administrator needs, who finds clusters of all projects; if it

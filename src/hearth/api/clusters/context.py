@@ -6,7 +6,7 @@ from typing import Any, cast
 import msgspec
 from starlette.requests import Request
 
-from hearth.api.clusters.types import Fields, given
+from hearth.api.clusters.types import Fields, body_values
 from hearth.api.clusters.versions import Version
 from hearth.clusters.problems import bad_request, refused
 from hearth.model.collector import collector_paused
@@ -75,7 +75,7 @@ async def body(request: Request, declared: Fields) -> dict[str, Any]:
 
     `declared` are the fields that the body may contain.
     """
-    return given(await document(request), declared, version_of(request))
+    return body_values(await document(request), declared, version_of(request))
 
 
 def query(request: Request, arguments: Arguments) -> dict[str, Any]:
@@ -99,14 +99,14 @@ def query(request: Request, arguments: Arguments) -> dict[str, Any]:
 def admit(request: Request, arguments: Arguments) -> None:
     """Check the caller's project and the query. Raises Rejected.
 
-    The function `asked` can read the arguments of the query afterwards.
+    The function `argument` can read the arguments of the query afterwards.
     """
     if not caller_of(request).project_id:
         raise refused(403, "The token is not scoped to a project. Use a project-scoped token.")
     request.state.query = query(request, arguments)
 
 
-def asked(request: Request, name: str, default: Any = None) -> Any:
+def argument(request: Request, name: str, default: Any = None) -> Any:
     """Return an argument of the query, or `default` if the query does not contain it.
 
     The function `admit` must have checked the query before.

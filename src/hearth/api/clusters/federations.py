@@ -18,7 +18,7 @@ from hearth.service.clusters.federations import (
 from hearth.service.clusters.find import find_cluster, find_federation
 from hearth.service.clusters.lists import list_federations
 
-RULES = patch.Rules(
+RULES = patch.PatchRules(
     FEDERATION,
     mandatory={"name", "hostcluster_id", "properties"},
     structured=patch.STRUCTURED | {"properties"},
@@ -39,7 +39,7 @@ async def detail(request: Request) -> Response:
 async def _list(request: Request, rule: str, *, full: bool) -> Response:
     services, caller = services_of(request), caller_of(request)
     await demand(services, caller, rule)
-    page = pages.wanted(request, Federation)
+    page = pages.requested_page(request, Federation)
     federations = await list_federations(services, caller.project_id, page)
     body_of = view.federation if full else view.federation_short
     bodies = [body_of(request, federation) for federation in federations]
@@ -50,7 +50,7 @@ async def _list(request: Request, rule: str, *, full: bool) -> Response:
 
 async def show(request: Request) -> Response:
     """Show a federation."""
-    return JSONResponse(view.federation(request, await _found(request, "federation:get")))
+    return JSONResponse(view.federation(request, await _find(request, "federation:get")))
 
 
 async def create(request: Request) -> Response:
@@ -67,7 +67,7 @@ async def update(request: Request) -> Response:
     carried out one by one; those before a refused one stay.
     """
     operations = patch.changes(await document(request), RULES)
-    federation = await _found(request, "federation:update")
+    federation = await _find(request, "federation:update")
     for change in operations:
         if change.attribute == MEMBERS:
             federation = await _change_members(request, federation, change)
@@ -81,7 +81,7 @@ async def update(request: Request) -> Response:
 
 
 async def _change_members(
-    request: Request, federation: Federation, change: patch.Change
+    request: Request, federation: Federation, change: patch.PatchOperation
 ) -> Federation:
     """Add or remove the cluster in `change`; return the federation. Raises Rejected."""
     services, caller = services_of(request), caller_of(request)
@@ -97,11 +97,11 @@ async def _change_members(
 
 async def delete(request: Request) -> Response:
     """Delete a federation; its clusters stay."""
-    await delete_federation(services_of(request), await _found(request, "federation:delete"))
+    await delete_federation(services_of(request), await _find(request, "federation:delete"))
     return Response(status_code=204)
 
 
-async def _found(request: Request, rule: str) -> Federation:
+async def _find(request: Request, rule: str) -> Federation:
     services, caller = services_of(request), caller_of(request)
     federation = await find_federation(services, caller, request.path_params["ident"])
     await demand(services, caller, rule, federation)

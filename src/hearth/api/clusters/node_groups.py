@@ -7,7 +7,7 @@ from hearth.api.answer import JSONResponse
 from hearth.api.clusters import pages, patch, view
 from hearth.api.clusters.bodies import NODE_GROUP
 from hearth.api.clusters.context import (
-    asked,
+    argument,
     body,
     caller_of,
     demand_nodes,
@@ -15,7 +15,7 @@ from hearth.api.clusters.context import (
     services_of,
     version_of,
 )
-from hearth.api.clusters.types import known
+from hearth.api.clusters.types import field_of
 from hearth.clusters.objects import Cluster, NodeGroup
 from hearth.service.clusters.access import demand
 from hearth.service.clusters.find import find_cluster, find_group
@@ -24,7 +24,7 @@ from hearth.service.clusters.members import members_of
 from hearth.service.clusters.node_groups import change_group, create_group, delete_group
 
 CHANGEABLE = ("min_node_count", "max_node_count", "node_labels", "node_taints")
-RULES = patch.Rules(
+RULES = patch.PatchRules(
     NODE_GROUP,
     internal=patch.ALWAYS_INTERNAL
     | {"cluster_id", "stack_id", "node_addresses", "is_default", "status", "status_reason"},
@@ -36,8 +36,8 @@ async def index(request: Request) -> Response:
     """List the node groups of a cluster; with `role`, those with this role."""
     rule = "nodegroup:get_all"
     cluster = await _cluster(request, rule, "nodegroup:get_all_all_projects")
-    page = pages.wanted(request, NodeGroup)
-    groups = await list_groups(services_of(request), cluster, page, asked(request, "role"))
+    page = pages.requested_page(request, NodeGroup)
+    groups = await list_groups(services_of(request), cluster, page, argument(request, "role"))
     bodies = [view.group_short(request, group) for group in groups]
     return pages.answer(request, "nodegroups", bodies, page, groups[-1].uuid if groups else None)
 
@@ -70,7 +70,7 @@ async def update(request: Request) -> Response:
     operations = patch.changes(await document(request), RULES)
     for operation in operations:
         if operation.attribute in NODE_GROUP:
-            known(operation.attribute, NODE_GROUP, version_of(request))
+            field_of(operation.attribute, NODE_GROUP, version_of(request))
     cluster = await _cluster(request, "nodegroup:update")
     services, caller = services_of(request), caller_of(request)
     group = await find_group(services, cluster, request.path_params["group"])

@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 from starlette.requests import Request
 
 from hearth.api.answer import JSONResponse
-from hearth.api.clusters.context import Read, asked, base, services_of
+from hearth.api.clusters.context import Read, argument, base, services_of
 from hearth.api.clusters.types import uuid
 from hearth.clusters.problems import bad_request
 from hearth.model.problem import hint, nearest
@@ -43,23 +43,23 @@ NUMBERED: Mapping[str, Read] = {**LIST, "marker": _number}
 """The query arguments of a list whose objects have a number instead of a UUID."""
 
 
-def wanted(request: Request, kind: type) -> Page:
+def requested_page(request: Request, kind: type) -> Page:
     """Return the page that the query of a request selects. Raises Rejected.
 
     `kind` is the class of the listed objects; its attributes are the allowed sort keys.
     """
     limit_max = services_of(request).clusters.limit_max
-    key = asked(request, "sort_key", "id")
+    key = argument(request, "sort_key", "id")
     keys = sort_keys(kind)
     if key not in keys:
         raise bad_request(
             f'Unknown sort_key "{key}"{hint(nearest(key, keys))}. Use an attribute of the list.'
         )
     return Page(
-        limit=min(asked(request, "limit", limit_max), limit_max),
-        marker=asked(request, "marker"),
+        limit=min(argument(request, "limit", limit_max), limit_max),
+        marker=argument(request, "marker"),
         sort_key=key,
-        descending=asked(request, "sort_dir", "asc") == "desc",
+        descending=argument(request, "sort_dir", "asc") == "desc",
     )
 
 
@@ -81,7 +81,7 @@ def answer(
         arguments = {
             "sort_key": page.sort_key,
             "sort_dir": DIRECTIONS[page.descending],
-            **_others(request),
+            **_filters(request),
             "limit": page.limit,
             "marker": last,
         }
@@ -90,6 +90,6 @@ def answer(
     return JSONResponse(body)
 
 
-def _others(request: Request) -> dict[str, Any]:
+def _filters(request: Request) -> dict[str, Any]:
     """Return the arguments of the query that filter the list and do not select the page."""
     return {name: value for name, value in request.state.query.items() if name not in LIST}

@@ -29,7 +29,7 @@ _KEYS = frozenset({"op", "path", "value"})
 _INDEX = re.compile(r"\d{1,4}", re.ASCII)
 
 
-class Change(Struct, frozen=True):
+class PatchOperation(Struct, frozen=True):
     """One operation of a PATCH on an attribute, or on a member of it (`below`).
 
     The operation remove may have a `value`: it selects the member of a federation; other objects
@@ -47,7 +47,7 @@ class Change(Struct, frozen=True):
         return "/" + "/".join((self.attribute, *self.below))
 
 
-class Rules(Struct, frozen=True):
+class PatchRules(Struct, frozen=True):
     """The rules for PATCH requests on one type of object.
 
     Attributes in `internal` must not be changed, and attributes in `mandatory` must not be removed.
@@ -60,7 +60,7 @@ class Rules(Struct, frozen=True):
     structured: Collection[str] = STRUCTURED
 
 
-def changes(document: Any, rules: Rules) -> list[Change]:
+def changes(document: Any, rules: PatchRules) -> list[PatchOperation]:
     """Parse the body of a PATCH, and check everything that does not depend on the object.
 
     `document` is the parsed JSON, and `rules` are those of the type of object. Return the
@@ -73,7 +73,7 @@ def changes(document: Any, rules: Rules) -> list[Change]:
     return [_change(entry, rules) for entry in document]
 
 
-def _change(entry: Any, rules: Rules) -> Change:
+def _change(entry: Any, rules: PatchRules) -> PatchOperation:
     if not isinstance(entry, Mapping):
         raise bad_request("Invalid patch operation. Expected a JSON object.")
     if unknown := entry.keys() - _KEYS:
@@ -89,14 +89,14 @@ def _change(entry: Any, rules: Rules) -> Change:
     if operation == "remove":
         if attribute in rules.mandatory and not below:
             raise bad_request(f"Attribute {attribute} is mandatory. It cannot be removed.")
-        return Change(operation, attribute, tuple(below), entry.get("value"))
+        return PatchOperation(operation, attribute, tuple(below), entry.get("value"))
     if entry.get("value") is None:
         raise bad_request(f"No value for {path}. The operation {operation} needs a value.")
     value = _value(entry["value"], attribute, tuple(below), rules)
-    return Change(operation, attribute, tuple(below), value)
+    return PatchOperation(operation, attribute, tuple(below), value)
 
 
-def _value(value: Any, attribute: str, below: tuple[str, ...], rules: Rules) -> Any:
+def _value(value: Any, attribute: str, below: tuple[str, ...], rules: PatchRules) -> Any:
     """Return the value of an operation, as a map or list if the attribute needs one. Raises
     Rejected.
     """
@@ -126,7 +126,9 @@ def _literal(value: str, attribute: str) -> Any:
     return literal
 
 
-def applied(before: Mapping[str, Any], changes: Iterable[Change], rules: Rules) -> dict[str, Any]:
+def applied(
+    before: Mapping[str, Any], changes: Iterable[PatchOperation], rules: PatchRules
+) -> dict[str, Any]:
     """Return the attributes of an object after the operations `changes`. Raises Rejected.
 
     `before` contains all attributes of the object; attributes without a value are null. `rules` are
@@ -142,13 +144,13 @@ def applied(before: Mapping[str, Any], changes: Iterable[Change], rules: Rules) 
     return after
 
 
-def _root(change: Change, field: Field, after: Mapping[str, Any]) -> Any:
+def _root(change: PatchOperation, field: Field, after: Mapping[str, Any]) -> Any:
     if change.operation == "add" and after[field.name] is not None:
         raise bad_request(f"Attribute {field.name} already has a value. Use replace.")
     return None if change.operation == "remove" else change.value
 
 
-def _below(change: Change, container: Any) -> Any:
+def _below(change: PatchOperation, container: Any) -> Any:
     """Return the new value of an attribute, after an operation on a member of its map or list."""
     if len(change.below) > 1 or not isinstance(container, dict | list):
         raise _unknown(change)
@@ -169,7 +171,7 @@ def _below(change: Change, container: Any) -> Any:
     return [*container[:index], *new, *container[index + replaced :]]
 
 
-def _unknown(change: Change) -> Exception:
+def _unknown(change: PatchOperation) -> Exception:
     message = f"Cannot {change.operation} {change.path}. The object has no such attribute."
     return bad_request(message)
 

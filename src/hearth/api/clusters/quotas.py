@@ -6,7 +6,7 @@ from starlette.responses import Response
 from hearth.api.answer import JSONResponse
 from hearth.api.clusters import pages, view
 from hearth.api.clusters.bodies import QUOTA
-from hearth.api.clusters.context import asked, body, caller_of, services_of
+from hearth.api.clusters.context import argument, body, caller_of, services_of
 from hearth.clusters.objects import Quota
 from hearth.clusters.problems import bad_request
 from hearth.service.clusters import quotas, stats
@@ -20,8 +20,8 @@ async def index(request: Request) -> Response:
     """List the quotas of the project; with `all_tenants`, those of all projects."""
     services, caller = services_of(request), caller_of(request)
     await demand(services, caller, "quota:get_all")
-    page = pages.wanted(request, Quota)
-    project = None if asked(request, "all_tenants", False) else caller.project_id
+    page = pages.requested_page(request, Quota)
+    project = None if argument(request, "all_tenants", False) else caller.project_id
     page_quotas = await list_quotas(services, project, page)
     bodies = [view.quota(quota) for quota in page_quotas]
     return pages.answer(
@@ -31,7 +31,9 @@ async def index(request: Request) -> Response:
 
 async def show(request: Request) -> Response:
     """Show the quota of a project. Without a stored quota, show the default limit."""
-    quota = await quotas.show_quota(services_of(request), caller_of(request), *_named(request))
+    quota = await quotas.show_quota(
+        services_of(request), caller_of(request), *_project_and_resource(request)
+    )
     return JSONResponse(view.quota(quota))
 
 
@@ -50,7 +52,7 @@ async def create(request: Request) -> Response:
 async def update(request: Request) -> Response:
     """Change the quota of a project."""
     fields = await body(request, QUOTA)
-    project_id, resource = _named(request)
+    project_id, resource = _project_and_resource(request)
     if fields.get("project_id", project_id) != project_id:
         raise bad_request(
             "project_id differs from the project in the URL. Use the same project id in both."
@@ -64,7 +66,9 @@ async def update(request: Request) -> Response:
 
 async def delete(request: Request) -> Response:
     """Delete the quota of a project. Afterwards the default limit applies to the project."""
-    await quotas.delete_quota(services_of(request), caller_of(request), *_named(request))
+    await quotas.delete_quota(
+        services_of(request), caller_of(request), *_project_and_resource(request)
+    )
     return Response(status_code=204)
 
 
@@ -72,7 +76,7 @@ async def usage(request: Request) -> Response:
     """Return the numbers of clusters and nodes of a project. Without `project_id`, an administrator
     gets those of the whole cloud, and other users get those of their project.
     """
-    project_id = asked(request, "project_id")
+    project_id = argument(request, "project_id")
     clusters, nodes = await stats.stats(services_of(request), caller_of(request), project_id)
     return JSONResponse({"clusters": clusters, "nodes": nodes})
 
@@ -83,6 +87,6 @@ async def conductors(request: Request) -> Response:
     return JSONResponse({"mservices": [view.conductor(row) for row in rows]})
 
 
-def _named(request: Request) -> tuple[str, str]:
+def _project_and_resource(request: Request) -> tuple[str, str]:
     """Return the project id and the resource in the path."""
     return request.path_params["project_id"], request.path_params["resource"]

@@ -6,7 +6,7 @@ from hearth.api.clusters import bodies
 from hearth.api.clusters.endpoint import LAST, Endpoint
 from hearth.api.clusters.routes import ROUTES
 from hearth.api.clusters.types import Fields
-from hearth.api.clusters.versions import MINIMUM, shown
+from hearth.api.clusters.versions import MINIMUM, version_text
 
 HEAD = """# Cluster API v1
 
@@ -64,8 +64,8 @@ def _operations() -> Iterator[str]:
 
 def _versions(endpoint: Endpoint) -> str:
     if endpoint.until != LAST:
-        return f"to {shown(endpoint.until)}"
-    return "all" if endpoint.since == MINIMUM else f"from {shown(endpoint.since)}"
+        return f"to {version_text(endpoint.until)}"
+    return "all" if endpoint.since == MINIMUM else f"from {version_text(endpoint.since)}"
 
 
 def _objects() -> Iterator[str]:
@@ -79,5 +79,5 @@ def _objects() -> Iterator[str]:
         for field in declared.values():
             if not field.read_only and not field.unused:
                 notes = ["mandatory"] if field.required else []
-                notes += [] if field.since == MINIMUM else [f"from {shown(field.since)}"]
+                notes += [] if field.since == MINIMUM else [f"from {version_text(field.since)}"]
                 yield f"| `{field.name}` | {', '.join(notes)} |"

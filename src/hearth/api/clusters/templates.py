@@ -14,7 +14,7 @@ from hearth.service.clusters.find import find_template
 from hearth.service.clusters.lists import list_templates
 from hearth.service.clusters.templates import change_template, create_template, delete_template
 
-RULES = patch.Rules(
+RULES = patch.PatchRules(
     TEMPLATE,
     mandatory={
         "network_driver", "external_network_id", "tls_disabled", "public", "server_type", "coe",
@@ -40,7 +40,7 @@ async def _list(request: Request, rule: str, everywhere: str) -> Response:
     services, caller = services_of(request), caller_of(request)
     await demand(services, caller, rule)
     project = await scope(services, caller, everywhere)
-    page = pages.wanted(request, ClusterTemplate)
+    page = pages.requested_page(request, ClusterTemplate)
     templates = await list_templates(services, project, page)
     bodies = [view.template(request, template) for template in templates]
     last = templates[-1].uuid if templates else None
@@ -73,7 +73,7 @@ async def update(request: Request) -> Response:
     """Change a cluster template."""
     services, caller = services_of(request), caller_of(request)
     operations = patch.changes(await document(request), RULES)
-    template = await _found(request, "clustertemplate:update")
+    template = await _find(request, "clustertemplate:update")
     before = {name: getattr(template, name, None) for name in RULES.fields}
     changes = patch.differing(before, patch.applied(before, operations, RULES))
     after = await change_template(services, caller, template, changes)
@@ -82,12 +82,12 @@ async def update(request: Request) -> Response:
 
 async def delete(request: Request) -> Response:
     """Delete a cluster template that no cluster uses."""
-    template = await _found(request, "clustertemplate:delete")
+    template = await _find(request, "clustertemplate:delete")
     await delete_template(services_of(request), template)
     return Response(status_code=204)
 
 
-async def _found(request: Request, rule: str) -> ClusterTemplate:
+async def _find(request: Request, rule: str) -> ClusterTemplate:
     services, caller = services_of(request), caller_of(request)
     ident = request.path_params["ident"]
     template = await find_template(services, caller, ident, f"{rule}_all_projects")

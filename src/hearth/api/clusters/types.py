@@ -16,7 +16,7 @@ from uuid import UUID
 
 from msgspec import Struct
 
-from hearth.api.clusters.versions import MINIMUM, Version, shown
+from hearth.api.clusters.versions import MINIMUM, Version, version_text
 from hearth.clusters.problems import bad_request
 from hearth.model.problem import hint, nearest
 
@@ -212,7 +212,7 @@ def _kind(value: Any) -> str:
             return type(value).__name__
 
 
-def given(document: Any, declared: Fields, version: Version) -> dict[str, Any]:
+def body_values(document: Any, declared: Fields, version: Version) -> dict[str, Any]:
     """Return the checked values in the body of a request, by field; null counts as missing.
 
     `document` is the parsed JSON, `declared` are the fields that it may contain, and `version` is
@@ -223,7 +223,7 @@ def given(document: Any, declared: Fields, version: Version) -> dict[str, Any]:
         raise bad_request("Invalid body. Expected a JSON object.")
     values = {}
     for name, value in document.items():
-        field = known(name, declared, version)
+        field = field_of(name, declared, version)
         if field.read_only:
             raise bad_request(f"Attribute {name} is read-only. Leave it out.")
         value = None if value is None else checked(field, value, strict=False)
@@ -237,7 +237,7 @@ def given(document: Any, declared: Fields, version: Version) -> dict[str, Any]:
     return values
 
 
-def known(name: str, declared: Fields, version: Version) -> Field:
+def field_of(name: str, declared: Fields, version: Version) -> Field:
     """Return the field with this name out of `declared`.
 
     Raises Rejected if there is none, or if the microversion `version` does not have it.
@@ -248,8 +248,8 @@ def known(name: str, declared: Fields, version: Version) -> Field:
         raise bad_request(f'Unknown attribute "{name}"{near}. Remove it or correct its name.')
     if field.since > version:
         raise bad_request(
-            f"Unknown attribute {name} in version {shown(version)}. "
-            f"It needs version {shown(field.since)}."
+            f"Unknown attribute {name} in version {version_text(version)}. "
+            f"It needs version {version_text(field.since)}."
         )
     return field
 

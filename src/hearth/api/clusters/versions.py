@@ -37,12 +37,12 @@ def parsed(text: str) -> Version:
     return int(match[1]), int(match[2])
 
 
-def shown(version: Version) -> str:
+def version_text(version: Version) -> str:
     """Return a version as text, such as 1.10."""
     return f"{version[0]}.{version[1]}"
 
 
-def wanted(header: str | None, highest: Version) -> Version:
+def requested_version(header: str | None, highest: Version) -> Version:
     """Return the version in the header of a request. The word `latest` means the version `highest`.
 
     If `header` is None, return the lowest version. The result may be a version that is not
@@ -76,26 +76,28 @@ class Microversions:
             await self._app(scope, receive, send)
             return
         try:
-            version = wanted(Headers(scope=scope).get(HEADER) or None, self._highest)
+            version = requested_version(Headers(scope=scope).get(HEADER) or None, self._highest)
         except Malformed as problem:
             await fault.answer(406, str(problem), code="")(scope, receive, send)
             return
         app = self._app if MINIMUM <= version <= self._highest else self._unsupported(version)
         scope.setdefault("state", {})["version"] = version
-        await app(scope, receive, lambda message: send(self._named(message, version)))
+        await app(scope, receive, lambda message: send(self._with_headers(message, version)))
 
-    def _named(self, message: Message, version: Version) -> Message:
+    def _with_headers(self, message: Message, version: Version) -> Message:
         if message["type"] == "http.response.start":
             headers = MutableHeaders(scope=message)
-            headers[HEADER] = f"{self._service} {shown(version)}"
+            headers[HEADER] = f"{self._service} {version_text(version)}"
             headers["OpenStack-API-Minimum-Version"] = f"{self._service} {FIRST}"
-            headers["OpenStack-API-Maximum-Version"] = f"{self._service} {shown(self._highest)}"
+            headers["OpenStack-API-Maximum-Version"] = (
+                f"{self._service} {version_text(self._highest)}"
+            )
             headers.add_vary_header(HEADER)
         return message
 
     def _unsupported(self, version: Version) -> JSONResponse:
-        highest = shown(self._highest)
-        title = f"Version {shown(version)} is not supported"
+        highest = version_text(self._highest)
+        title = f"Version {version_text(version)} is not supported"
         return JSONResponse(
             {
                 "errors": [

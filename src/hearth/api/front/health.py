@@ -46,12 +46,12 @@ class Healthcheck:
             and scope["method"] in ("GET", "HEAD")
             and _may_ask(scope, health)
         ):
-            answer = _shown(scope, health, await self._looked(scope, health))
+            answer = _response(scope, health, await self._results(scope, health))
             await answer(scope, receive, send)
             return
         await self._app(scope, receive, send)
 
-    async def _looked(self, scope: Scope, health: Health) -> dict[str, str]:
+    async def _results(self, scope: Scope, health: Health) -> dict[str, str]:
         """Run all checks and return the result of each, by name; "OK" means that the check
         passed.
         """
@@ -62,17 +62,17 @@ class Healthcheck:
         for check in health.checks:
             match check:
                 case "database":
-                    results[check] = await self._asked()
+                    results[check] = await self._database_result()
                 case "disable_by_file":
-                    results[check] = "DISABLED BY FILE" if _there(health.disabled_by) else OK
+                    results[check] = "DISABLED BY FILE" if _exists(health.disabled_by) else OK
                 case "disable_by_files_ports":
-                    results[check] = "DISABLED BY FILE" if _there(by_port) else OK
+                    results[check] = "DISABLED BY FILE" if _exists(by_port) else OK
                 case _:
-                    missing_paths = [path for path in health.enabled_by if not _there(path)]
+                    missing_paths = [path for path in health.enabled_by if not _exists(path)]
                     results[check] = "FILE PATH MISSING" if missing_paths else OK
         return results
 
-    async def _asked(self) -> str:
+    async def _database_result(self) -> str:
         """Return "OK" if the database takes a write within five seconds, otherwise why it counts as
         unusable.
         """
@@ -88,7 +88,7 @@ class Healthcheck:
         return OK
 
 
-def _there(path: str | None) -> bool:
+def _exists(path: str | None) -> bool:
     return path is not None and Path(path).exists()
 
 
@@ -106,7 +106,7 @@ def _may_ask(scope: Scope, health: Health) -> bool:
     return False
 
 
-def _shown(scope: Scope, health: Health, results: Mapping[str, str]) -> Response:
+def _response(scope: Scope, health: Health, results: Mapping[str, str]) -> Response:
     """Return the response with the results, as text or, if requested, as JSON.
 
     Only the detailed form contains the names of failed checks.

@@ -18,7 +18,7 @@ from hearth.service.caller import Caller
 PROJECTS_MAX = 10_000  # the least recently used are dropped, and begin with a full bucket
 
 
-class _Bucket(Struct):
+class _TokenBucket(Struct):
     tokens: float
     at: float
 
@@ -33,7 +33,7 @@ class Rates:
     def __init__(self, front: Front, clock: Callable[[], float] = time.monotonic) -> None:
         self._front = front
         self._clock = clock
-        self._buckets = Cache[str, _Bucket](PROJECTS_MAX)
+        self._buckets = Cache[str, _TokenBucket](PROJECTS_MAX)
 
     def wait_s(self, caller: Caller) -> float:
         """Take a token from the bucket of the caller's project.
@@ -53,12 +53,12 @@ class Rates:
         now = self._clock()
         bucket = self._buckets.get(whose)
         if bucket is None:
-            bucket = _Bucket(float(rate.burst), now)
+            bucket = _TokenBucket(float(rate.burst), now)
             self._buckets.keep(whose, bucket)
         return _taken(bucket, rate, now)
 
 
-def _taken(bucket: _Bucket, rate: Rate, now: float) -> float:
+def _taken(bucket: _TokenBucket, rate: Rate, now: float) -> float:
     """Take a token and return 0, or return the seconds until `bucket` has one."""
     bucket.tokens = min(float(rate.burst), bucket.tokens + (now - bucket.at) * rate.per_second)
     bucket.at = now

@@ -301,7 +301,7 @@ def integer(value: Any, name: str) -> int:
     return int(text)
 
 
-def given(request: Request, query: Query) -> list[str]:
+def values_of(request: Request, query: Query) -> list[str]:
     """Return the values of a query parameter, without empty ones, which forms send for empty
     fields.
 
@@ -317,7 +317,7 @@ def given(request: Request, query: Query) -> list[str]:
 
 def last(request: Request, query: Query) -> str | None:
     """Return the last value of a query parameter, or None if the query does not contain a value."""
-    values = given(request, query)
+    values = values_of(request, query)
     return values[-1] if values else None
 
 
@@ -333,9 +333,9 @@ def number(request: Request, query: Query) -> int | None:
     return None if value is None else integer(value, query.name)
 
 
-def _words(request: Request, query: Query) -> tuple[str, ...]:
+def _split_values(request: Request, query: Query) -> tuple[str, ...]:
     """Return the words in a query parameter, which are separated by commas or given one by one."""
-    parts = [w for value in given(request, query) for w in value.split(",")]
+    parts = [w for value in values_of(request, query) for w in value.split(",")]
     return tuple(word for word in parts if word)
 
 
@@ -348,7 +348,7 @@ def filters(request: Request) -> dict[str, tuple[Any, ...]]:
     endpoint: Endpoint = request.scope["hearth.endpoint"]
     equal: dict[str, tuple[Any, ...]] = {}
     for query in endpoint.filters:
-        values = given(request, query)
+        values = values_of(request, query)
         if not values:
             continue
         if query.shape is FLAG_TEXT:
@@ -398,15 +398,15 @@ def stack_filter(request: Request, project_id: str | None) -> StackFilter:
         project_id=project_id,
         limit=number(request, queries.LIMIT),
         marker=last(request, queries.MARKER),
-        sort_keys=_words(request, queries.STACK_SORT_KEYS),
+        sort_keys=_split_values(request, queries.STACK_SORT_KEYS),
         descending=_descending(request),
         show_deleted=flag(request, queries.SHOW_DELETED),
         show_nested=flag(request, queries.NESTED),
         equal=by_state(filters(request)),
-        tags=_words(request, queries.TAGS),
-        tags_any=_words(request, queries.TAGS_ANY),
-        not_tags=_words(request, queries.NOT_TAGS),
-        not_tags_any=_words(request, queries.NOT_TAGS_ANY),
+        tags=_split_values(request, queries.TAGS),
+        tags_any=_split_values(request, queries.TAGS_ANY),
+        not_tags=_split_values(request, queries.NOT_TAGS),
+        not_tags_any=_split_values(request, queries.NOT_TAGS_ANY),
     )
 
 
@@ -437,7 +437,7 @@ def event_filter(request: Request, stack_ids: tuple[str, ...], **exact: str) -> 
         stack_ids=stack_ids,
         limit=number(request, queries.LIMIT),
         marker=last(request, queries.MARKER),
-        sort_keys=_words(request, queries.EVENT_SORT_KEYS),
+        sort_keys=_split_values(request, queries.EVENT_SORT_KEYS),
         descending=_descending(request),
         equal=filters(request),
         exact=exact,

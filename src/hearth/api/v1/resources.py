@@ -133,7 +133,7 @@ async def show(request: Request) -> Response:
         record = await use.find_resource_for(services, caller, row, name)
         rows = use.rows_about(rows, record)
     resource = await use.show_resource(
-        services, caller, row, name, set(parse.given(request, queries.WITH_ATTR)), rows
+        services, caller, row, name, set(parse.values_of(request, queries.WITH_ATTR)), rows
     )
     return JSONResponse({"resource": _view(request, resource)})
 

@@ -22,7 +22,7 @@ async def create(request: Request) -> Response:
         row,
         None if name is None else parse.short(str(name), "name"),
     )
-    return JSONResponse(await _shown(request, row, snapshot))
+    return JSONResponse(await _body(request, row, snapshot))
 
 
 async def index(request: Request) -> Response:
@@ -30,7 +30,7 @@ async def index(request: Request) -> Response:
     row = await stack_of(request)
     snapshots = await use.list_snapshots(services_of(request), row)
     return JSONResponse(
-        {"snapshots": [await _shown(request, row, snapshot) for snapshot in snapshots]}
+        {"snapshots": [await _body(request, row, snapshot) for snapshot in snapshots]}
     )
 
 
@@ -40,10 +40,10 @@ async def show(request: Request) -> Response:
     snapshot = await use.show_snapshot(
         services_of(request), row, request.path_params["snapshot_id"]
     )
-    return JSONResponse({"snapshot": await _shown(request, row, snapshot)})
+    return JSONResponse({"snapshot": await _body(request, row, snapshot)})
 
 
-async def _shown(request: Request, row: StackRow, snapshot: Snapshot) -> view.Body:
+async def _body(request: Request, row: StackRow, snapshot: Snapshot) -> view.Body:
     """Return the body for a snapshot.
 
     If the caller may not export the stack, hidden values are masked and private data is left out.

@@ -90,7 +90,7 @@ class _Fields:
         If the value cannot be stored in the database, add an error and return None.
         """
         value = self._data.get(name)
-        if (reason := _unkept(value)) is None:
+        if (reason := _storage_problem(value)) is None:
             return value
         self._wrong(name, reason)
         return None
@@ -144,7 +144,7 @@ class _Fields:
         self.problems.append(HTTPBadRequest(Span(path=name), message))
 
 
-def _unkept(value: Any) -> str | None:
+def _storage_problem(value: Any) -> str | None:
     """Return the reason why a value cannot be stored in the database; None if it can be stored."""
     if too_deep(value):
         return "this is nested too deeply"

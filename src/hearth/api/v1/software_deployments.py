@@ -23,11 +23,11 @@ async def index(request: Request) -> Response:
     )
     sight = sight_of(services_of(request), caller_of(request))
 
-    async def shown() -> AsyncIterator[list[Any]]:
+    async def visible_batches() -> AsyncIterator[list[Any]]:
         async for batch in batches:
             yield [seen_deployment(sight, deployment.document()) for deployment in batch]
 
-    return await listing("software_deployments", shown())
+    return await listing("software_deployments", visible_batches())
 
 
 async def create(request: Request) -> Response:
@@ -35,7 +35,7 @@ async def create(request: Request) -> Response:
     deployment_request = software.deployment(await parse.body(request))
     tenant = request.path_params["tenant_id"]
     deployment = await use.create_deployment(services_of(request), tenant, deployment_request)
-    return _shown(request, deployment)
+    return _response(request, deployment)
 
 
 async def show(request: Request) -> Response:
@@ -44,7 +44,7 @@ async def show(request: Request) -> Response:
     deployment = await use.show_deployment(
         services_of(request), caller, scope_of(request), path["deployment_id"]
     )
-    return _shown(request, deployment)
+    return _response(request, deployment)
 
 
 async def update(request: Request) -> Response:
@@ -56,7 +56,7 @@ async def update(request: Request) -> Response:
     deployment = await use.update_deployment(
         services_of(request), scope_of(request), path["deployment_id"], changes
     )
-    return _shown(request, deployment)
+    return _response(request, deployment)
 
 
 async def delete(request: Request) -> Response:
@@ -76,6 +76,6 @@ async def metadata(request: Request) -> Response:
     return JSONResponse({"metadata": [seen_config(sight, config.document()) for config in configs]})
 
 
-def _shown(request: Request, deployment: Deployment) -> Response:
+def _response(request: Request, deployment: Deployment) -> Response:
     sight = sight_of(services_of(request), caller_of(request))
     return JSONResponse({"software_deployment": seen_deployment(sight, deployment.document())})

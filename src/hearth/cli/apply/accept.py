@@ -18,7 +18,7 @@ def accepted(text: str, path: Path, resources: Sequence[Body]) -> tuple[str, lis
     """Return the template with the real values of drifted properties, a line for each change, and a
     line for each property that must be changed by hand.
 
-    `resources` are those of the drift. Raises Refused if the text is no YAML.
+    `resources` are those of the drift. Raises UserError if the text is no YAML.
     """
     root = nodes_of(text, path)
     lines = text.splitlines(keepends=True)

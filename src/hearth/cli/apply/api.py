@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any, Protocol
 
 
-class Refused(Exception):
+class UserError(Exception):
     """A request was refused, or cannot be made. `lines` say why; `status` is that of the answer."""
 
     def __init__(self, lines: Sequence[str], status: int = 0) -> None:
@@ -24,16 +24,16 @@ class Api(Protocol):
     ) -> Any:
         """Make a request below the project and return the parsed body of the answer.
 
-        Raises Refused if it is not answered with success.
+        Raises UserError if it is not answered with success.
         """
         ...
 
     def demand_working(self) -> None:
-        """Raise Refused if requests are no longer carried out."""
+        """Raise UserError if requests are no longer carried out."""
 
 
-def refused(status: int, body: Any, raw: str) -> Refused:
+def error_of(status: int, body: Any, raw: str) -> UserError:
     """Return the exception for an error response of the API."""
     error = body.get("error") if isinstance(body, dict) else None
     message = str(error.get("message") or "") if isinstance(error, dict) else raw
-    return Refused(message.splitlines() or [f"status {status}"], status)
+    return UserError(message.splitlines() or [f"status {status}"], status)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from hearth.authoring.project import Project
-from hearth.cli.apply.api import Refused
+from hearth.cli.apply.api import UserError
 from hearth.model.problem import Notice
 from hearth.model.unknown import UNKNOWN
 from hearth.template import Node, load
@@ -29,7 +29,7 @@ def bundle(
 ) -> dict[str, Any]:
     """Return the body of a create or an update request.
 
-    Raises Refused if a file is missing or cannot be read as YAML, and OSError for other reasons
+    Raises UserError if a file is missing or cannot be read as YAML, and OSError for other reasons
     why it cannot be read.
     """
     if not environments and (text := _alone(template)) is not None:
@@ -41,9 +41,9 @@ def bundle(
     project.template(name)
     problems = [problem for problem in project.problems if not isinstance(problem, Notice)]
     if problems:
-        raise Refused([str(problem) for problem in problems])
+        raise UserError([str(problem) for problem in problems])
     if name not in project.parsed:
-        raise Refused([f"{name} is not a template"])
+        raise UserError([f"{name} is not a template"])
     folder = os.path.dirname(name) or "."
 
     def short(path: str) -> str:
@@ -81,7 +81,7 @@ def _alone(template: Path) -> str | None:
 
 def _content(path: str, text: Any) -> str:
     if text is UNKNOWN:
-        raise Refused([f"{path} cannot be read, or is larger than 16 MiB"])
+        raise UserError([f"{path} cannot be read, or is larger than 16 MiB"])
     return str(text)
 
 
@@ -99,7 +99,7 @@ def rewritten(text: str, path: str, root: Node, short: Any) -> str:
         if raw != written:  # in quotes
             end = at.find(at[column], column + 1) + 1
             if at[column] not in "'\"" or not end:
-                raise Refused([f"{path}:{line + 1}:{column + 1}: write this name on one line"])
+                raise UserError([f"{path}:{line + 1}:{column + 1}: write this name on one line"])
         lines[line] = f"{at[:column]}{json.dumps(name)}{at[end:]}"
     return "".join(lines)
 

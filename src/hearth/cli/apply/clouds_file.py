@@ -4,7 +4,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from hearth.cli.apply.api import Refused
+from hearth.cli.apply.api import UserError
 from hearth.cli.apply.text_file import nodes_of, text_of
 from hearth.template import Node
 
@@ -19,13 +19,13 @@ def clouds_file(usual: Sequence[str]) -> Path | None:
 
 
 def check_clouds_file(path: Path, name: str) -> None:
-    """Check the file and the entry of one cloud, if it has one. Raises Refused, with the place of
+    """Check the file and the entry of one cloud, if it has one. Raises UserError, with the place of
     the first mistake.
     """
     try:
         root = nodes_of(text_of(path), path)
     except OSError as problem:
-        raise Refused([f"{path} cannot be read: {problem.strerror}"]) from None
+        raise UserError([f"{path} cannot be read: {problem.strerror}"]) from None
     if root.value is None:
         return
     clouds = _map(path, root, "the file", "with the key clouds").get("clouds")
@@ -36,10 +36,10 @@ def check_clouds_file(path: Path, name: str) -> None:
     if "auth" in cloud:
         url = _map(path, cloud["auth"], f"auth of cloud {name}", "of settings").get("auth_url")
         if url is not None and not str(url.value).lower().startswith(("http://", "https://")):
-            raise Refused([f"{url.span(str(path))}: auth_url of cloud {name} must be a URL"])
+            raise UserError([f"{url.span(str(path))}: auth_url of cloud {name} must be a URL"])
 
 
 def _map(path: Path, node: Node, subject: str, expected: str) -> dict[str, Node]:
     if not isinstance(node.value, dict):
-        raise Refused([f"{node.span(str(path))}: {subject} must be a map {expected}"])
+        raise UserError([f"{node.span(str(path))}: {subject} must be a map {expected}"])
     return node.value

@@ -6,7 +6,12 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from hearth.cli.apply.options import Location, location_options, serve_options, template_options
+from hearth.cli.apply.options import (
+    StackLocation,
+    location_options,
+    serve_options,
+    template_options,
+)
 from hearth.model import collector
 from hearth.process.ending import Finished
 
@@ -27,14 +32,14 @@ name_argument = click.argument("name_given", metavar="[NAME]", required=False)
 
 
 def run_command(
-    arguments: Arguments, main: Callable[[Location], Coroutine[Any, Any, int]]
+    arguments: Arguments, main: Callable[[StackLocation], Coroutine[Any, Any, int]]
 ) -> NoReturn:
     """Run a command with the place that its options name, and end with its status."""
     collector.off()
     from hearth.cli.apply.runs import run
 
     serve, port = arguments.pop("serve", False), arguments.pop("serve_port", None)
-    location = Location(
+    location = StackLocation(
         **{key: arguments.pop(key) for key in LOCATION}, serve=port or (0 if serve else None)
     )
     if location.service and location.serve is not None:
@@ -45,8 +50,8 @@ def run_command(
 def _change_request(
     target: Path | None, arguments: Arguments, policies: tuple[Path, ...]
 ) -> "ChangeRequest":
-    """Return the request that the arguments describe. Raises Refused, OSError."""
-    from hearth.cli.apply.api import Refused
+    """Return the request that the arguments describe. Raises UserError, OSError."""
+    from hearth.cli.apply.api import UserError
     from hearth.cli.apply.bundle import bundle
     from hearth.cli.apply.runs import ChangeRequest
     from hearth.cli.apply.saved_plan import SavedPlan
@@ -57,18 +62,18 @@ def _change_request(
     options = {"converge": arguments.pop("converge")}
     if revision is not None:
         if (template is not None and template.exists()) or environments:
-            raise Refused(["a revision contains its template and its environments"])
+            raise UserError(["a revision contains its template and its environments"])
         return ChangeRequest(
             None if target is None else str(target),
             body={"revision": revision, "parameters": values_of(parameters, files), **options},
             policies=policies,
         )
     if template is None:
-        raise Refused(["no TEMPLATE given"])
+        raise UserError(["no TEMPLATE given"])
     saved = SavedPlan.read(template)
     if saved is not None:
         if environments or parameters or files:
-            raise Refused(["a saved plan contains its environments and parameters"])
+            raise UserError(["a saved plan contains its environments and parameters"])
         delete = bool(saved.body.get("delete"))
         return ChangeRequest(saved.name, saved=saved, delete=delete, policies=policies)
     body = {**bundle(template, environments, values_of(parameters, files)), **options}
@@ -79,25 +84,25 @@ def _change_request(
 
 
 def values_of(parameters: Sequence[str], files: Sequence[str]) -> dict[str, str]:
-    """Return the values of parameters, given as KEY=VALUE and as KEY=FILE. Raises Refused,
+    """Return the values of parameters, given as KEY=VALUE and as KEY=FILE. Raises UserError,
     OSError.
     """
-    from hearth.cli.apply.api import Refused
+    from hearth.cli.apply.api import UserError
     from hearth.cli.apply.text_file import text_of
 
     values = {}
     for pair in (*parameters, *files):
         if pair != (readable := pair.encode(errors="replace").decode()):
-            raise Refused([f"{readable.partition('=')[0]}: the parameter is not in UTF-8"])
+            raise UserError([f"{readable.partition('=')[0]}: the parameter is not in UTF-8"])
     for pair in parameters:
         key, equals, value = pair.partition("=")
         if not equals:
-            raise Refused([f"--parameter {pair}: expected KEY=VALUE"])
+            raise UserError([f"--parameter {pair}: expected KEY=VALUE"])
         values[key] = value
     for pair in files:
         key, equals, path = pair.partition("=")
         if not equals:
-            raise Refused([f"--parameter-file {pair}: expected KEY=FILE"])
+            raise UserError([f"--parameter-file {pair}: expected KEY=FILE"])
         values[key] = text_of(Path(path))
     return values
 
@@ -124,7 +129,7 @@ def plan(
     """
     from hearth.cli.apply import runs
 
-    async def main(location: Location) -> int:
+    async def main(location: StackLocation) -> int:
         name = str(target) if target is not None else None
         request = runs.ChangeRequest(name, delete=True, policies=policies)
         if not destroy:
@@ -159,7 +164,7 @@ def apply(
     """
     from hearth.cli.apply import runs
 
-    async def main(location: Location) -> int:
+    async def main(location: StackLocation) -> int:
         request = _change_request(target, arguments, policies)
         return await runs.apply(
             location, request, confirmed=yes, rollback=rollback, timeout=timeout
@@ -184,7 +189,7 @@ def destroy(
     """
     from hearth.cli.apply import runs
 
-    async def main(location: Location) -> int:
+    async def main(location: StackLocation) -> int:
         request = runs.ChangeRequest(name_given, delete=True, policies=policies)
         return await runs.apply(location, request, confirmed=yes, rollback=False, timeout=None)
 

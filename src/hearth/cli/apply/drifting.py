@@ -5,24 +5,26 @@ from pathlib import Path
 
 from hearth.authoring.terminal import say, say_json, style
 from hearth.cli.apply.accept import accepted
-from hearth.cli.apply.api import Refused
-from hearth.cli.apply.options import Location
+from hearth.cli.apply.api import UserError
+from hearth.cli.apply.options import StackLocation
 from hearth.cli.apply.plan_text import value
 from hearth.cli.apply.runs import CHANGES
-from hearth.cli.apply.stack import DEPTH, Body, Stack
+from hearth.cli.apply.stack import DEPTH, Body, StackClient
 from hearth.cli.apply.text_file import text_of
 
 COLOURS = {"in sync": "green", "drifted": "yellow", "missing": "red", "not checkable": "cyan"}
 
 
-async def drift(location: Location, name: str | None, template: Path | None, *, every: bool) -> int:
+async def drift(
+    location: StackLocation, name: str | None, template: Path | None, *, every: bool
+) -> int:
     """Print what differs; `every` is whether resources in sync are listed, too.
 
     If `template` is given, the real values are taken over into this file. Return 2 if anything has
     drifted, else 0.
     """
     async with location.opened(name, sign_in=True) as (api, stack_name):
-        stack = await Stack(api, stack_name).demand()
+        stack = await StackClient(api, stack_name).demand()
         query = {"nested_depth": DEPTH}
         report = (await api.call("GET", f"{stack.path}/drift", query=query))["drift"]
     status = _print(location, report, lines(report, every=every))
@@ -31,24 +33,24 @@ async def drift(location: Location, name: str | None, template: Path | None, *, 
     return status
 
 
-async def last_drift(location: Location, name: str | None) -> int:
+async def last_drift(location: StackLocation, name: str | None) -> int:
     """Print the result of the last background check, and when it was made; return like `drift`.
 
-    Raises Refused if there is none.
+    Raises UserError if there is none.
     """
     advice = "hearth drift without --cached reads the cloud now"
     if not location.service:
-        raise Refused(["--cached: only a service checks stacks in the background", advice])
+        raise UserError(["--cached: only a service checks stacks in the background", advice])
     async with location.opened(name) as (api, stack_name):
-        stack = await Stack(api, stack_name).demand()
+        stack = await StackClient(api, stack_name).demand()
         query = {"cached": "true"}
         report = (await api.call("GET", f"{stack.path}/drift", query=query))["drift"]
     if report["checked_at"] is None:
-        raise Refused([f"{stack.name}: {report['reason']}", advice])
+        raise UserError([f"{stack.name}: {report['reason']}", advice])
     return _print(location, report, last_lines(report))
 
 
-def _print(location: Location, report: Body, text: Iterator[str]) -> int:
+def _print(location: StackLocation, report: Body, text: Iterator[str]) -> int:
     """Print a drift as JSON or as `text`; return 2 if anything has drifted, else 0."""
     if location.as_json:
         say_json({"type": "drift", **report})

@@ -13,7 +13,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from hearth.api.access_rules import Call
+from hearth.api.access_rules import ApiCall
 from hearth.api.app import application
 from hearth.api.cfn.auth import Gate
 from hearth.api.cfn.faults import CfnError
@@ -40,7 +40,7 @@ class LocalTokens(Struct, frozen=True):
     store: Store
 
     async def caller(
-        self, token: str, call: Call, service_token: str | None = None
+        self, token: str, call: ApiCall, service_token: str | None = None
     ) -> Caller | None:
         """Return the caller to whom the token belongs, or None if it is not valid.
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct, field
 
-from hearth.cli.apply.api import Refused
+from hearth.cli.apply.api import UserError
 from hearth.cli.apply.progress import ProgressView
-from hearth.cli.apply.stack import Body, Stack, nested_paths, paths
+from hearth.cli.apply.stack import Body, StackClient, nested_paths, paths
 from hearth.cli.apply.waits import waits_for
 from hearth.cli.board import Board
 
@@ -20,7 +20,7 @@ WAITS_S = 1.0  # between two questions what the resources wait for
 class Follower(Struct):
     """Shows the events of a stack in `view`, those after `marker` or all."""
 
-    stack: Stack
+    stack: StackClient
     view: ProgressView
     look_s: float
     marker: str | None = None
@@ -30,7 +30,7 @@ class Follower(Struct):
     async def until_ended(self, stop: asyncio.Event) -> None:
         """Follow the stack until no operation is in progress, or until `stop` is set.
 
-        Raises Refused if the API does not answer.
+        Raises UserError if the API does not answer.
         """
         board = Board(self.stack.name, marker=self.marker)
         if self.marker is not None:
@@ -63,7 +63,7 @@ class Follower(Struct):
     async def _nested(self) -> dict[str, tuple[str, ...]]:
         try:
             return nested_paths(await self.stack.resources())
-        except Refused as refused:
+        except UserError as refused:
             if refused.status != 404:  # a short delete may have ended
                 raise
             return {}
@@ -71,7 +71,7 @@ class Follower(Struct):
     async def _events(self, board: Board) -> Sequence[Body]:
         try:
             return await self.stack.events(board.marker)
-        except Refused as refused:
+        except UserError as refused:
             if refused.status != 404:  # the events of a deleted stack are gone with it
                 raise
             return []
@@ -86,7 +86,7 @@ class Follower(Struct):
             return
         try:
             self._waits = waits_of(await self.stack.resources())
-        except Refused as refused:
+        except UserError as refused:
             if refused.status != 404:
                 raise
 

@@ -17,7 +17,7 @@ from msgspec import field
 from sqlalchemy.exc import SQLAlchemyError
 
 from hearth.bus.local import Bus
-from hearth.cli.apply.api import Refused, refused
+from hearth.cli.apply.api import UserError, error_of
 from hearth.cli.apply.in_process import InProcess
 from hearth.cli.apply.local_cloud import LocalCloud
 from hearth.cli.apply.named_cloud import pool_of
@@ -86,7 +86,7 @@ class _OwnServices(Services):
         return self.user_cloud
 
 
-class _Open(Policy):
+class _OpenPolicy(Policy):
     """The cloud alone decides what the user may do. Users of the stack may do what they always may;
     nobody else has access to a state file.
     """
@@ -116,17 +116,17 @@ class LocalApi:
             location = answer.headers["location"]
             return await self.call(method, location.partition(self._api.project_path)[2])
         if answer.status >= 300:
-            raise refused(answer.status, answer.body, answer.raw.decode())
+            raise error_of(answer.status, answer.body, answer.raw.decode())
         return answer.body
 
     def demand_working(self) -> None:
-        """Raise Refused if the state file cannot be written, for example because the disk is full.
+        """Raise UserError if the state file cannot be written, for example if the disk is full.
 
         The engine would try again for ever.
         """
         if (trouble := self._store.trouble()) is not None:
             hint = "no more calls are sent; run the same command again when the file can be written"
-            raise Refused([f"{self.location} cannot be written: {trouble}", hint])
+            raise UserError([f"{self.location} cannot be written: {trouble}", hint])
 
 
 @asynccontextmanager
@@ -146,7 +146,7 @@ async def local_api(
     whether its user and project are checked first. If `work` is true, an engine carries out the
     requests, and the file is locked for other commands. `create` is whether a missing state file is
     created; with `plan`, it is treated as empty. `serve` is the port at which users of the stack
-    can send requests (0: a free one); without `work`, it is not opened. Raises Refused.
+    can send requests (0: a free one); without `work`, it is not opened. Raises UserError.
     """
     if work:
         state.lock()
@@ -164,7 +164,7 @@ async def local_api(
             yield LocalApi(own_cloud.api, str(state.path), store, url)
     except SQLAlchemyError as problem:  # also those of requests
         message = str(getattr(problem, "orig", None) or problem)
-        raise Refused([f"{state.path} cannot be used: {message}"]) from None
+        raise UserError([f"{state.path} cannot be used: {message}"]) from None
     finally:
         await pool.aclose()
         store.close()
@@ -175,7 +175,7 @@ def _bound(port: int) -> socket.socket:
     try:
         return listening(HOST, port, "--serve-port")
     except WrongSetting as problem:
-        raise Refused([str(problem)]) from None
+        raise UserError([str(problem)]) from None
 
 
 def _endpoint(services: Services, bound: socket.socket | None) -> AbstractAsyncContextManager[None]:
@@ -232,7 +232,7 @@ async def _caller(store: Store, state: StateFile, cloud: Cloud | None) -> Caller
     row = await store.read(lambda tx: tx.execute(query).first())
     project_id = None if row is None else row.project_id
     if row is not None and row.name != state.name:
-        raise Refused([f"{state.path} is the state of the stack {row.name}, not of {state.name}"])
+        raise UserError([f"{state.path} is the state of the stack {row.name}, not of {state.name}"])
     if cloud is None:
         return Caller("local", "local", project_id or NOWHERE, roles=ROLES)
     try:
@@ -241,14 +241,14 @@ async def _caller(store: Store, state: StateFile, cloud: Cloud | None) -> Caller
         message = "the cloud does not accept the credential"
         if fault.status not in (401, 403):
             message = "Keystone cannot be reached"
-        raise Refused([f"{message}: {fault.message}"]) from None
+        raise UserError([f"{message}: {fault.message}"]) from None
     if identity.project_id is None:
-        raise Refused(
+        raise UserError(
             ["the credential is not scoped to a project; set project_name in clouds.yaml"]
         )
     if project_id not in (None, identity.project_id):
         message = f"{state.path} has a stack of project {project_id}"
-        raise Refused([message, f"the credential is scoped to project {identity.project_id}"])
+        raise UserError([message, f"the credential is scoped to project {identity.project_id}"])
     name = identity.username or identity.user_id
     return Caller(identity.user_id, name, identity.project_id, roles=frozenset(identity.roles))
 
@@ -273,7 +273,7 @@ async def _services(store: Store, pool: Clouds, cloud: Cloud, url: str | None) -
     clock = DatabaseClock()
     await clock.ask(store)
     return _OwnServices(
-        store=store, clock=clock, bus=Bus(), policy=_Open(), new_id=new_id, limits=LIMITS,
+        store=store, clock=clock, bus=Bus(), policy=_OpenPolicy(), new_id=new_id, limits=LIMITS,
         user_cloud=cloud,
         programs=Programs(default_catalog(), template_type=TemplateResource, limits=limits),
         clouds=_OwnClouds(pool, cloud, store, reachable=url is not None),

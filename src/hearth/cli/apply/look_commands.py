@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from hearth.cli.apply.commands import name_argument, run_command
-from hearth.cli.apply.options import Location, location_options
+from hearth.cli.apply.options import StackLocation, location_options
 
 
 @click.command()
@@ -118,7 +118,7 @@ def drift(
         option = "--all" if every else "--accept"
         raise click.UsageError(f"--cached and {option} exclude each other")
 
-    async def main(location: Location) -> int:
+    async def main(location: StackLocation) -> int:
         if cached:
             return await drifting.last_drift(location, name_given)
         return await drifting.drift(location, name_given, accept, every=every)

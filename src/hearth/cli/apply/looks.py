@@ -5,20 +5,20 @@ from collections.abc import Iterator
 from typing import Any
 
 from hearth.authoring.terminal import say, say_json, say_value, style
-from hearth.cli.apply.api import Refused
+from hearth.cli.apply.api import UserError
 from hearth.cli.apply.graph import FORMATS, graph_of
-from hearth.cli.apply.options import Location
+from hearth.cli.apply.options import StackLocation
 from hearth.cli.apply.plan_text import value
 from hearth.cli.apply.runs import output_lines, outputs_of
-from hearth.cli.apply.stack import Body, Stack, paths
+from hearth.cli.apply.stack import Body, StackClient, paths
 from hearth.cli.apply.waits import waits_for
 from hearth.model.problem import hint, nearest
 
 
-async def output(location: Location, name: str | None, key: str | None) -> int:
+async def output(location: StackLocation, name: str | None, key: str | None) -> int:
     """Print all outputs, or the value of the output `key` alone."""
     async with location.opened(name) as (api, stack_name):
-        stack = await Stack(api, stack_name).demand()
+        stack = await StackClient(api, stack_name).demand()
         assert stack.details is not None
         outputs = outputs_of(stack.details)
         errors = {
@@ -36,9 +36,9 @@ async def output(location: Location, name: str | None, key: str | None) -> int:
                 say(f"{output_key}: {error}", err=True)
         return 0
     if key in errors:
-        raise Refused([f"{key}: {errors[key]}"])
+        raise UserError([f"{key}: {errors[key]}"])
     if key not in outputs:
-        raise Refused([f"there is no output {key}{hint(nearest(key, outputs))}"], 404)
+        raise UserError([f"there is no output {key}{hint(nearest(key, outputs))}"], 404)
     output_value = outputs[key]
     if isinstance(output_value, str) and not location.as_json:
         say_value(output_value)
@@ -47,21 +47,21 @@ async def output(location: Location, name: str | None, key: str | None) -> int:
     return 0
 
 
-async def show(location: Location, name: str | None) -> int:
+async def show(location: StackLocation, name: str | None) -> int:
     """Print the state of a stack and of its resources."""
     async with location.opened(name) as (api, stack_name):
-        stack = await Stack(api, stack_name).demand()
+        stack = await StackClient(api, stack_name).demand()
         resources = await stack.resources()
     assert stack.details is not None
     if location.as_json:
         say_json({"stack": stack.details, "resources": resources})
         return 0
-    for line in _shown(stack, resources):
+    for line in _stack_lines(stack, resources):
         say(line)
     return 0
 
 
-def _shown(stack: Stack, resources: Any) -> Iterator[str]:
+def _stack_lines(stack: StackClient, resources: Any) -> Iterator[str]:
     details = stack.details or {}
     yield f"{style(stack.name, bold=True)}  {stack.status}  {details['id']}"
     if not stack.status.endswith("_COMPLETE"):
@@ -86,10 +86,10 @@ def _shown(stack: Stack, resources: Any) -> Iterator[str]:
         yield from (f"  {line}" for line in output_lines(outputs))
 
 
-async def events(location: Location, name: str | None) -> int:
+async def events(location: StackLocation, name: str | None) -> int:
     """Print the events of a stack and of its nested stacks, the oldest first."""
     async with location.opened(name) as (api, stack_name):
-        stack = await Stack(api, stack_name).demand()
+        stack = await StackClient(api, stack_name).demand()
         events = await stack.all_events()
     for event in events:
         if location.as_json:
@@ -106,20 +106,20 @@ def _event(event: Body) -> str:
     return f"{event['event_time']}  {event['resource_name']}  {event['resource_status']}{suffix}"
 
 
-async def graph(location: Location, name: str | None, form: str) -> int:
+async def graph(location: StackLocation, name: str | None, form: str) -> int:
     """Print the graph of a stack."""
     async with location.opened(name) as (api, stack_name):
-        stack = await Stack(api, stack_name).demand()
+        stack = await StackClient(api, stack_name).demand()
         resources, events = await stack.resources(), await stack.all_events()
     for line in FORMATS[form](graph_of(resources, events, time.time())):
         say(line)
     return 0
 
 
-async def revisions(location: Location, name: str | None) -> int:
+async def revisions(location: StackLocation, name: str | None) -> int:
     """Print the revisions of a stack, the newest first."""
     async with location.opened(name) as (api, stack_name):
-        stack = await Stack(api, stack_name).demand()
+        stack = await StackClient(api, stack_name).demand()
         revisions = (await api.call("GET", f"{stack.path}/revisions"))["revisions"]
     for revision in revisions:
         if location.as_json:
@@ -133,10 +133,10 @@ async def revisions(location: Location, name: str | None) -> int:
     return 0
 
 
-async def diff(location: Location, name: str | None, before: int, after: int | None) -> int:
+async def diff(location: StackLocation, name: str | None, before: int, after: int | None) -> int:
     """Print the difference between two revisions; `after` is the current one if it is None."""
     async with location.opened(name) as (api, stack_name):
-        stack = await Stack(api, stack_name).demand()
+        stack = await StackClient(api, stack_name).demand()
         if after is None:
             revisions = (await api.call("GET", f"{stack.path}/revisions"))["revisions"]
             after = next(revision["number"] for revision in revisions if revision["current"])

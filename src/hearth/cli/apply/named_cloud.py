@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from hearth.cli.apply.api import Refused
+from hearth.cli.apply.api import UserError
 from hearth.cli.apply.clouds_file import check_clouds_file, clouds_file
 from hearth.cli.apply.text_file import text_of
 from hearth.cloud.config import CloudConfig
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def pool_of(name: str) -> "CloudPool":
-    """Return a pool with the settings of a cloud, in its first region. Raises Refused if there is
+    """Return a pool with the settings of a cloud, in its first region. Raises UserError if there is
     no such cloud, or if its settings are wrong.
     """
     from hearth.cloud.pool import CloudPool  # its imports take long
@@ -41,10 +41,10 @@ def pool_of(name: str) -> "CloudPool":
         except Exception as problem:  # of any class: the library trusts the file
             message = str(problem) if len(str(problem)) > 1 else repr(problem)
             of = "" if path is None else f" of {path}"
-            raise Refused([f"cloud {name}{of} cannot be used: {message}"]) from None
+            raise UserError([f"cloud {name}{of} cannot be used: {message}"]) from None
     if path is None:
-        raise Refused([f"there is no cloud {name}", "no clouds.yaml was found"])
-    raise Refused([f"there is no cloud {name}", f"{path} has {', '.join(names) or 'no clouds'}"])
+        raise UserError([f"there is no cloud {name}", "no clouds.yaml was found"])
+    raise UserError([f"there is no cloud {name}", f"{path} has {', '.join(names) or 'no clouds'}"])
 
 
 def _config(region: Any) -> CloudConfig:

@@ -8,12 +8,12 @@ from typing import Any, TypeVar
 import click
 from msgspec import Struct
 
-from hearth.cli.apply.api import Api, Refused
+from hearth.cli.apply.api import Api, UserError
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-class Location(Struct, frozen=True):
+class StackLocation(Struct, frozen=True):
     """Where a stack is: in a state file with a cloud or, if `service` is true, in a service.
 
     `cloud` is a name in clouds.yaml. `serve` is the port of the endpoint for signals and polls (0:
@@ -37,7 +37,7 @@ class Location(Struct, frozen=True):
         create: bool = False,
         plan: bool = False,
     ) -> AsyncIterator[tuple[Api, str]]:
-        """Open the API; return it with the name of the stack. Raises Refused.
+        """Open the API; return it with the name of the stack. Raises UserError.
 
         `name` is the default name of the stack. For the others, see `local_api`.
         """
@@ -46,9 +46,9 @@ class Location(Struct, frozen=True):
             from hearth.cli.apply.remote import service_api
 
             if self.cloud is None:
-                raise Refused(["which cloud? use --cloud NAME, or set OS_CLOUD"])
+                raise UserError(["which cloud? use --cloud NAME, or set OS_CLOUD"])
             if name is None:
-                raise Refused(["which stack? give its name"])
+                raise UserError(["which stack? give its name"])
             async with service_api(self.cloud) as remote:
                 yield remote, name
             return

@@ -26,7 +26,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from hearth.cli.apply.api import Refused
+from hearth.cli.apply.api import UserError
 from hearth.cli.apply.stack import Body
 from hearth.cli.apply.text_file import nodes_of, text_of
 from hearth.template import Node
@@ -39,7 +39,7 @@ MEMORY_MAX = 100_000_000  # bytes
 NAMED_MAX = 5  # resources in one message
 
 
-class Rule(Struct, frozen=True):
+class PlanRule(Struct, frozen=True):
     """A rule with its place in the file. If `denies` is false, it only warns."""
 
     position: str
@@ -53,10 +53,10 @@ class PlanPolicy(Struct, frozen=True):
     """The contents of a policy file: patterns of protected names with their place, and rules."""
 
     protect: Sequence[tuple[str, str]] = ()
-    rules: Sequence[Rule] = ()
+    rules: Sequence[PlanRule] = ()
 
     def judge(self, plan: Body) -> tuple[list[str], list[str]]:
-        """Return the reasons to deny the plan, and the warnings. Raises Refused for a rule that
+        """Return the reasons to deny the plan, and the warnings. Raises UserError for a rule that
         cannot be evaluated.
         """
         resources = list(_flat(plan))
@@ -128,19 +128,19 @@ def _flat(plan: Body, above: str = "") -> Iterator[dict[str, Any]]:
                 yield from _flat(resource[key], f"{path}.")
 
 
-def _broken(rule: Rule, evaluate: Any) -> str | None:
+def _broken(rule: PlanRule, evaluate: Any) -> str | None:
     """Return the message of a rule if the plan breaks it."""
     try:
         outcome = evaluate(rule.expression)
     except Exception as problem:  # whatever a YAQL function raises
-        raise Refused([f"{rule.position}: {rule.name} cannot be evaluated: {problem}"]) from None
+        raise UserError([f"{rule.position}: {rule.name} cannot be evaluated: {problem}"]) from None
     if isinstance(outcome, (list, tuple)):
         names = [str(resource["resource"]) for resource in outcome if isinstance(resource, Mapping)]
         suffix = f" and {len(names) - NAMED_MAX} more" if len(names) > NAMED_MAX else ""
-        names_found = f": {', '.join(names[:NAMED_MAX])}{suffix}" if names else ""
+        name_list = f": {', '.join(names[:NAMED_MAX])}{suffix}" if names else ""
     else:
-        names_found = ""
-    return f"{rule.position}: {rule.message}{names_found}" if outcome else None
+        name_list = ""
+    return f"{rule.position}: {rule.message}{name_list}" if outcome else None
 
 
 def _evaluator(data: Any) -> Any:
@@ -153,7 +153,7 @@ def _evaluator(data: Any) -> Any:
 
 
 def read_policy(path: Path) -> PlanPolicy:
-    """Read a policy file. Raises Refused with the places of mistakes, and OSError."""
+    """Read a policy file. Raises UserError with the places of mistakes, and OSError."""
     root = nodes_of(text_of(path), path)
     wrong: list[str] = []
     policy = PlanPolicy(
@@ -170,7 +170,7 @@ def read_policy(path: Path) -> PlanPolicy:
             if key not in keys
         ]
     if wrong:
-        raise Refused(wrong)
+        raise UserError(wrong)
     return policy
 
 
@@ -192,7 +192,7 @@ def _protected(root: Node, path: Path, wrong: list[str]) -> Iterator[tuple[str, 
             wrong.append(f"{_position(node, path)}: expected the name of a resource, or a pattern")
 
 
-def _rules(root: Node, path: Path, wrong: list[str]) -> Iterator[Rule]:
+def _rules(root: Node, path: Path, wrong: list[str]) -> Iterator[PlanRule]:
     for number, node in enumerate(_items(root, "rules", path, wrong), 1):
         position, plain = _position(node, path), node.plain()
         fields = plain if isinstance(plain, dict) else {}
@@ -206,7 +206,7 @@ def _rules(root: Node, path: Path, wrong: list[str]) -> Iterator[Rule]:
             continue
         name = str(fields.get("name") or f"rule {number}")
         message = str(fields.get("message") or name)
-        yield Rule(position, name, kinds[0] == "deny", fields[kinds[0]], message)
+        yield PlanRule(position, name, kinds[0] == "deny", fields[kinds[0]], message)
 
 
 def _position(node: Node, path: Path) -> str:

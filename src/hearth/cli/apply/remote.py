@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-from hearth.cli.apply.api import Refused
+from hearth.cli.apply.api import UserError
 from hearth.cli.apply.named_cloud import pool_of
 from hearth.cloud.contract import Cloud
 from hearth.cloud.credential import NamedCredential
@@ -27,7 +27,7 @@ class ServiceApi:
                 "orchestration", method, path, json=body, params=query
             )
         except CloudFault as fault:
-            raise Refused(str(fault.message or fault).splitlines(), fault.status) from None
+            raise UserError(str(fault.message or fault).splitlines(), fault.status) from None
         return answer.body
 
     def demand_working(self) -> None:
@@ -36,7 +36,7 @@ class ServiceApi:
 
 @asynccontextmanager
 async def service_api(name: str) -> AsyncIterator[ServiceApi]:
-    """Connect to the service of a cloud of clouds.yaml. Raises Refused."""
+    """Connect to the service of a cloud of clouds.yaml. Raises UserError."""
     pool = pool_of(name)
     try:
         yield ServiceApi(pool.cloud(NamedCredential(name)), name)

@@ -17,12 +17,12 @@ from msgspec import Struct
 
 from hearth.authoring.terminal import say, say_json, style
 from hearth.cli.apply import plan_text
-from hearth.cli.apply.api import Refused
+from hearth.cli.apply.api import UserError
 from hearth.cli.apply.follow import LOCAL_S, REMOTE_S, Follower
-from hearth.cli.apply.options import Location
+from hearth.cli.apply.options import StackLocation
 from hearth.cli.apply.progress import ProgressView, viewed
 from hearth.cli.apply.saved_plan import SavedPlan
-from hearth.cli.apply.stack import Body, Stack
+from hearth.cli.apply.stack import Body, StackClient
 
 PLACE = re.compile(r" \[([^\[\]]+?):([0-9]+:[0-9]+)\]$")
 BAD_REQUEST = 400
@@ -60,13 +60,13 @@ def run(main: Callable[[], Coroutine[Any, Any, int]], *, as_json: bool) -> int:
         status = run_until_complete(main())
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # all is done
         return status
-    except Refused as caught:
+    except UserError as caught:
         refused = caught
     except BrokenPipeError:
         os._exit(1)  # nobody reads the output any more
     except OSError as problem:
         prefix = f"{problem.filename}: " if problem.filename else ""
-        refused = Refused([f"{prefix}{problem.strerror}"])
+        refused = UserError([f"{prefix}{problem.strerror}"])
     if as_json:
         body = {"type": "error", "status": refused.status, "messages": refused.lines}
         say_json(body)
@@ -76,21 +76,21 @@ def run(main: Callable[[], Coroutine[Any, Any, int]], *, as_json: bool) -> int:
     return 1
 
 
-async def plan(location: Location, request: ChangeRequest, out: Path | None) -> int:
+async def plan(location: StackLocation, request: ChangeRequest, out: Path | None) -> int:
     """Print a plan; return 1 if it would fail, 2 if it has changes, else 0.
 
     The plan is saved to `out`, unless it would fail. A stack that has failed counts as a change.
     """
     opened = location.opened(request.name, sign_in=True, plan=not request.delete)
     async with opened as (api, name):
-        stack = await Stack(api, name).find()
+        stack = await StackClient(api, name).find()
         body = _body(request)
         plan = await _planned(stack, request)
         _show_plan(location, plan)
         _judged(location, request, plan)
         if plan_text.fails(plan):
             saved = "" if out is None else f"; {out} was not written"
-            raise Refused([f"the plan would fail{saved}"])
+            raise UserError([f"the plan would fail{saved}"])
         if out is not None:
             SavedPlan.of(stack, body, plan).write(out)
         if _unsettled(location, stack, plan):
@@ -99,7 +99,7 @@ async def plan(location: Location, request: ChangeRequest, out: Path | None) -> 
 
 
 async def apply(
-    location: Location,
+    location: StackLocation,
     request: ChangeRequest,
     *,
     confirmed: bool,
@@ -109,7 +109,7 @@ async def apply(
     """Plan, ask, carry out and follow; return 0 if the stack is complete."""
     opened = location.opened(request.name, sign_in=True, work=True, create=not request.delete)
     async with opened as (api, name):
-        stack = await Stack(api, name).find()
+        stack = await StackClient(api, name).find()
         if stack.in_progress and not request.delete:
             if (status := await _resume(location, stack)) != 0:
                 return status
@@ -137,22 +137,22 @@ async def apply(
         return await _followed(location, stack, marker)
 
 
-async def watch(location: Location, name: str | None) -> int:
+async def watch(location: StackLocation, name: str | None) -> int:
     """Follow the operation in progress; return 0 if the stack is complete."""
     async with location.opened(name) as (api, stack_name):
-        return await _followed(location, await Stack(api, stack_name).demand(), None)
+        return await _followed(location, await StackClient(api, stack_name).demand(), None)
 
 
-async def refresh(location: Location, name: str | None) -> int:
+async def refresh(location: StackLocation, name: str | None) -> int:
     """Check all resources in the cloud; return 0 if all are there and healthy."""
     async with location.opened(name, sign_in=True, work=True) as (api, stack_name):
-        stack = await Stack(api, stack_name).demand()
+        stack = await StackClient(api, stack_name).demand()
         marker = await stack.last_event()
         await stack.check()
         return await _followed(location, stack, marker)
 
 
-def _unsettled(location: Location, stack: Stack, plan: Body) -> bool:
+def _unsettled(location: StackLocation, stack: StackClient, plan: Body) -> bool:
     """Return whether an update has to end a failed operation although it changes no resource."""
     if plan_text.changes(plan) or stack.details is None or stack.good:
         return False
@@ -170,19 +170,19 @@ def _body(request: ChangeRequest) -> Body:
     return request.body
 
 
-async def _planned(stack: Stack, request: ChangeRequest) -> Body:
+async def _planned(stack: StackClient, request: ChangeRequest) -> Body:
     body = _body(request)
     if body.get("delete") and stack.details is None:
-        raise Refused([f"there is no stack {stack.name} in {stack.api.location}"], 404)
+        raise UserError([f"there is no stack {stack.name} in {stack.api.location}"], 404)
     try:
         return await stack.plan(body)
-    except Refused as refused:
+    except UserError as refused:
         if request.template is None:
             raise
         lines = [placed(line, request.template) for line in refused.lines]
         if refused.status == BAD_REQUEST:
             lines = _in_words_of_lint(lines, request)
-        raise Refused(lines, refused.status) from None
+        raise UserError(lines, refused.status) from None
 
 
 def _in_words_of_lint(lines: Sequence[str], request: ChangeRequest) -> list[str]:
@@ -229,7 +229,7 @@ def placed(line: str, template: Path) -> str:
     return f"{file}:{match[2]}: {line[: match.start()]}"
 
 
-def _show_plan(location: Location, plan: Body) -> None:
+def _show_plan(location: StackLocation, plan: Body) -> None:
     if location.as_json:
         body = {"summary": dict(plan_text.counted(plan)), **plan}
         say_json({"type": "plan", **body})
@@ -239,8 +239,8 @@ def _show_plan(location: Location, plan: Body) -> None:
     say(plan_text.summary(plan))
 
 
-def _judged(location: Location, request: ChangeRequest, plan: Body) -> None:
-    """Print the warnings of policies. Raises Refused if a policy denies the plan."""
+def _judged(location: StackLocation, request: ChangeRequest, plan: Body) -> None:
+    """Print the warnings of policies. Raises UserError if a policy denies the plan."""
     denied: list[str] = []
     for path in request.policies:
         from hearth.cli.apply.policy import read_policy
@@ -253,27 +253,29 @@ def _judged(location: Location, request: ChangeRequest, plan: Body) -> None:
             else:
                 say(f"{style('warning:', fg='yellow')} {line}", err=True)
     if denied:
-        raise Refused(denied)
+        raise UserError(denied)
 
 
-def _agreed(location: Location, *, confirmed: bool, delete: bool) -> bool:
-    """Ask whether to go on. Raises Refused if nobody can be asked."""
+def _agreed(location: StackLocation, *, confirmed: bool, delete: bool) -> bool:
+    """Ask whether to go on. Raises UserError if nobody can be asked."""
     if confirmed:
         return True
     if location.as_json or not sys.stdin.isatty():
-        raise Refused(["cannot ask for confirmation without a terminal or with --json; use --yes"])
+        raise UserError(
+            ["cannot ask for confirmation without a terminal or with --json; use --yes"]
+        )
     question = "Destroy these resources?" if delete else "Apply these changes?"
     return click.confirm(question)
 
 
-async def _resume(location: Location, stack: Stack) -> int:
+async def _resume(location: StackLocation, stack: StackClient) -> int:
     """Follow an operation that an earlier command has not finished."""
     if not location.as_json:
         say(f"continuing {stack.status}: an earlier command did not finish it")
     return await _followed(location, stack, await stack.last_event())
 
 
-async def _followed(location: Location, stack: Stack, marker: str | None) -> int:
+async def _followed(location: StackLocation, stack: StackClient, marker: str | None) -> int:
     with viewed(as_json=location.as_json) as view, interrupted(view, location) as stop:
         look_s = REMOTE_S if location.service else LOCAL_S
         await Follower(stack, view, look_s, marker).until_ended(stop)
@@ -283,7 +285,7 @@ async def _followed(location: Location, stack: Stack, marker: str | None) -> int
 
 
 @contextlib.contextmanager
-def interrupted(view: ProgressView, location: Location) -> Iterator[asyncio.Event]:
+def interrupted(view: ProgressView, location: StackLocation) -> Iterator[asyncio.Event]:
     """Return an event that Ctrl-C sets; the second Ctrl-C ends the process at once."""
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
@@ -307,7 +309,7 @@ def interrupted(view: ProgressView, location: Location) -> Iterator[asyncio.Even
                 loop.remove_signal_handler(number)
 
 
-async def _ended(location: Location, stack: Stack, headline: str) -> int:
+async def _ended(location: StackLocation, stack: StackClient, headline: str) -> int:
     """Print how the operation has ended, and the outputs; return the exit status."""
     assert stack.details is not None
     good = stack.good

@@ -9,8 +9,8 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import asdict
 
-from hearth.cli.apply.api import Refused
-from hearth.cli.apply.stack import Body, Stack
+from hearth.cli.apply.api import UserError
+from hearth.cli.apply.stack import Body, StackClient
 from hearth.process.own_files import write_own
 
 FORMAT = 1
@@ -49,7 +49,7 @@ class SavedPlan(Struct, frozen=True, forbid_unknown_fields=True):
     plan: Body
 
     @classmethod
-    def of(cls, stack: Stack, body: Body, plan: Body) -> "SavedPlan":
+    def of(cls, stack: StackClient, body: Body, plan: Body) -> "SavedPlan":
         """Return the plan of a stack as it is saved."""
         stack_id = None if stack.details is None else str(stack.details["id"])
         return cls(stack.name, stack_id, stack.api.location, body, plan)
@@ -64,7 +64,7 @@ class SavedPlan(Struct, frozen=True, forbid_unknown_fields=True):
 
     @classmethod
     def read(cls, path: Path) -> "SavedPlan | None":
-        """Return the plan in a file; None if the file is no plan. Raises OSError, Refused."""
+        """Return the plan in a file; None if the file is no plan. Raises OSError, UserError."""
         with path.open("rb") as file:
             if file.read(1) != b"{":
                 return None
@@ -73,33 +73,33 @@ class SavedPlan(Struct, frozen=True, forbid_unknown_fields=True):
             document = json.loads(text)
         except (ValueError, RecursionError):
             if KIND.encode() in text[:200]:
-                raise Refused([f"{path} is damaged: it is incomplete"]) from None
+                raise UserError([f"{path} is damaged: it is incomplete"]) from None
             return None
         if not isinstance(document, dict) or document.pop("kind", None) != KIND:
             return None
         if document.pop("format", None) != FORMAT:
-            raise Refused([f"{path} was written by a newer release of Hearth; use that release"])
+            raise UserError([f"{path} was written by a newer release of Hearth; use that release"])
         try:
             saved = msgspec.convert(document, cls)
             msgspec.convert(saved.plan, _Plan)
         except (msgspec.ValidationError, RecursionError):
-            raise Refused([f"{path} is damaged: it is not a plan"]) from None
+            raise UserError([f"{path} is damaged: it is not a plan"]) from None
         return saved
 
-    def demand(self, stack: Stack) -> None:
-        """Raise Refused unless the plan is for this stack."""
+    def demand(self, stack: StackClient) -> None:
+        """Raise UserError unless the plan is for this stack."""
         if stack.api.location != self.where:
-            raise Refused([f"the plan is for {self.where}, not for {stack.api.location}"])
+            raise UserError([f"the plan is for {self.where}, not for {stack.api.location}"])
         now = None if stack.details is None else stack.details["id"]
         if now != self.stack_id:
             reason = "does not exist any more" if now is None else "was created again since"
-            raise Refused([f"the plan is old: the stack {self.name} {reason}"])
+            raise UserError([f"the plan is old: the stack {self.name} {reason}"])
 
     def demand_same(self, plan: Body) -> None:
-        """Raise Refused, with the differences, unless `plan` is the saved plan."""
+        """Raise UserError, with the differences, unless `plan` is the saved plan."""
         if plan["hash"] == self.plan["hash"]:
             return
-        raise Refused(["the plan is old; this has changed since:", *differences(self.plan, plan)])
+        raise UserError(["the plan is old; this has changed since:", *differences(self.plan, plan)])
 
 
 def differences(old: Body, new: Body, above: str = "") -> Iterator[str]:

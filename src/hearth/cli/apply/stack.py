@@ -6,7 +6,7 @@ from urllib.parse import quote
 
 from msgspec import Struct
 
-from hearth.cli.apply.api import Api, Refused
+from hearth.cli.apply.api import Api, UserError
 from hearth.cli.board import link
 
 EVENTS_PER_PAGE = 1000
@@ -16,7 +16,7 @@ Body = dict[str, Any]
 Path = tuple[str, ...]  # the names that lead from the root stack to a resource
 
 
-class Stack(Struct):
+class StackClient(Struct):
     """The stack with a name. `details` is the stack as the API last showed it, or None if there is
     no stack of that name.
     """
@@ -46,8 +46,8 @@ class Stack(Struct):
         """Whether the last operation succeeded; a rollback is a failed operation."""
         return self.status.endswith("_COMPLETE") and not self.status.startswith("ROLLBACK")
 
-    async def find(self) -> "Stack":
-        """Look the stack up by its name, and return self. Raises Refused."""
+    async def find(self) -> "StackClient":
+        """Look the stack up by its name, and return self. Raises UserError."""
         answer = await self.api.call("GET", "/stacks", query={"name": self.name})
         matches = [stack for stack in answer["stacks"] if stack["stack_name"] == self.name]
         self.details = matches[0] if matches else None
@@ -55,19 +55,19 @@ class Stack(Struct):
             await self.look()
         return self
 
-    async def demand(self) -> "Stack":
-        """Look the stack up, and return self. Raises Refused if it does not exist."""
+    async def demand(self) -> "StackClient":
+        """Look the stack up, and return self. Raises UserError if it does not exist."""
         if (await self.find()).details is None:
-            raise Refused([f"there is no stack {self.name} in {self.api.location}"], 404)
+            raise UserError([f"there is no stack {self.name} in {self.api.location}"], 404)
         return self
 
     async def look(self, *, outputs: bool = True) -> None:
-        """Read the stack again, if wanted with its outputs. Raises Refused."""
+        """Read the stack again, if wanted with its outputs. Raises UserError."""
         query = None if outputs else {"resolve_outputs": "False"}
         self.details = (await self.api.call("GET", self.path, query=query))["stack"]
 
     async def plan(self, body: Body) -> Body:
-        """Return the plan of a create or an update. Raises Refused."""
+        """Return the plan of a create or an update. Raises UserError."""
         if self.details is not None:
             answer = await self.api.call("PUT", f"{self.path}/plan", body)
         else:
@@ -77,7 +77,7 @@ class Stack(Struct):
         return plan
 
     async def apply(self, body: Body) -> None:
-        """Begin the create or the update. Raises Refused."""
+        """Begin the create or the update. Raises UserError."""
         if self.details is not None:
             await self.api.call("PUT", self.path, body)
         else:
@@ -86,20 +86,20 @@ class Stack(Struct):
             self.details = {"id": answer["stack"]["id"], "stack_status": "CREATE_IN_PROGRESS"}
 
     async def destroy(self) -> None:
-        """Begin the delete. Raises Refused."""
+        """Begin the delete. Raises UserError."""
         await self.api.call("DELETE", self.path)
 
     async def check(self) -> None:
-        """Begin a check of all resources. Raises Refused."""
+        """Begin a check of all resources. Raises UserError."""
         await self.api.call("POST", f"{self.path}/actions", {"check": None})
 
     async def resources(self) -> Sequence[Body]:
-        """Return all resources, with those of nested stacks. Raises Refused."""
+        """Return all resources, with those of nested stacks. Raises UserError."""
         answer = await self.api.call("GET", f"{self.path}/resources", query={"nested_depth": DEPTH})
         return list(answer["resources"])
 
     async def last_event(self) -> str | None:
-        """Return the id of the newest event, or None. Raises Refused."""
+        """Return the id of the newest event, or None. Raises UserError."""
         if self.details is None:
             return None
         query = {"sort_dir": "desc", "limit": "1", "nested_depth": DEPTH}
@@ -107,7 +107,7 @@ class Stack(Struct):
         return str(events[0]["id"]) if events else None
 
     async def all_events(self) -> list[Body]:
-        """Return all events, the oldest first. Raises Refused."""
+        """Return all events, the oldest first. Raises UserError."""
         events: list[Body] = []
         marker = None
         while page := await self.events(marker):
@@ -117,7 +117,7 @@ class Stack(Struct):
 
     async def events(self, marker: str | None) -> Sequence[Body]:
         """Return the events after the event `marker`, the oldest first, with those of nested
-        stacks. Raises Refused.
+        stacks. Raises UserError.
         """
         query = {"nested_depth": DEPTH, "sort_dir": "asc", "limit": str(EVENTS_PER_PAGE)}
         if marker is not None:

@@ -7,7 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from hearth.cli.bootstrap.desired import Desired, base_of
+from hearth.cli.bootstrap.desired import DesiredKeystone, base_of
 from hearth.cli.bootstrap.keystone import with_v3
 from hearth.config.configuration import read
 from hearth.config.wrong import WrongSetting
@@ -31,7 +31,11 @@ class Setting(NamedTuple):
 
 
 def entries(
-    desired: Desired, auth_url: str, verify: bool | str | None, key: str, database: str | None
+    desired: DesiredKeystone,
+    auth_url: str,
+    verify: bool | str | None,
+    key: str,
+    database: str | None,
 ) -> Iterator[Setting]:
     """Yield the settings of a configuration for the objects in `desired`.
 

@@ -60,7 +60,7 @@ class CatalogService(Struct, frozen=True):
 
 
 @dataclass(frozen=True)
-class Desired:
+class DesiredKeystone:
     """The desired state that is compared with Keystone. A password is None if it is not known."""
 
     options: BootstrapOptions

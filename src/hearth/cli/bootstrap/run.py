@@ -12,17 +12,21 @@ from hearth.cli.bootstrap.desired import (
     DOMAIN_PASSWORD,
     SERVICE_PASSWORD,
     BootstrapOptions,
-    Desired,
+    DesiredKeystone,
     apis_of,
     region_of,
 )
 from hearth.cli.bootstrap.keystone import Keystone
-from hearth.cli.bootstrap.steps import Account, State, Steps
+from hearth.cli.bootstrap.steps import Account, Comparison, ObjectState
 from hearth.config.wrong import WrongSetting
 
-DONE = {State.EXISTS: "exists", State.MISSING: "created", State.CHANGES: "changed",
-        State.DIFFERS: "differs"}  # fmt: skip
-PLANNED = {**DONE, State.MISSING: "would create", State.CHANGES: "would change"}
+DONE = {
+    ObjectState.EXISTS: "exists",
+    ObjectState.MISSING: "created",
+    ObjectState.CHANGES: "changed",
+    ObjectState.DIFFERS: "differs",
+}
+PLANNED = {**DONE, ObjectState.MISSING: "would create", ObjectState.CHANGES: "would change"}
 PASSWORD_BYTES = 32
 
 
@@ -46,8 +50,8 @@ def run(options: BootstrapOptions) -> int:
     keystone = Keystone(options.os_cloud)
     regions = [str(region["id"]) for region in keystone.find("regions")]
     region = region_of(options.region or keystone.region, regions)
-    desired = Desired(options, region, apis, service, domain)
-    plan = Steps(keystone, desired, apply=False)
+    desired = DesiredKeystone(options, region, apis, service, domain)
+    plan = Comparison(keystone, desired, apply=False)
     plan.run()
     desired = _with_passwords(desired, plan)
     key, database = secrets.token_hex(PASSWORD_BYTES), os.environ.get(DATABASE)
@@ -66,13 +70,13 @@ def run(options: BootstrapOptions) -> int:
     return _end(plan)
 
 
-def _apply(keystone: Keystone, desired: Desired, written: Path | None) -> None:
+def _apply(keystone: Keystone, desired: DesiredKeystone, written: Path | None) -> None:
     """Change Keystone and print what was changed, even if an error occurs halfway.
 
     `written` is the configuration file that this run wrote, or None. The file is removed if an
     error occurs before the first change.
     """
-    steps = Steps(keystone, desired, apply=True)
+    steps = Comparison(keystone, desired, apply=True)
     try:
         steps.run()
     except WrongSetting:
@@ -83,7 +87,7 @@ def _apply(keystone: Keystone, desired: Desired, written: Path | None) -> None:
     _report(steps, DONE)
 
 
-def _with_passwords(desired: Desired, plan: Steps) -> Desired:
+def _with_passwords(desired: DesiredKeystone, plan: Comparison) -> DesiredKeystone:
     """Return the desired state with generated passwords for users that do not exist yet.
 
     A password that is already known is kept.
@@ -113,7 +117,7 @@ def _secret(variable: str, path: Path | None) -> str | None:
     return secret
 
 
-def _report(steps: Steps, labels: dict[State, str]) -> None:
+def _report(steps: Comparison, labels: dict[ObjectState, str]) -> None:
     for line in steps.lines:
         print(f"{labels[line.state]:<13} {line.label}")
 
@@ -135,7 +139,7 @@ def _tell_of_file(
         print(f"{'note':<13} {path}: {difference}")
 
 
-def _end(plan: Steps) -> int:
+def _end(plan: Comparison) -> int:
     """Print what the operator must still do, and return the exit status."""
     for account in sorted(plan.unknown, key=lambda account: account.value):
         variable = SERVICE_PASSWORD if account is Account.SERVICE else DOMAIN_PASSWORD
@@ -143,7 +147,7 @@ def _end(plan: Steps) -> int:
         print(
             f"{phrase}; set the variable {variable}, or complete the configuration", file=sys.stderr
         )
-    count = sum(line.state is State.DIFFERS for line in plan.lines)
+    count = sum(line.state is ObjectState.DIFFERS for line in plan.lines)
     if count:
         phrase = "difference is" if count == 1 else "differences are"
         print(f"hearth: {count} {phrase} left; --update changes them", file=sys.stderr)

@@ -11,7 +11,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from hearth.cli.bootstrap.desired import CatalogService, Desired
+from hearth.cli.bootstrap.desired import CatalogService, DesiredKeystone
 from hearth.cli.bootstrap.keystone import Body, Keystone
 from hearth.cloud.identity import USER_OPTIONS
 from hearth.config.wrong import WrongSetting
@@ -21,7 +21,7 @@ SERVICE_ROLES = ("admin", "service")
 STACK_USER_ROLE = "heat_stack_user"
 
 
-class State(Enum):
+class ObjectState(Enum):
     """The result of comparing one object."""
 
     EXISTS = "exists"
@@ -40,18 +40,18 @@ class Account(Enum):
 class ReportLine(Struct, frozen=True):
     """A line of the report: the object `label` and its state."""
 
-    state: State
+    state: ObjectState
     label: str
 
 
-class Steps:
+class Comparison:
     """One comparison of Keystone with the desired state. `lines` is its report.
 
     If `apply` is true, missing objects are created. `new` contains the accounts that do not exist
     yet, `unknown` those that exist but whose password is not known.
     """
 
-    def __init__(self, keystone: Keystone, desired: Desired, *, apply: bool) -> None:
+    def __init__(self, keystone: Keystone, desired: DesiredKeystone, *, apply: bool) -> None:
         self._keystone = keystone
         self._desired = desired
         self._apply = apply
@@ -69,9 +69,9 @@ class Steps:
         roles: dict[str, str | None] = {}
         roles["admin"] = self._existing("roles", "admin", "the role of administrators")
         for role in ("service", STACK_USER_ROLE):
-            roles[role] = self._named("roles", "role", f"role {role}", {"name": role})
+            roles[role] = self._ensured("roles", "role", f"role {role}", {"name": role})
         location = f"in domain {options.service_domain}"
-        project = self._named(
+        project = self._ensured(
             "projects", "project", f"project {options.service_project} {location}",
             {"name": options.service_project, "domain_id": home},
             {"description": "Services of OpenStack"},
@@ -80,7 +80,7 @@ class Steps:
         for role in SERVICE_ROLES:
             label = f"role {role} of {options.service_user} in project {options.service_project}"
             self._grant(label, "projects", project, user, roles[role])
-        domain = self._named(
+        domain = self._ensured(
             "domains", "domain", f"domain {options.stack_domain}", {"name": options.stack_domain},
             {"description": "Users and projects of stacks"},
         )  # fmt: skip
@@ -99,7 +99,7 @@ class Steps:
         near = nearest(name, [str(candidate["name"]) for candidate in self._keystone.find(table)])
         raise WrongSetting(f"{label}: Keystone has no {table[:-1]} {name}{hint(near)}")
 
-    def _named(
+    def _ensured(
         self, table: str, root: str, label: str, narrow: Mapping[str, str | None],
         extra: Mapping[str, Any] | None = None,
     ) -> str | None:  # fmt: skip
@@ -122,19 +122,19 @@ class Steps:
     def _enabled(self, table: str, root: str, label: str, body: Body) -> None:
         """Report that an object exists, or, if it is disabled, that it differs."""
         if body.get("enabled", True):
-            self._tell(State.EXISTS, label)
+            self._tell(ObjectState.EXISTS, label)
         else:
             path = f"/{table}/{body['id']}"
             self._differs(f"{label}: it is disabled", path, root, {"enabled": True})
 
     def _user(self, account: Account, name: str, domain: str | None, location: str) -> str | None:
-        """Return the id of a user as `_named` does, and report whether its password is accepted."""
+        """Return the id of a user as `_ensured` does; report whether its password is accepted."""
         label = f"user {name} {location}"
         service = account is Account.SERVICE
         password = self._desired.service_password if service else self._desired.domain_password
         fields = {"password": password, "options": USER_OPTIONS}
-        user = self._named("users", "user", label, {"name": name, "domain_id": domain}, fields)
-        if self.lines[-1].state is State.MISSING:
+        user = self._ensured("users", "user", label, {"name": name, "domain_id": domain}, fields)
+        if self.lines[-1].state is ObjectState.MISSING:
             self.new.add(account)
         elif password is None:
             self.unknown.add(account)
@@ -151,11 +151,11 @@ class Steps:
         """
         path = f"/{collection}/{target}/users/{user}/roles/{role}"
         if None not in (target, user, role) and self._keystone.granted(path):
-            self._tell(State.EXISTS, label)
+            self._tell(ObjectState.EXISTS, label)
             return
         if self._apply:
             self._keystone.grant(path)
-        self._tell(State.MISSING, label)
+        self._tell(ObjectState.MISSING, label)
 
     def _api(self, api: CatalogService) -> None:
         """Report the service and the endpoints of an API; with `apply`, create the missing ones."""
@@ -179,7 +179,7 @@ class Steps:
             elif in_region:
                 ids = ", ".join(sorted(endpoint["id"] for endpoint in in_region))
                 self._tell(
-                    State.DIFFERS,
+                    ObjectState.DIFFERS,
                     f"{label}: there are several endpoints with another URL, delete them: {ids}",
                 )
             else:
@@ -211,16 +211,16 @@ class Steps:
         return None.
         """
         created = self._keystone.create(table, root, body) if self._apply else {"id": None}
-        self._tell(State.MISSING, label)
+        self._tell(ObjectState.MISSING, label)
         return created["id"]
 
     def _differs(self, label: str, path: str, root: str, changes: Mapping[str, Any]) -> None:
         """Report a difference; with `apply` and the option --update, also change the object."""
         if self._update and self._apply:
             self._keystone.change(path, root, changes)
-        self._tell(State.CHANGES if self._update else State.DIFFERS, label)
+        self._tell(ObjectState.CHANGES if self._update else ObjectState.DIFFERS, label)
 
-    def _tell(self, state: State, label: str) -> None:
+    def _tell(self, state: ObjectState, label: str) -> None:
         self.lines.append(ReportLine(state, label))
 
 

@@ -10,7 +10,7 @@ from hearth.cli.board import Board, ResourceLine
 from hearth.cli.demo.client import AGENT, FOLDER, ROOT, SANDBOX, Client, outputs_of, request_body
 from hearth.cli.demo.dev_server import DemoFailed, DevServer, hearth_dev, servers_cannot_run
 from hearth.cli.demo.guest import read_script, signal_in
-from hearth.cli.demo.screen import BoardView, Plain, Screen, Terminal
+from hearth.cli.demo.screen import BoardView, PlainScreen, Screen, TerminalScreen
 from hearth.cli.embedded_cloud import demand_installed
 from hearth.config.wrong import WrongSetting
 
@@ -26,7 +26,7 @@ def run(*, transcript: bool) -> int:
 
     If `transcript` is true, also print the equivalent commands.
     """
-    stop = _Stop()
+    stop = _StopSignal()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, stop)
     screen = _screen()
@@ -51,7 +51,7 @@ def run(*, transcript: bool) -> int:
     return 0
 
 
-class _Stop:
+class _StopSignal:
     """A signal handler that interrupts the scenario and records that it was called."""
 
     requested = False
@@ -65,8 +65,8 @@ def _screen() -> Screen:
     if sys.stdout.isatty():
         from rich.console import Console
 
-        return Terminal(Console())
-    return Plain()
+        return TerminalScreen(Console())
+    return PlainScreen()
 
 
 class Scenario:

@@ -36,7 +36,7 @@ class BoardView(Protocol):
         """
 
 
-class Plain:
+class PlainScreen:
     """Output that is not a terminal: prints one line for each event."""
 
     _began = 0.0
@@ -55,7 +55,7 @@ class Plain:
             print(f"{now - self._began:6.1f} s  {'.'.join(line.path):24} {line.status}", flush=True)
 
 
-class Terminal:
+class TerminalScreen:
     """Output on a terminal: shows a coloured tree of the resources, which is updated in place."""
 
     def __init__(self, console: Console) -> None:

@@ -28,7 +28,7 @@ def reason(group: str, name: str) -> str | None:
     return no_effect.OPTIONS.get(_base(group), {}).get(name)
 
 
-def known(group: str, name: str) -> bool:
+def is_known(group: str, name: str) -> bool:
     """Return whether the option exists and has an effect."""
     return (_base(group), name) in _KEYS
 

@@ -54,7 +54,7 @@ class Doorman:
         self._of: Counter[str] = Counter()
         self._unsent: dict[Guest, tuple[int, float]] = {}  # (bytes, since when so many)
         self._look: asyncio.TimerHandle | None = None
-        self._told_at = float("-inf")
+        self._logged_at = float("-inf")
         self._refused = 0
 
     @property
@@ -113,12 +113,12 @@ class Doorman:
     def _tell(self, address: str) -> None:
         """Log that connections had to give way or were refused, at most once a minute."""
         self._refused += 1
-        if time.monotonic() - self._told_at >= TELL_S:
+        if time.monotonic() - self._logged_at >= TELL_S:
             log.warning(
                 "%d connections too many, the last from %s; open: %d, from that address: %d",
                 *(self._refused, address or "somewhere", self.total, self._of[address]),
             )
-            self._told_at, self._refused = time.monotonic(), 0
+            self._logged_at, self._refused = time.monotonic(), 0
 
     # -- what clients do not read ------------------------------------------------------------
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
 
     from hearth.process.http.polled import Shortcut
-    from hearth.process.wiring import Running
+    from hearth.process.wiring import RunningProcess
 
 KEEP_ALIVE_S = 75  # well over the 5 s polling interval of clients
 CONNECTIONS_MAX = 4096  # of one server
@@ -33,7 +33,7 @@ class Served(NamedTuple):
     shortcut: "Shortcut | None" = None
 
 
-def applications(running: "Running") -> tuple[Served, Served, Served]:
+def applications(running: "RunningProcess") -> tuple[Served, Served, Served]:
     """Return the main application, the CloudFormation-style API and the cluster API.
 
     The last two are for ports of their own. The main application includes the cluster API below
@@ -42,7 +42,7 @@ def applications(running: "Running") -> tuple[Served, Served, Served]:
     from hearth.api.app import application
     from hearth.api.auth import GUEST_FACTOR, Tokens
     from hearth.api.cfn.app import application as cfn_application
-    from hearth.api.cfn.auth import Gate, Identity
+    from hearth.api.cfn.auth import Gate, KeystoneChecker
     from hearth.api.cfn.polls import Polls
     from hearth.api.clusters.app import application as cluster_application
     from hearth.api.door import Door
@@ -63,7 +63,8 @@ def applications(running: "Running") -> tuple[Served, Served, Served]:
     credentials = settings.signers or (service,)
     role = settings.stack_user_role
     signers = [
-        Identity(judges.cloud(credential), credential.auth_url, role) for credential in credentials
+        KeystoneChecker(judges.cloud(credential), credential.auth_url, role)
+        for credential in credentials
     ]
     services, front = running.services, running.front
     polls = Polls(partial(secret_of_guest, services), GUEST_FACTOR * judging.kept_s)
@@ -83,7 +84,7 @@ def applications(running: "Running") -> tuple[Served, Served, Served]:
         Served(
             Answering(
                 fronted(main_door, front, steps, database),
-                Shortcut(main_door.known.find, front),
+                Shortcut(main_door.stack_answers.find, front),
                 front,
             ),
             Shortcut(main_door.find, front),

@@ -14,7 +14,7 @@ log = logging.getLogger(__name__)
 K = TypeVar("K", bound=Hashable)
 
 
-class Gathered(Generic[K]):
+class FingerprintReader(Generic[K]):
     """Reads the fingerprints that many requests need in one database query.
 
     A fingerprint is a number that changes whenever one of the database rows behind a response
@@ -51,7 +51,7 @@ class Gathered(Generic[K]):
             while self._waiting:
                 await asyncio.sleep(self._gather_s)
                 batch, self._waiting = self._waiting, {}
-                fingerprints = await self._found(batch)
+                fingerprints = await self._query(batch)
                 answers = [
                     (future, fingerprints.get(key))
                     for key, futures in batch.items()
@@ -63,7 +63,7 @@ class Gathered(Generic[K]):
         finally:  # a request must never wait for a read that has ended
             self._reading = None
 
-    async def _found(self, keys: Collection[K]) -> Mapping[K, int]:
+    async def _query(self, keys: Collection[K]) -> Mapping[K, int]:
         try:
             return await self._store.read(lambda tx: self._read(tx, keys))
         except Exception as problem:
