@@ -116,7 +116,7 @@ PATIENCE_S = 2.0
 """The maximum total duration of all matches of one request, in seconds."""
 
 
-class _Budget:
+class _Patience:
     """The seconds that remain for matches; `inline` is true if they run on the event loop."""
 
     __slots__ = ("inline", "seconds")
@@ -129,7 +129,7 @@ class _Budget:
         return Overrun() if self.inline else TimeoutError()
 
 
-_budget: ContextVar[_Budget | None] = ContextVar("left_s", default=None)
+_remaining: ContextVar[_Patience | None] = ContextVar("left_s", default=None)
 
 
 @contextmanager
@@ -138,11 +138,11 @@ def patience(*, inline: bool = False) -> Iterator[None]:
 
     If `inline` is true, the limit is INLINE_S, and a match beyond it raises Overrun.
     """
-    token = _budget.set(_Budget(INLINE_S if inline else PATIENCE_S, inline))
+    token = _remaining.set(_Patience(INLINE_S if inline else PATIENCE_S, inline))
     try:
         yield
     finally:
-        _budget.reset(token)
+        _remaining.reset(token)
 
 
 def in_time(match: Callable[[float], T]) -> T:
@@ -150,7 +150,7 @@ def in_time(match: Callable[[float], T]) -> T:
 
     Raises TimeoutError, or Overrun on the event loop, when the time is over.
     """
-    budget = _budget.get()
+    budget = _remaining.get()
     if budget is None:
         return match(TIMEOUT_S)
     if budget.seconds <= 0:
@@ -166,13 +166,13 @@ def in_time(match: Callable[[float], T]) -> T:
 
 def inline() -> bool:
     """Return whether the code runs inside `patience(inline=True)`, that is on the event loop."""
-    budget = _budget.get()
+    budget = _remaining.get()
     return budget is not None and budget.inline
 
 
 def time_left_s() -> float:
     """Return the time limit of the next match in seconds."""
-    budget = _budget.get()
+    budget = _remaining.get()
     return TIMEOUT_S if budget is None else max(0.0, min(TIMEOUT_S, budget.seconds))
 
 
