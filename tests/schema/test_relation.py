@@ -219,4 +219,4 @@ def test_an_empty_value_counts_as_not_given(empty):
 
 def test_equal_relations_are_equal():
     assert RequiredFor("a", "kind", "x") == RequiredFor("a", "kind", "x") != REQUIRED
-    assert repr(ONLY) == "OnlyFor(name='a', other='kind', values=('x', 'y'))"
+    assert repr(ONLY) == "OnlyFor(name='a', selector='kind', values=('x', 'y'))"

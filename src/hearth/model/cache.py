@@ -11,12 +11,12 @@ V = TypeVar("V")
 class Cache(Generic[K, V]):
     """A cache that drops the least recently used items first.
 
-    It holds at most `most` items. Their total size is at most `size_max`, in the unit in which
+    It holds at most `count_max` items. Their total size is at most `size_max`, in the unit in which
     `keep` gets the size of an item.
     """
 
-    def __init__(self, most: int, size_max: int | None = None) -> None:
-        self._most = most
+    def __init__(self, count_max: int, size_max: int | None = None) -> None:
+        self._count_max = count_max
         self._size_max = size_max
         self._size = 0
         self._items: OrderedDict[K, tuple[V, int]] = OrderedDict()
@@ -26,18 +26,18 @@ class Cache(Generic[K, V]):
 
     def get(self, key: K) -> V | None:
         """Return the item with this key, or None; the item counts as used now."""
-        found = self._items.get(key)
-        if found is None:
+        entry = self._items.get(key)
+        if entry is None:
             return None
         self._items.move_to_end(key)
-        return found[0]
+        return entry[0]
 
     def peek(self, key: K) -> V | None:
         """Return the item with this key, or None; it does not count as used. Any thread may call
         this.
         """
-        found = self._items.get(key)
-        return None if found is None else found[0]
+        entry = self._items.get(key)
+        return None if entry is None else entry[0]
 
     def oldest(self) -> V | None:
         """Return the least recently used item, or None if the cache is empty."""
@@ -53,7 +53,7 @@ class Cache(Generic[K, V]):
         self.drop(key)
         self._items[key] = value, size
         self._size += size
-        while len(self) > self._most or (self._too_large() and len(self) > 1):
+        while len(self) > self._count_max or (self._too_large() and len(self) > 1):
             self.drop_oldest()
 
     def drop(self, key: K) -> None:

@@ -11,6 +11,6 @@ class Discreet(Struct, frozen=True):
     hidden: ClassVar[frozenset[str]] = frozenset()
 
     def __repr__(self) -> str:
-        shown = [name for name in self.__struct_fields__ if name not in self.hidden]
-        texts = (f"{name}={getattr(self, name)!r}" for name in shown)
+        names = [name for name in self.__struct_fields__ if name not in self.hidden]
+        texts = (f"{name}={getattr(self, name)!r}" for name in names)
         return f"{type(self).__qualname__}({', '.join(texts)})"

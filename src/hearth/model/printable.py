@@ -20,5 +20,5 @@ def escaped(text: str, *, lines: bool = False) -> str:
     return (_UNSAFE if lines else _UNSAFE_IN_LINE).sub(_sequence, text)
 
 
-def _sequence(found: re.Match[str]) -> str:
-    return found[0].encode("unicode_escape").decode()
+def _sequence(match: re.Match[str]) -> str:
+    return match[0].encode("unicode_escape").decode()

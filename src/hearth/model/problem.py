@@ -59,8 +59,8 @@ class Problem(_Placed, frozen=True, kw_only=True):
     def message(self) -> str:
         """The complete message in one line: path, text, and in brackets file, line and column."""
         path = f"{self.at.path}: " if self.at and self.at.path else ""
-        place = f" [{self.at}]" if self.at and self.at.line else ""
-        return f"{path}{self.text}{place}"
+        position = f" [{self.at}]" if self.at and self.at.line else ""
+        return f"{path}{self.text}{position}"
 
     def __str__(self) -> str:
         """The place and the text, as compilers write it: `file:line:column: text`."""
@@ -87,8 +87,8 @@ class StackValidationFailed(Worded, frozen=True):
 
     @property
     def message(self) -> str:
-        rest = super().message
-        return f"{self.prefix}: {rest}" if self.prefix else rest
+        base_message = super().message
+        return f"{self.prefix}: {base_message}" if self.prefix else base_message
 
 
 class ResourcePropertyConflict(StackValidationFailed, frozen=True):
@@ -115,8 +115,8 @@ class ParameterNotProvided(StackValidationFailed, frozen=True):
 
     @property
     def message(self) -> str:
-        path, place = (self.at.path, f" [{self.at}]") if self.at else ("", "")
-        return f"{self.prefix}: : {path}: : {self.text}{place}"
+        path, position = (self.at.path, f" [{self.at}]") if self.at else ("", "")
+        return f"{self.prefix}: : {path}: : {self.text}{position}"
 
 
 class TemplateMissing(StackValidationFailed, frozen=True):
@@ -174,20 +174,23 @@ class InvalidSchemaError(Worded, frozen=True):
 class InvalidTemplateVersion(Problem, frozen=True):
     """The template version is unknown, or the template has more than one version key.
 
-    `known` are the known versions. If `ambiguous` is true, `version` lists the version keys.
+    `known_versions` are the versions that exist. If `ambiguous` is true, `version` lists the
+    version keys.
     """
 
     version: str
-    known: tuple[str, ...] = ()
+    known_versions: tuple[str, ...] = ()
     ambiguous: bool = False
 
     @property
     def text(self) -> str:
         if self.ambiguous:
             return f"the template has more than one version key: {self.version}"
-        known = ", ".join(self.known)
+        versions = ", ".join(self.known_versions)
         near = hint(self.suggestion)
-        return f'The template version is invalid: "{self.version}"{near}; known versions: {known}'
+        return (
+            f'The template version is invalid: "{self.version}"{near}; known versions: {versions}'
+        )
 
 
 class NoTemplateVersion(Worded, frozen=True):
@@ -241,10 +244,10 @@ class CircularDependencyException(Problem, frozen=True):
 
     @property
     def text(self) -> str:
-        shown = list(self.cycle)
-        if len(shown) > CYCLE_SHOWN_MAX:
-            shown[CYCLE_SHOWN_MAX - 1 : -1] = ["..."]
-        return f"resources depend on each other in a cycle: {' -> '.join(shown)}"
+        names = list(self.cycle)
+        if len(names) > CYCLE_SHOWN_MAX:
+            names[CYCLE_SHOWN_MAX - 1 : -1] = ["..."]
+        return f"resources depend on each other in a cycle: {' -> '.join(names)}"
 
 
 class RequestLimitExceeded(Worded, frozen=True):
@@ -341,18 +344,18 @@ class Rejected(Exception):
         return Rejected, (self.problems,)
 
 
-def nearest(word: str, words: Iterable[str], similarity: float = 0.6) -> str | None:
-    """Return the one of `words` that is most similar to `word`, or None if none is similar.
+def nearest(word: str, candidates: Iterable[str], similarity: float = 0.6) -> str | None:
+    """Return the one of `candidates` that is most similar to `word`, or None if none is similar.
 
     `similarity` is between 0 and 1 (equal words). Upper and lower case count as equal. Of more than
     500 words, only those with the same first character are considered.
     """
-    known = [candidate for candidate in words if isinstance(candidate, str)]
-    if len(known) > NEAREST_WORDS_MAX:
-        known = [one for one in known if one[:1] == word[:1]][:NEAREST_WORDS_MAX]
-    lower = {candidate.lower(): candidate for candidate in reversed(known)}
-    found: Sequence[str] = get_close_matches(word.lower(), lower, n=1, cutoff=similarity)
-    return lower[found[0]] if found else None
+    texts = [candidate for candidate in candidates if isinstance(candidate, str)]
+    if len(texts) > NEAREST_WORDS_MAX:
+        texts = [candidate for candidate in texts if candidate[:1] == word[:1]][:NEAREST_WORDS_MAX]
+    lower = {candidate.lower(): candidate for candidate in reversed(texts)}
+    matches: Sequence[str] = get_close_matches(word.lower(), lower, n=1, cutoff=similarity)
+    return lower[matches[0]] if matches else None
 
 
 NEAREST_WORDS_MAX = 500
@@ -366,11 +369,11 @@ def nearest_file(name: str, files: Iterable[str]) -> str | None:
     folder, base = posixpath.split(name)
     stem, ending = posixpath.splitext(base)
     stems = {}
-    for one in files:
-        its_folder, its_base = posixpath.split(one)
+    for file in files:
+        its_folder, its_base = posixpath.split(file)
         its_stem, its_ending = posixpath.splitext(its_base)
         if (its_folder, its_ending) == (folder, ending):
-            stems[its_stem] = one
+            stems[its_stem] = file
     near = nearest(stem, stems)
     return stems[near] if near is not None else None
 

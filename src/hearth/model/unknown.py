@@ -56,12 +56,12 @@ def unknown_in(value: Any) -> Unknown | None:
             parts = value
         case _:
             return None
-    found: Unknown | None = None
+    combined: Unknown | None = None
     for part in parts:
         inner = unknown_in(part)
         if inner is not None:
-            found = inner if found is None else found | inner
-    return found
+            combined = inner if combined is None else combined | inner
+    return combined
 
 
 def nulled(value: Any) -> Any:

@@ -62,8 +62,8 @@ class Findings(Struct):
 
     def wrong(self, at: Span, text: str) -> None:
         """Add a property error with this text at a place."""
-        place = self.locate(at) if self.locate else at
-        self.problems.append(StackValidationFailed(place, text, PREFIX))
+        span = self.locate(at) if self.locate else at
+        self.problems.append(StackValidationFailed(span, text, PREFIX))
 
     def answers(self, check: CustomCheck) -> list[Problem]:
         """Make all lookups with `check` and return the problems that it reports."""
@@ -91,32 +91,32 @@ EMPTY: dict[ValueKind, Any] = {
 
 
 def coerce_all(
-    schema: Mapping[str, Prop], values: Mapping[str, Any], at: Span, found: Findings
+    schema: Mapping[str, Prop], values: Mapping[str, Any], at: Span, findings: Findings
 ) -> dict[str, Any]:
     """Return the values converted to their declared types, with defaults for missing properties.
 
     Properties that have neither a value nor a default are left out, and so are values whose name is
-    not in `schema`. `at` is the place of the whole map. Errors are added to `found`.
+    not in `schema`. `at` is the place of the whole map. Errors are added to `findings`.
     """
     for name in values:
         if name not in schema:
             near = hint(nearest(str(name), schema))
-            place = found.locate(at.under(str(name))) if found.locate else at
-            place = Span(place.file, place.line, place.column, at.path)
-            found.problems.append(
-                StackValidationFailed(place, f'unknown property "{name}"{near}', PREFIX)
+            span = findings.locate(at.under(str(name))) if findings.locate else at
+            span = Span(span.file, span.line, span.column, at.path)
+            findings.problems.append(
+                StackValidationFailed(span, f'unknown property "{name}"{near}', PREFIX)
             )
     result: dict[str, Any] = {}
     for name, prop in schema.items():
         if name in values:
-            value = _given(name, prop, values[name], at, found)
+            value = _given(name, prop, values[name], at, findings)
             if value is not None:
                 result[name] = value
         elif prop.has_default:
             if prop.default is not None:
                 result[name] = _usual(prop)
-        elif prop.required and found.require:
-            found.wrong(at, f'required property "{name}" is not given')
+        elif prop.required and findings.require:
+            findings.wrong(at, f'required property "{name}" is not given')
     return result
 
 
@@ -129,7 +129,7 @@ def _usual(prop: Prop) -> Any:
     )
 
 
-def _given(name: str, prop: Prop, value: Any, at: Span, found: Findings) -> Any:
+def _given(name: str, prop: Prop, value: Any, at: Span, findings: Findings) -> Any:
     """Return the converted value of a property that is given, or None if it counts as not given."""
     if prop.empty_is_none and value in NOTHING:
         value = None
@@ -138,13 +138,13 @@ def _given(name: str, prop: Prop, value: Any, at: Span, found: Findings) -> Any:
     if value is None:
         if prop.required and prop.nullable:
             return EMPTY[prop.kind]
-        if prop.required and found.require:
-            found.wrong(at.under(name), f'required property "{name}" is null')
+        if prop.required and findings.require:
+            findings.wrong(at.under(name), f'required property "{name}" is null')
         return None
     if not prop.implemented:
-        found.wrong(at.under(name), f'property "{name}" is not implemented yet')
+        findings.wrong(at.under(name), f'property "{name}" is not implemented yet')
     simple = _simple(prop, value)
-    return coerce(prop, value, at.under(name), found) if simple is BAD else simple
+    return coerce(prop, value, at.under(name), findings) if simple is BAD else simple
 
 
 def _simple(prop: Prop, value: Any) -> Any:
@@ -158,8 +158,8 @@ def _simple(prop: Prop, value: Any) -> Any:
     return CONVERT[prop.kind](prop, value)
 
 
-def coerce(prop: Prop, value: Any, at: Span, found: Findings) -> Any:
-    """Return the value converted to the declared type; add problems and lookups to `found`.
+def coerce(prop: Prop, value: Any, at: Span, findings: Findings) -> Any:
+    """Return the value converted to the declared type; add problems and lookups to `findings`.
 
     A value that cannot be converted is returned unchanged. For null, return the default, or None.
     """
@@ -171,45 +171,49 @@ def coerce(prop: Prop, value: Any, at: Span, found: Findings) -> Any:
             return None
     coerced = CONVERT[prop.kind](prop, value)
     if isinstance(coerced, Bad):
-        found.wrong(at, f"{_shown(value)} is not {_article(prop.kind)}")
+        findings.wrong(at, f"{_shown(value)} is not {_article(prop.kind)}")
         return value
     if prop.schema is not None and isinstance(coerced, (list, dict)):
-        coerced = _inner(prop, coerced, at, found)
-    if found.constrain and prop.constraints:
-        _constrain(prop, coerced, at, found)
+        coerced = _inner(prop, coerced, at, findings)
+    if findings.constrain and prop.constraints:
+        _constrain(prop, coerced, at, findings)
     return coerced
 
 
-def _inner(prop: Prop, value: Any, at: Span, found: Findings) -> Any:
+def _inner(prop: Prop, value: Any, at: Span, findings: Findings) -> Any:
     if prop.kind is ValueKind.LIST:
         if prop.item is not None:
             filled = prop.item.kind is ValueKind.MAP and prop.item.entries is not None
             return [
-                coerce(prop.item, {} if item is None and filled else item, at.under(index), found)
+                coerce(
+                    prop.item, {} if item is None and filled else item, at.under(index), findings
+                )
                 for index, item in enumerate(value)
             ]  # a null in a list of maps is an empty map, as in Heat
         return value
     if prop.kind is ValueKind.MAP:
         if prop.entries is not None:
-            return coerce_all(prop.entries, value, at, found)
+            return coerce_all(prop.entries, value, at, findings)
         assert prop.item is not None
-        return {key: coerce(prop.item, item, at.under(key), found) for key, item in value.items()}
+        return {
+            key: coerce(prop.item, item, at.under(key), findings) for key, item in value.items()
+        }
     return value
 
 
-def _constrain(prop: Prop, value: Any, at: Span, found: Findings) -> None:
+def _constrain(prop: Prop, value: Any, at: Span, findings: Findings) -> None:
     if unknown_in(value) is not None:
         return
     for constraint in prop.constraints:
         if isinstance(constraint, Custom):
-            found.lookups.append(Lookup(constraint.name, value, at, constraint.description))
+            findings.lookups.append(Lookup(constraint.name, value, at, constraint.description))
             continue
         try:
             text = constraint.wrong(value)
         except TypeError:
             text = f"{_shown(value)} has the wrong type for a constraint"
         if text is not None:
-            found.wrong(at, text)
+            findings.wrong(at, text)
             return
 
 

@@ -58,12 +58,15 @@ class AllowedValues(Struct, frozen=True):
 
     def wrong(self, value: Any) -> str | None:
         items = value if isinstance(value, list) else [value]
-        allowed = {(isinstance(one, bool), comparable(one)) for one in self.compared or self.values}
+        accepted = {
+            (isinstance(candidate, bool), comparable(candidate))
+            for candidate in self.compared or self.values
+        }
         for item in items:
-            if (isinstance(item, bool), comparable(item)) not in allowed:
-                known = ", ".join(str(one) for one in self.values[:SHOWN_MAX])
-                known += ", …" if len(self.values) > SHOWN_MAX else ""
-                return self.description or f'"{item}" is not one of the allowed values: {known}'
+            if (isinstance(item, bool), comparable(item)) not in accepted:
+                listing = ", ".join(str(candidate) for candidate in self.values[:SHOWN_MAX])
+                listing += ", …" if len(self.values) > SHOWN_MAX else ""
+                return self.description or f'"{item}" is not one of the allowed values: {listing}'
         return None
 
 
@@ -118,10 +121,10 @@ def comparable(value: Any) -> Hashable:
         case list() | tuple():
             return (list, *map(comparable, value))
         case Mapping():
-            return (dict, frozenset((key, comparable(one)) for key, one in value.items()))
+            return (dict, frozenset((key, comparable(inner)) for key, inner in value.items()))
         case _:
-            known: Hashable = value
-            return known
+            scalar: Hashable = value
+            return scalar
 
 
 def bounds(low: float | None, high: float | None) -> str:
@@ -130,8 +133,8 @@ def bounds(low: float | None, high: float | None) -> str:
     return f"({', '.join(f'{name}: {end}' for name, end in ends if end is not None)})"
 
 
-def same(one: Any, other: Any) -> bool:
+def same(first: Any, second: Any) -> bool:
     """Return whether two values are equal, where true and 1 are different."""
-    if isinstance(one, bool) is not isinstance(other, bool):
+    if isinstance(first, bool) is not isinstance(second, bool):
         return False
-    return bool(one == other)
+    return bool(first == second)

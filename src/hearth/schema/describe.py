@@ -23,53 +23,53 @@ from hearth.schema.prop import Attr, Prop
 def as_json(declared: Prop | Attr) -> dict[str, Any]:
     """Return the schema of a property or an attribute as the resource type API shows it."""
     if isinstance(declared, Attr):
-        shown: dict[str, Any] = {"description": declared.description}
+        body: dict[str, Any] = {"description": declared.description}
         if declared.kind is not None:
-            shown["type"] = declared.kind.value
-        return shown
+            body["type"] = declared.kind.value
+        return body
     return _property(declared)
 
 
 def _property(prop: Prop) -> dict[str, Any]:
-    shown: dict[str, Any] = {
+    body: dict[str, Any] = {
         "type": prop.kind.value,
         "required": prop.required,
         "update_allowed": prop.update_allowed,
         "immutable": prop.immutable,
     }
     if prop.has_default and prop.default is not None:
-        shown["default"] = prop.default
+        body["default"] = prop.default
     if prop.description:
-        shown["description"] = prop.description
+        body["description"] = prop.description
     if prop.constraints:
-        shown["constraints"] = [constraint_as_json(one) for one in prop.constraints]
+        body["constraints"] = [constraint_as_json(constraint) for constraint in prop.constraints]
     if isinstance(prop.schema, Mapping):
-        shown["schema"] = {name: _property(inner) for name, inner in prop.schema.items()}
+        body["schema"] = {name: _property(inner) for name, inner in prop.schema.items()}
     elif prop.schema is not None:
-        shown["schema"] = {"*": _property(prop.schema)}
-    return shown
+        body["schema"] = {"*": _property(prop.schema)}
+    return body
 
 
 def constraint_as_json(constraint: Constraint) -> dict[str, Any]:
     """Return a constraint as a map: its type and limits, and its description if it has one."""
     match constraint:
         case Length():
-            shown: dict[str, Any] = {"length": _bounds(constraint)}
+            body: dict[str, Any] = {"length": _bounds(constraint)}
         case Range():
-            shown = {"range": _bounds(constraint)}
+            body = {"range": _bounds(constraint)}
         case Modulo():
-            shown = {"modulo": {"step": constraint.step, "offset": constraint.offset}}
+            body = {"modulo": {"step": constraint.step, "offset": constraint.offset}}
         case AllowedValues():
-            shown = {"allowed_values": list(constraint.values)}
+            body = {"allowed_values": list(constraint.values)}
         case AllowedPattern():
-            shown = {"allowed_pattern": constraint.pattern}
+            body = {"allowed_pattern": constraint.pattern}
         case Custom():
-            shown = {"custom_constraint": constraint.name}
+            body = {"custom_constraint": constraint.name}
     if constraint.description:
-        shown["description"] = constraint.description
-    return shown
+        body["description"] = constraint.description
+    return body
 
 
 def _bounds(constraint: Length | Range) -> dict[str, Any]:
-    both = {"min": constraint.min, "max": constraint.max}
-    return {name: bound for name, bound in both.items() if bound is not None}
+    bounds = {"min": constraint.min, "max": constraint.max}
+    return {name: bound for name, bound in bounds.items() if bound is not None}

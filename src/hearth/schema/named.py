@@ -187,8 +187,8 @@ def unknown_constraint(name: str) -> str | None:
 
 
 def _moment(value: Any) -> datetime:
-    found = value if isinstance(value, datetime) else datetime.fromisoformat(str(value))
-    return found if found.tzinfo else found.replace(tzinfo=UTC)
+    moment = value if isinstance(value, datetime) else datetime.fromisoformat(str(value))
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
 def _parses(parse: Callable[[Any], object], value: Any) -> bool:

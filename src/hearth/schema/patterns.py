@@ -83,14 +83,14 @@ def matches_whole(pattern: str, text: str) -> bool:
     Raises TooSlow, or re.error for an invalid pattern. Raises Overrun on the event loop if the
     match needs too much time there.
     """
-    found: Any
+    match: Any
     repetitions = len(REPETITIONS.findall(pattern))
     demand_small(pattern)
     if not repetitions or (harmless(pattern) and quick(repetitions, len(text))):
-        found = compiled(pattern).match(text)
+        match = compiled(pattern).match(text)
     else:
-        found = _patient(pattern, text)
-    return found is not None and found.end() == len(text)
+        match = _patient(pattern, text)
+    return match is not None and match.end() == len(text)
 
 
 def quick(repetitions: int, characters: int) -> bool:
@@ -102,8 +102,8 @@ def quick(repetitions: int, characters: int) -> bool:
 
 def _patient(pattern: str, text: str) -> Any:
     try:
-        known = timed(pattern)
-        return in_time(lambda timeout: known.match(text, timeout=timeout))
+        timed_pattern = timed(pattern)
+        return in_time(lambda timeout: timed_pattern.match(text, timeout=timeout))
     except TimeoutError:
         raise TooSlow(f"the pattern needs more than {TIMEOUT_S} s to match") from None
     except ValueError as problem:
@@ -116,7 +116,7 @@ PATIENCE_S = 2.0
 """The maximum total duration of all matches of one request, in seconds."""
 
 
-class _Left:
+class _Patience:
     """The seconds that remain for matches; `inline` is true if they run on the event loop."""
 
     __slots__ = ("inline", "seconds")
@@ -129,7 +129,7 @@ class _Left:
         return Overrun() if self.inline else TimeoutError()
 
 
-_left: ContextVar[_Left | None] = ContextVar("left_s", default=None)
+_remaining: ContextVar[_Patience | None] = ContextVar("left_s", default=None)
 
 
 @contextmanager
@@ -138,11 +138,11 @@ def patience(*, inline: bool = False) -> Iterator[None]:
 
     If `inline` is true, the limit is INLINE_S, and a match beyond it raises Overrun.
     """
-    token = _left.set(_Left(INLINE_S if inline else PATIENCE_S, inline))
+    token = _remaining.set(_Patience(INLINE_S if inline else PATIENCE_S, inline))
     try:
         yield
     finally:
-        _left.reset(token)
+        _remaining.reset(token)
 
 
 def in_time(match: Callable[[float], T]) -> T:
@@ -150,30 +150,30 @@ def in_time(match: Callable[[float], T]) -> T:
 
     Raises TimeoutError, or Overrun on the event loop, when the time is over.
     """
-    left = _left.get()
-    if left is None:
+    budget = _remaining.get()
+    if budget is None:
         return match(TIMEOUT_S)
-    if left.seconds <= 0:
-        raise left.spent()
+    if budget.seconds <= 0:
+        raise budget.spent()
     begun = perf_counter()
     try:
-        return match(min(TIMEOUT_S, left.seconds))
+        return match(min(TIMEOUT_S, budget.seconds))
     except TimeoutError:
-        raise left.spent() from None
+        raise budget.spent() from None
     finally:
-        left.seconds -= perf_counter() - begun
+        budget.seconds -= perf_counter() - begun
 
 
 def inline() -> bool:
     """Return whether the code runs inside `patience(inline=True)`, that is on the event loop."""
-    left = _left.get()
-    return left is not None and left.inline
+    budget = _remaining.get()
+    return budget is not None and budget.inline
 
 
 def time_left_s() -> float:
     """Return the time limit of the next match in seconds."""
-    left = _left.get()
-    return TIMEOUT_S if left is None else max(0.0, min(TIMEOUT_S, left.seconds))
+    budget = _remaining.get()
+    return TIMEOUT_S if budget is None else max(0.0, min(TIMEOUT_S, budget.seconds))
 
 
 def demand_small(pattern: str) -> None:
@@ -199,9 +199,9 @@ def written_out(pattern: str) -> int:
             last = sizes.pop()
             sizes[-1] += last
         elif match[1] is not None:
-            more = last * (max(1, int(match[1][:9])) - 1)
-            sizes[-1] += more
-            last += more
+            extra = last * (max(1, int(match[1][:9])) - 1)
+            sizes[-1] += extra
+            last += extra
         else:
             last = 1
             sizes[-1] += 1

@@ -92,7 +92,7 @@ class Prop(_Kind, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         if self.constraint is not None:
             force_setattr(self, "constraints", (*self.constraints, Custom(self.constraint)))
-        if any(isinstance(one, AllowedValues) for one in self.constraints):
+        if any(isinstance(constraint, AllowedValues) for constraint in self.constraints):
             force_setattr(self, "constraints", tuple(map(self._comparing, self.constraints)))
 
     def _comparing(self, constraint: Constraint) -> Constraint:
@@ -102,8 +102,8 @@ class Prop(_Kind, frozen=True, kw_only=True):
         """
         if not isinstance(constraint, AllowedValues) or self.kind is ValueKind.LIST:
             return constraint
-        converted = [(one, CONVERT[self.kind](self, one)) for one in constraint.values]
-        compared = tuple(one if made is BAD else made for one, made in converted)
+        converted = [(value, CONVERT[self.kind](self, value)) for value in constraint.values]
+        compared = tuple(value if coerced is BAD else coerced for value, coerced in converted)
         return replace(constraint, compared=compared)
 
     @property

@@ -35,11 +35,11 @@ class Violation(Struct, frozen=True):
     """
 
     path: tuple[Step, ...]
-    words: str
+    message: str
     error: type[StackValidationFailed] = StackValidationFailed
 
     def __str__(self) -> str:
-        return f"{dotted(self.path)}: {self.words}" if self.path else self.words
+        return f"{dotted(self.path)}: {self.message}" if self.path else self.message
 
 
 class Relation(Protocol):
@@ -73,11 +73,11 @@ class _Named:
     def __init_subclass__(cls) -> None:
         cls._fields = tuple(cls.__annotations__)
 
-    def __init__(self, *given: Any) -> None:
-        *single, rest = self._fields
-        for name, value in zip(single, given, strict=False):
+    def __init__(self, *arguments: Any) -> None:
+        *single, last = self._fields
+        for name, value in zip(single, arguments, strict=False):
             setattr(self, name, value)
-        setattr(self, rest, given[len(single) :])
+        setattr(self, last, arguments[len(single) :])
 
     def __eq__(self, other: object) -> bool:
         return type(other) is type(self) and vars(other) == vars(self)
@@ -86,8 +86,8 @@ class _Named:
         return hash((type(self), *vars(self).values()))
 
     def __repr__(self) -> str:
-        given = ", ".join(f"{name}={value!r}" for name, value in vars(self).items())
-        return f"{type(self).__name__}({given})"
+        fields = ", ".join(f"{name}={value!r}" for name, value in vars(self).items())
+        return f"{type(self).__name__}({fields})"
 
 
 class AtMostOne(_Named, Simple):
@@ -98,7 +98,7 @@ class AtMostOne(_Named, Simple):
 
     def holds(self, properties: Properties) -> Truth:
         return _any(
-            _all(_not(given(properties, other)) for other in self.names if other != name)
+            _all(_not(given(properties, rival)) for rival in self.names if rival != name)
             for name in self.names
         )
 
@@ -116,52 +116,52 @@ class AtLeastOne(_Named, Simple):
         return _any(given(properties, name) for name in self.names)
 
     def __str__(self) -> str:
-        which = "" if len(self.names) == 1 else "one of "
-        return f"{which}{_listed(self.names, 'and')} is needed"
+        prefix = "" if len(self.names) == 1 else "one of "
+        return f"{prefix}{_listed(self.names, 'and')} is needed"
 
 
 class Needs(_Named, Simple):
-    """The rule that all properties in `needed` are given if the property `name` is given."""
+    """The rule that all properties in `required` are given if the property `name` is given."""
 
     name: str
-    needed: tuple[str, ...]
+    required: tuple[str, ...]
 
     def holds(self, properties: Properties) -> Truth:
-        needed = _all(given(properties, name) for name in self.needed)
-        return _any([_not(given(properties, self.name)), needed])
+        all_given = _all(given(properties, name) for name in self.required)
+        return _any([_not(given(properties, self.name)), all_given])
 
     def __str__(self) -> str:
-        return f"{self.name} needs {_listed(self.needed, 'and')}"
+        return f"{self.name} needs {_listed(self.required, 'and')}"
 
 
 class RequiredFor(_Named, Simple):
-    """The rule that `name` is given if the property `other` has one of `values`."""
+    """The rule that `name` is given if the property `selector` has one of `values`."""
 
     name: str
-    other: str
+    selector: str
     values: tuple[Any, ...]
 
     def holds(self, properties: Properties) -> Truth:
-        applies = _among(properties.get(self.other), self.values)
+        applies = _among(properties.get(self.selector), self.values)
         return _any([_not(applies), given(properties, self.name)])
 
     def __str__(self) -> str:
-        return f"{self.name} is required if {self.other} is {_listed(self.values, 'or')}"
+        return f"{self.name} is required if {self.selector} is {_listed(self.values, 'or')}"
 
 
 class OnlyFor(_Named, Simple):
-    """The rule that `name` is given only if the property `other` has one of `values`."""
+    """The rule that `name` is given only if the property `selector` has one of `values`."""
 
     name: str
-    other: str
+    selector: str
     values: tuple[Any, ...]
 
     def holds(self, properties: Properties) -> Truth:
-        allowed = _among(properties.get(self.other), self.values)
-        return _any([_not(given(properties, self.name)), allowed])
+        is_selected = _among(properties.get(self.selector), self.values)
+        return _any([_not(given(properties, self.name)), is_selected])
 
     def __str__(self) -> str:
-        return f"{self.name} is allowed only if {self.other} is {_listed(self.values, 'or')}"
+        return f"{self.name} is allowed only if {self.selector} is {_listed(self.values, 'or')}"
 
 
 class Without(_Named):
@@ -171,9 +171,9 @@ class Without(_Named):
 
     def violations(self, properties: Properties) -> Iterable[Violation]:
         """Return a violation at each property that is given."""
-        found = [name for name in self.names if given(properties, name)]
+        names = [name for name in self.names if given(properties, name)]
         error = ResourcePropertyConflict
-        return [Violation((name,), f"{name} must not be given", error) for name in found]
+        return [Violation((name,), f"{name} must not be given", error) for name in names]
 
     def __str__(self) -> str:
         return f"{_listed(self.names, 'and')} must not be given"
@@ -185,8 +185,8 @@ class Alone(Simple, Struct, frozen=True):
     name: str
 
     def holds(self, properties: Properties) -> Truth:
-        others = (_not(given(properties, one)) for one in properties if one != self.name)
-        return _any([_not(given(properties, self.name)), _all(others)])
+        absences = (_not(given(properties, name)) for name in properties if name != self.name)
+        return _any([_not(given(properties, self.name)), _all(absences)])
 
     def __str__(self) -> str:
         return f"{self.name} excludes everything else"
@@ -200,7 +200,8 @@ class NotAbove(Simple, Struct, frozen=True):
 
     def holds(self, properties: Properties) -> Truth:
         low, high = (
-            one if isinstance(one, int) else properties.get(one) for one in (self.low, self.high)
+            bound if isinstance(bound, int) else properties.get(bound)
+            for bound in (self.low, self.high)
         )
         if low is None or high is None:
             return True
@@ -219,19 +220,21 @@ class Same(Simple, Struct, frozen=True):
     values.
     """
 
-    one: str
-    other: str
+    first: str
+    second: str
     among: tuple[Any, ...] = ()
 
     def holds(self, properties: Properties) -> Truth:
-        both = _all([given(properties, self.one), given(properties, self.other)])
-        one, other = properties.get(self.one), properties.get(self.other)
-        applies = not self.among or _any([_among(one, self.among), _among(other, self.among)])
-        return _any([_not(both), _not(applies), _among(one, (other,))])
+        both_given = _all([given(properties, self.first), given(properties, self.second)])
+        first, second = properties.get(self.first), properties.get(self.second)
+        applies = not self.among or _any([_among(first, self.among), _among(second, self.among)])
+        return _any([_not(both_given), _not(applies), _among(first, (second,))])
 
     def __str__(self) -> str:
-        where = f"one of them is {_listed(self.among, 'or')}" if self.among else "both are given"
-        return f"{self.one} and {self.other} must be the same where {where}"
+        condition = (
+            f"one of them is {_listed(self.among, 'or')}" if self.among else "both are given"
+        )
+        return f"{self.first} and {self.second} must be the same where {condition}"
 
 
 class Distinct(Struct, frozen=True):
@@ -243,15 +246,15 @@ class Distinct(Struct, frozen=True):
     def violations(self, properties: Properties) -> Iterable[Violation]:
         """Return a violation for each value that an earlier map has, too."""
         values: list[Any] = []
-        found = []
+        violations = []
         for index, row in _maps(properties.get(self.name)):
             value = row.get(self.key)
             if value in values:
-                words = f"two items must not have the same {self.key}"
-                found.append(Violation((self.name, *index, self.key), words))
+                message = f"two items must not have the same {self.key}"
+                violations.append(Violation((self.name, *index, self.key), message))
             if value is not None and unknown_in(value) is None:
                 values.append(value)
-        return found
+        return violations
 
     def __str__(self) -> str:
         return f"{self.name}: two items must not have the same {self.key}"
@@ -269,10 +272,10 @@ class Each(_Named):
     def violations(self, properties: Properties) -> Iterable[Violation]:
         """Return the violations, each with the place in the map or list."""
         return [
-            Violation((self.name, *index, *one.path), one.words, one.error)
+            Violation((self.name, *index, *violation.path), violation.message, violation.error)
             for index, row in _maps(properties.get(self.name))
             for relation in self.relations
-            for one in relation.violations(row)
+            for violation in relation.violations(row)
         ]
 
     def __str__(self) -> str:
@@ -291,8 +294,8 @@ class Where(Struct, frozen=True):
         if not _among(properties.get(self.name), self.values):
             return []
         return [
-            Violation(one.path, f"{self._condition}, {one.words}", one.error)
-            for one in self.relation.violations(properties)
+            Violation(violation.path, f"{self._condition}, {violation.message}", violation.error)
+            for violation in self.relation.violations(properties)
         ]
 
     @property
@@ -326,7 +329,10 @@ class Plain(Struct, frozen=True):
 
     def violations(self, properties: Properties) -> Iterable[Violation]:
         """Return the violations of the inner rule with that error."""
-        return [Violation(one.path, one.words) for one in self.relation.violations(properties)]
+        return [
+            Violation(violation.path, violation.message)
+            for violation in self.relation.violations(properties)
+        ]
 
     def __str__(self) -> str:
         return str(self.relation)
@@ -335,12 +341,12 @@ class Plain(Struct, frozen=True):
 class Fits(Simple, Struct, frozen=True):
     """The rule that the value of a property, if it is not null, fulfils `test`.
 
-    `words` say what is expected, such as "expected a number".
+    `message` says what is expected, such as "expected a number".
     """
 
     name: str
     test: Callable[[Any], Any]
-    words: str
+    message: str
 
     def holds(self, properties: Properties) -> Truth:
         value = properties.get(self.name)
@@ -350,20 +356,20 @@ class Fits(Simple, Struct, frozen=True):
 
     def violations(self, properties: Properties) -> Iterable[Violation]:
         """Return a violation at the property."""
-        return [Violation((self.name,), self.words)] if self.holds(properties) is False else []
+        return [Violation((self.name,), self.message)] if self.holds(properties) is False else []
 
     def __str__(self) -> str:
-        return f"{self.name}: {self.words}"
+        return f"{self.name}: {self.message}"
 
 
 class Check(_Named):
     """A rule that only a function can express.
 
     `find` returns the violations. It takes the values of the properties `names`, null for a missing
-    one, and is called only if all of them are known. `words` are the rule in words.
+    one, and is called only if all of them are known. `message` is the rule in words.
     """
 
-    words: str
+    message: str
     find: Callable[..., Iterable[Violation]]
     names: tuple[str, ...]
 
@@ -373,7 +379,7 @@ class Check(_Named):
         return [] if unknown_in(values) is not None else [*self.find(*values)]
 
     def __str__(self) -> str:
-        return self.words
+        return self.message
 
 
 def _not(truth: Truth) -> Truth:
@@ -381,8 +387,8 @@ def _not(truth: Truth) -> Truth:
 
 
 def _all(truths: Iterable[Truth]) -> Truth:
-    found = [*truths]
-    return False if False in found else None if None in found else True
+    answers = [*truths]
+    return False if False in answers else None if None in answers else True
 
 
 def _any(truths: Iterable[Truth]) -> Truth:
@@ -407,9 +413,9 @@ def _maps(value: Any) -> list[tuple[tuple[Step, ...], Mapping[str, Any]]]:
     if isinstance(value, Mapping):
         return [((), value)]
     items = value if isinstance(value, list | tuple) else []
-    return [((at,), one) for at, one in enumerate(items) if isinstance(one, Mapping)]
+    return [((at,), row) for at, row in enumerate(items) if isinstance(row, Mapping)]
 
 
 def _listed(names: Collection[Any], word: str) -> str:
-    *most, last = map(str, names)
-    return f"{', '.join(most)} {word} {last}" if most else last
+    *initial, last = map(str, names)
+    return f"{', '.join(initial)} {word} {last}" if initial else last

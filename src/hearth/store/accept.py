@@ -273,9 +273,9 @@ def operate(
     """Begin an operation on a stack and return its new row.
 
     The operation may replace one that is in progress. Nothing begins if the stack is already being
-    deleted, suspended or resumed as requested, or if `wanted.stands` is true and the update would
-    change nothing; then only a parent stack is informed. Raises Rejected if the stack does not
-    exist or its state does not allow the operation.
+    deleted, suspended or resumed as requested, or if `operation.stands` is true and the update
+    would change nothing; then only a parent stack is informed. Raises Rejected if the stack does
+    not exist or its state does not allow the operation.
     """
     writes = Writes()
     row = ask(tx, lock_all(tx, [(stack_id, operation)]), stack_id, operation, now, new_id, writes)

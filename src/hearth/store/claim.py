@@ -371,12 +371,12 @@ def load_all(tx: Tx, ids: Sequence[str]) -> dict[str, Loaded]:
     contain every operation to which one of them refers. Of an operation that begins later, the
     message comes later, too.
     """
-    letters = _by_stack(tx.listed(_MESSAGES_OF, ids))
+    message_rows = _by_stack(tx.listed(_MESSAGES_OF, ids))
     stacks = {row.id: stack_row(tx, row) for row in tx.listed(_STACKS, ids)}
     if not stacks:
         return {}
     revisions = get_revisions(tx, ids)
-    records, data_rows, flights, lost = (
+    records, data_rows, attempt_rows, orphan_rows = (
         _by_stack(rows)
         for rows in (
             reads.record_rows(tx, ids),
@@ -393,7 +393,7 @@ def load_all(tx: Tx, ids: Sequence[str]) -> dict[str, Loaded]:
             [record_of(tx, r) for r in records[i]],
             {r.resource_id: tx.unseal(r.data, DATA, r.resource_id) for r in data_rows[i]},
             {r.resource_id: tx.unseal(r.metadata, METADATA, r.resource_id) for r in data_rows[i]},
-            [_in_flight(tx, r) for r in flights[i]],
+            [_in_flight(tx, r) for r in attempt_rows[i]],
             [
                 Orphan(
                     r.id,
@@ -402,10 +402,10 @@ def load_all(tx: Tx, ids: Sequence[str]) -> dict[str, Loaded]:
                     r.since,
                     tx.unseal(r.facts, "stray.facts", r.id),
                 )
-                for r in lost[i]
+                for r in orphan_rows[i]
             ],
             opened.get(row.credential_id or ""),
-            [_message(tx, r) for r in letters[i]],
+            [_message(tx, r) for r in message_rows[i]],
         )
         for i, row in stacks.items()
     }

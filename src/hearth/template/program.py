@@ -333,7 +333,7 @@ class ResourceDefinition(Struct, frozen=True, eq=False):
         at = self._place("properties")
         places = [self._locate(at.under(*one.path)) if one.path else at for one in found]
         return reserved + [
-            one.error(place, one.words, "Property error")
+            one.error(place, one.message, "Property error")
             for place, one in zip(places, found, strict=True)
         ]
 

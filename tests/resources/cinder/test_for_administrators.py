@@ -136,5 +136,5 @@ def test_a_limit_below_what_is_in_use_is_refused():
 
 def test_a_quota_without_any_limit_is_no_quota():
     (wrong,) = builtin_types()[QUOTA].conflicts({"project": "p"})
-    assert wrong.words.startswith("one of backup_gigabytes, backups")
+    assert wrong.message.startswith("one of backup_gigabytes, backups")
     assert not list(builtin_types()[QUOTA].conflicts({"project": "p", "volumes": 1}))

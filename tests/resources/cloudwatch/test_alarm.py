@@ -154,7 +154,7 @@ def test_what_it_cannot_express_is_refused(wrong, place, words):
     (found,) = builtin_types()[TYPE].conflicts({**BUSY, **wrong})
     assert isinstance(found, Violation)
     assert dotted(found.path) == place
-    assert words in found.words
+    assert words in found.message
 
 
 def test_its_page_has_every_metric_and_statistic():

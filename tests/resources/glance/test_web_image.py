@@ -90,7 +90,7 @@ def test_an_image_that_is_no_longer_shared_is_shared_again():
 def test_formats_fit_each_other_and_members_need_sharing():
     check = builtin_types()[IMAGE].conflicts
     (found,) = check({"container_format": "ami", "disk_format": "raw"})
-    assert found.words.startswith("container_format and disk_format must be the same")
+    assert found.message.startswith("container_format and disk_format must be the same")
     (found,) = check({"members": ["p"], "visibility": "private"})
-    assert found.words == "members is allowed only if visibility is shared"
+    assert found.message == "members is allowed only if visibility is shared"
     assert not list(check({"container_format": "ami", "disk_format": "ami"}))

@@ -353,11 +353,11 @@ class StackWorker:
                 self.spawn(orphans.watch(self._owned))
         elif not self._operation.aim.over:  # otherwise its rollback begins after the commit
             further = any(record.traversal == memory.stack.traversal for record in loaded.records)
-            self._begun(further=further)
+            self._report_begin(further=further)
             await begin(self._operation)
         return True
 
-    def _begun(self, *, further: bool) -> None:
+    def _report_begin(self, *, further: bool) -> None:
         """Report that this engine works on the operation. Tasks that start from now on have the
         operation's request in their log lines and traces.
 
@@ -386,7 +386,7 @@ class StackWorker:
         self._operation.ending.call_plugins(failed=True)  # unless it has already ended
         self._new_operation(loaded)
         if memory.stack.status is Status.IN_PROGRESS:
-            self._begun(further=False)
+            self._report_begin(further=False)
             await begin(self._operation)
 
     async def _read_messages(self) -> None:

@@ -370,7 +370,7 @@ class _Template:
                 steps: list[Step] = [self.grammar.word("properties"), *one.path]
                 place = source.node.nearest_to(steps).span(self.file, at.under(*one.path).path)
                 code = "wrong-value" if one.path else "properties-conflict"
-                self.report.wrong(place if one.path else at, code, one.words)
+                self.report.wrong(place if one.path else at, code, one.message)
 
     def agents(self, source: ResourceSource, type_info: TypeInfo | None) -> None:
         """Report software deployments on servers whose agent never asks for them."""

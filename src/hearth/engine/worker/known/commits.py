@@ -21,7 +21,7 @@ class Commits:
         self._wake = wake
         self._tickets: list[Ticket] = []
         self._starts: list[Ticket] = []  # tickets for changes in `if_current`
-        self._begun = 0  # nodes that prepare changes for the next commit
+        self._admitted = 0  # nodes that prepare changes for the next commit
         self._queue: deque[asyncio.Future[None]] = deque()  # nodes that wait for a later commit
 
     def written(self, *, start: bool = False) -> Ticket:
@@ -63,8 +63,8 @@ class Commits:
         A limited number of nodes join one commit. So the first calls of a large operation are sent
         before the intents of all its nodes are committed.
         """
-        if self._begun < BEGIN_TOGETHER:
-            self._begun += 1
+        if self._admitted < BEGIN_TOGETHER:
+            self._admitted += 1
             return
         turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._queue.append(turn)
@@ -75,11 +75,11 @@ class Commits:
         """Let the next waiting nodes prepare changes, which belong to the commit after the current
         one.
         """
-        self._begun = 0
-        while self._queue and self._begun < BEGIN_TOGETHER:
+        self._admitted = 0
+        while self._queue and self._admitted < BEGIN_TOGETHER:
             turn = self._queue.popleft()
             if not turn.done():
-                self._begun += 1
+                self._admitted += 1
                 turn.set_result(None)
 
 

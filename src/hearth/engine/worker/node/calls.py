@@ -317,13 +317,13 @@ class CloudCalls:
             return
         for unanswered in range(PASSING_MAX + 1):
             try:
-                turned_up = await orphans.search(self._owned, rtype, ctx)
+                physical_ids = await orphans.search(self._owned, rtype, ctx)
                 break
             except CloudFault as fault:
                 if not fault.passing or unanswered == PASSING_MAX:
                     raise
                 await self.pause(fault.retry_after or PASSING_PAUSE_S)
-        for physical_id in turned_up:
+        for physical_id in physical_ids:
             if physical_id.startswith(rtype.strays):
                 continue
             ctx.physical_id = physical_id
@@ -347,14 +347,14 @@ class CloudCalls:
             passing = 0
             while True:
                 try:
-                    turned_up = await orphans.sweep(self._owned, rtype, ctx)
+                    has_orphans = await orphans.sweep(self._owned, rtype, ctx)
                 except CloudFault as fault:
                     passing += 1
                     if for_good and (not fault.passing or passing > PASSING_MAX):
                         raise
                     log.info("resource %s: the search for orphans failed: %s", ctx.name, fault)
-                    turned_up = True
-                if not for_good or not turned_up:
+                    has_orphans = True
+                if not for_good or not has_orphans:
                     break
                 await self.pause(orphans.AGAIN_S)
             if for_good:

@@ -22,7 +22,7 @@ from hearth.resources.read_back import is_lost
 USERS_TOLD_MAX = 3
 
 
-async def clean_up(attempt: Attempt) -> Outcome:
+async def cleanup(attempt: Attempt) -> Outcome:
     """Carry out the clean-up node and return its outcome.
 
     Raises Superseded, Stopped, CloudFault, ResourceFailure.

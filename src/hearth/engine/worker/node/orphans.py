@@ -47,11 +47,11 @@ async def sweep(owned: OwnedStack, rtype: ResourceType, ctx: ResourceContext) ->
 
     A delete may fail or take time, so call this again until it returns False.
     """
-    turned_up = await search(owned, rtype, ctx)
-    for physical_id in turned_up:
+    physical_ids = await search(owned, rtype, ctx)
+    for physical_id in physical_ids:
         log.warning("resource %s: deleting %s, an orphan with its key", ctx.name, physical_id)
         await rtype.delete_orphan(ctx, physical_id)
-    return bool(turned_up)
+    return bool(physical_ids)
 
 
 async def watch(owned: OwnedStack) -> None:

@@ -21,7 +21,7 @@ from hearth.engine.worker.failure import (
 from hearth.engine.worker.known.owned import OwnedStack
 from hearth.engine.worker.node import walk
 from hearth.engine.worker.node.attempt import Attempt
-from hearth.engine.worker.node.cleanup import clean_up
+from hearth.engine.worker.node.cleanup import cleanup
 from hearth.engine.worker.node.outcome import Failed, Outcome
 from hearth.engine.worker.node.update import go_on, update
 from hearth.model.state import Status
@@ -212,7 +212,7 @@ class NodeTask:
         if self.kind is NodeKind.WALK:
             return await walk.carry_out(attempt)
         if self.kind is NodeKind.CLEANUP:
-            return await clean_up(attempt)
+            return await cleanup(attempt)
         if attempt.row is not None:
             return await go_on(attempt, attempt.row)
         return await update(attempt)

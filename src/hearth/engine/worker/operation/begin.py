@@ -47,7 +47,7 @@ async def begin(operation: Operation) -> None:
     Otherwise the operation has its graph afterwards.
     """
     action = operation.owned.memory.stack.action
-    beginning = _Walk(operation) if action in walks.WALKS else _Change(operation)
+    beginning = _Walk(operation) if action in walks.WALKS else _PlannedBeginning(operation)
     for step in beginning.steps():
         if (failure := await step()) is not None:
             operation.ending.fail(failure)
@@ -119,7 +119,7 @@ class _Walk(_Beginning):
         return None
 
 
-class _Change(_Beginning):
+class _PlannedBeginning(_Beginning):
     """The beginning of a create, update, rollback, restore, adopt or delete: these need a plan."""
 
     plan: Plan
