@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 
 from hearth.cloud import recent
-from hearth.cloud.config import Place
+from hearth.cloud.config import CloudLocation
 from hearth.cloud.credential import Credential, PasswordCredential, TokenCredential, TrustCredential
 from hearth.cloud.pool import CloudPool
 
@@ -47,7 +47,7 @@ def test_nothing_is_kept_of_credentials_that_nobody_uses_any_more(clock: Clock, 
         before: dict[str, int] = {}
         for number in range(200):
             clock.now += recent.KEPT_S / 20
-            pool.cloud(KINDS[kind](number), Place("other" if number % 2 else None))
+            pool.cloud(KINDS[kind](number), CloudLocation("other" if number % 2 else None))
             assert pool.cloud(SERVICE) is used  # in use all the time
             if number == 60:
                 before = sizes(pool)

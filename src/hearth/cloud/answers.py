@@ -49,8 +49,8 @@ class Damaged(BadAnswer):
     """A response is damaged; another one may be readable."""
 
 
-async def read_bounded(answer: aiohttp.ClientResponse, most: int) -> bytes:
-    """Return the decompressed body of a response, of at most `most` bytes.
+async def read_bounded(answer: aiohttp.ClientResponse, max_bytes: int) -> bytes:
+    """Return the decompressed body of a response, of at most `max_bytes` bytes.
 
     The aiohttp session must have `auto_decompress=False`, because aiohttp would decompress without
     a limit. Raises BadAnswer or aiohttp.ClientError.
@@ -58,9 +58,9 @@ async def read_bounded(answer: aiohttp.ClientResponse, most: int) -> bytes:
     unpack = _unpacker(answer.headers.get("Content-Encoding", ""))
     raw = bytearray()
     async for chunk in answer.content.iter_chunked(CHUNK_BYTES):
-        raw += chunk if unpack is None else _unpacked(unpack, chunk, most + 1 - len(raw))
-        if len(raw) > most:
-            raise BadAnswer(f"the response has more than {most} bytes")
+        raw += chunk if unpack is None else _unpacked(unpack, chunk, max_bytes + 1 - len(raw))
+        if len(raw) > max_bytes:
+            raise BadAnswer(f"the response has more than {max_bytes} bytes")
     return bytes(raw)
 
 
@@ -73,14 +73,14 @@ def _unpacker(encoding: str) -> Any:
     raise BadAnswer(f'the response has an unsupported Content-Encoding "{encoding[:40]}"')
 
 
-def _unpacked(unpack: Any, chunk: bytes, most: int) -> bytes:
+def _unpacked(unpack: Any, chunk: bytes, max_bytes: int) -> bytes:
     try:
-        found: bytes = unpack.decompress(unpack.unconsumed_tail + chunk, most)
+        unpacked: bytes = unpack.decompress(unpack.unconsumed_tail + chunk, max_bytes)
     except zlib.error:
         raise Damaged("the response body does not match its Content-Encoding") from None
-    if unpack.unconsumed_tail and len(found) < most:
+    if unpack.unconsumed_tail and len(unpacked) < max_bytes:
         raise Damaged("the response body does not match its Content-Encoding")
-    return found
+    return unpacked
 
 
 def parsed(raw: bytes, content_type: str) -> Any:
@@ -103,8 +103,8 @@ def parsed(raw: bytes, content_type: str) -> Any:
 
 def _from_json(raw: bytes) -> Any:
     try:
-        found = _decode(raw)
-        return storable(found) if NUL_IN_JSON in raw else found
+        decoded = _decode(raw)
+        return storable(decoded) if NUL_IN_JSON in raw else decoded
     except msgspec.DecodeError:  # json.loads is less strict
         return storable(json.loads(raw))
 
@@ -120,9 +120,9 @@ def storable(value: Any) -> Any:
         case float():
             return value if isfinite(value) else None
         case list():
-            return [storable(one) for one in value]
+            return [storable(inner) for inner in value]
         case dict():
-            return {storable(key): storable(one) for key, one in value.items()}
+            return {storable(key): storable(inner) for key, inner in value.items()}
     return value
 
 
@@ -133,23 +133,23 @@ def _paired(text: str) -> str:
 class BoundedAdapter(ka_session.TCPKeepAliveAdapter):  # type: ignore[misc]
     """A `requests` adapter that reads each response completely, within limits of size and time."""
 
-    def send(self, request: Any, *rest: Any, **options: Any) -> Any:
+    def send(self, request: Any, *positional: Any, **options: Any) -> Any:
         """Send a request and return the response, whose body has been read.
 
         Raises requests.RequestException, also if the response is too large or takes too long.
         """
         request.headers["Accept-Encoding"] = "identity"
-        answer = super().send(request, *rest, **{**options, "stream": True})
+        answer = super().send(request, *positional, **{**options, "stream": True})
         ends, raw = monotonic() + AUTH_TOTAL_S, bytearray()
         try:
             for chunk in answer.iter_content(CHUNK_BYTES):
                 raw += chunk
                 if len(raw) > AUTH_BYTES_MAX:
-                    words = f"{request.url}: the response has more than {AUTH_BYTES_MAX} bytes"
-                    raise requests.exceptions.ContentDecodingError(words)
+                    message = f"{request.url}: the response has more than {AUTH_BYTES_MAX} bytes"
+                    raise requests.exceptions.ContentDecodingError(message)
                 if monotonic() > ends:
-                    words = f"{request.url}: the response takes more than {AUTH_TOTAL_S:g} s"
-                    raise requests.exceptions.ReadTimeout(words)
+                    message = f"{request.url}: the response takes more than {AUTH_TOTAL_S:g} s"
+                    raise requests.exceptions.ReadTimeout(message)
         except BaseException:
             answer.close()
             raise

@@ -35,19 +35,19 @@ async def make_application_credential(
     create further credentials. If there are access rules ({service, method, path}), it may make
     only these calls. Raises CloudFault.
     """
-    who = await cloud.whoami()
-    await drop_application_credentials(cloud, who.user_id, key=key)
-    wanted: dict[str, Any] = {
+    user = await cloud.whoami()
+    await drop_application_credentials(cloud, user.user_id, key=key)
+    body: dict[str, Any] = {
         "name": credential_name(key),
         "description": description,
         "unrestricted": unrestricted,
     }
     if access_rules is not None:
-        wanted["access_rules"] = list(access_rules)
+        body["access_rules"] = list(access_rules)
     if roles:
-        wanted["roles"] = [{"name": name} for name in roles]
+        body["roles"] = [{"name": name} for name in roles]
     answer = await cloud.request(
-        "identity", "POST", _of(who.user_id), json={"application_credential": wanted}
+        "identity", "POST", _of(user.user_id), json={"application_credential": body}
     )
     ident = made_id(answer, "application_credential")
     return ident, str(answer.part("application_credential")["secret"])
@@ -56,10 +56,10 @@ async def make_application_credential(
 async def drop_application_credentials(cloud: Cloud, user_id: str, *, key: str) -> None:
     """Delete the application credentials of a user whose name belongs to `key`, if any."""
     path = f"{_of(user_id)}?name={segment(credential_name(key))}"
-    for found in await cloud.listing("identity", path):
+    for credential in await cloud.listing("identity", path):
         with suppress(NotFound):
             await cloud.request(
-                "identity", "DELETE", f"{_of(user_id)}/{segment(found['id'])}", idempotent=True
+                "identity", "DELETE", f"{_of(user_id)}/{segment(credential['id'])}", idempotent=True
             )
 
 

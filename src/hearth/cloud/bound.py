@@ -88,10 +88,10 @@ class Bound:
         self.in_flight -= 1
         while self._waiters and self.in_flight < int(self.now):
             caller = next(iter(self._waiters))
-            mine = self._waiters.pop(caller)
-            turn = mine.popleft()
-            if mine:
-                self._waiters[caller] = mine  # behind all others
+            turns = self._waiters.pop(caller)
+            turn = turns.popleft()
+            if turns:
+                self._waiters[caller] = turns  # behind all others
             if not turn.done():
                 self.in_flight += 1
                 turn.set_result(None)

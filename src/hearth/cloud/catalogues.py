@@ -35,8 +35,8 @@ class Catalogues:
             return
         key = hashlib.sha256(msgspec.json.encode(token["catalog"])).digest()
         with self._lock:
-            if (known := self._known.get(key)) is not None:
-                token["catalog"] = known
+            if (cached := self._known.get(key)) is not None:
+                token["catalog"] = cached
             else:
                 token["catalog"] = readable(token["catalog"])
                 self._known.keep(key, token["catalog"])
@@ -56,10 +56,10 @@ def readable(catalogue: Any) -> list[dict[str, Any]]:
 
 
 def _endpoints(endpoints: Any) -> list[dict[str, Any]]:
-    known = endpoints if isinstance(endpoints, list) else []
+    entries = endpoints if isinstance(endpoints, list) else []
     return [
         {**endpoint, "url": _url(endpoint["url"])}
-        for endpoint in known
+        for endpoint in entries
         if isinstance(endpoint, dict) and isinstance(endpoint.get("url"), str)
     ]
 

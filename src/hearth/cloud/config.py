@@ -49,14 +49,14 @@ class CloudConfig(Struct, frozen=True):
         return settings.get(credential) if isinstance(credential, PasswordCredential) else None
 
 
-class Place(Struct, frozen=True):
+class CloudLocation(Struct, frozen=True):
     """The region and TLS settings with which a credential is used."""
 
     region: str | None = None  # None: as configured
     tls: Tls | None = None  # None: as configured
 
 
-HERE = Place()
+HERE = CloudLocation()
 
 
 class FetchConfig(Struct, frozen=True):

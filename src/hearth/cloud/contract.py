@@ -9,7 +9,7 @@ from hearth.model.discreet import Discreet
 
 if TYPE_CHECKING:
     from hearth.cloud.bound import Queue
-    from hearth.cloud.config import CloudConfig, Place
+    from hearth.cloud.config import CloudConfig, CloudLocation
     from hearth.cloud.credential import Credential, ForeignCredential
     from hearth.cloud.reach import Tls
 
@@ -52,10 +52,10 @@ class Clouds(Protocol):
     config: "CloudConfig"
     queue: "Queue"  # the calls that wait for a slot
 
-    def cloud(self, credential: "Credential", place: "Place" = ...) -> "Cloud":
+    def cloud(self, credential: "Credential", location: "CloudLocation" = ...) -> "Cloud":
         """Return the Cloud for `credential`, for example in another region.
 
-        Raises CloudFault for an invalid certificate in `place`.
+        Raises CloudFault for an invalid certificate in `location`.
         """
         ...
 

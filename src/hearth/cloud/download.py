@@ -17,7 +17,7 @@ REDIRECTS_MAX = 5
 
 async def download(url: str, config: FetchConfig) -> str:
     """Return the text at a URL; `config` need not enable it. Raises NotFetched."""
-    connector = aiohttp.TCPConnector(resolver=_Guarded(config), ttl_dns_cache=0, limit=1)
+    connector = aiohttp.TCPConnector(resolver=_GuardedResolver(config), ttl_dns_cache=0, limit=1)
     timeout = aiohttp.ClientTimeout(total=config.timeout_s)
     jar = aiohttp.DummyCookieJar()
     try:
@@ -42,8 +42,8 @@ async def _followed(http: aiohttp.ClientSession, url: URL, config: FetchConfig) 
     raise NotFetched(f"the URL leads to more than {REDIRECTS_MAX} redirects")
 
 
-async def _text(answer: aiohttp.ClientResponse, most: int) -> str:
-    raw = await read_bounded(answer, most)
+async def _text(answer: aiohttp.ClientResponse, max_bytes: int) -> str:
+    raw = await read_bounded(answer, max_bytes)
     try:
         return raw.decode()
     except UnicodeDecodeError:
@@ -51,19 +51,19 @@ async def _text(answer: aiohttp.ClientResponse, most: int) -> str:
 
 
 def _checked(url: str, config: FetchConfig) -> URL:
-    found = URL(url)
-    if found.scheme not in ("http", "https") or not found.host:
+    parsed = URL(url)
+    if parsed.scheme not in ("http", "https") or not parsed.host:
         raise NotFetched("only http and https URLs can be fetched")
     try:
-        ipaddress.ip_address(found.host)
+        ipaddress.ip_address(parsed.host)
     except ValueError:
-        return found  # a name: checked when it is resolved
-    if not config.allows(found.host):
-        raise NotFetched(f"{found.host} is not a public address")
-    return found
+        return parsed  # a name: checked when it is resolved
+    if not config.allows(parsed.host):
+        raise NotFetched(f"{parsed.host} is not a public address")
+    return parsed
 
 
-class _Guarded(AbstractResolver):
+class _GuardedResolver(AbstractResolver):
     """A resolver for aiohttp that returns only allowed addresses. Raises NotFetched if none is."""
 
     def __init__(self, config: FetchConfig) -> None:
@@ -73,11 +73,11 @@ class _Guarded(AbstractResolver):
     async def resolve(
         self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
     ) -> list[ResolveResult]:
-        found = await self._inner.resolve(host, port, family)
-        allowed = [one for one in found if self._config.allows(one["host"])]
-        if not allowed:
+        addresses = await self._inner.resolve(host, port, family)
+        permitted = [address for address in addresses if self._config.allows(address["host"])]
+        if not permitted:
             raise NotFetched(f"{host} has no public address")
-        return allowed
+        return permitted
 
     async def close(self) -> None:
         await self._inner.close()

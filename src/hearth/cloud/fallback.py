@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, TypeVar
 
 from hearth.cloud.bound import Queue
-from hearth.cloud.config import HERE, CloudConfig, Place
+from hearth.cloud.config import HERE, CloudConfig, CloudLocation
 from hearth.cloud.contract import Body, Cloud, Response, Whoami
 from hearth.cloud.credential import Credential, ForeignCredential
 from hearth.cloud.fault import CloudFault
@@ -16,18 +16,18 @@ T = TypeVar("T")
 
 
 class UnauthorizedCloud:
-    """A Cloud without a valid credential: every call raises CloudFault 401 with the text `why`."""
+    """A Cloud without a valid credential: each call raises CloudFault 401 with `reason`."""
 
-    def __init__(self, why: str) -> None:
-        self._why = why
+    def __init__(self, reason: str) -> None:
+        self._reason = reason
 
-    async def request(self, *where: Any, **more: Any) -> Response:
+    async def request(self, *args: Any, **options: Any) -> Response:
         raise self._refusal()
 
-    async def listing(self, *where: Any, **more: Any) -> Sequence[Body]:
+    async def listing(self, *args: Any, **options: Any) -> Sequence[Body]:
         raise self._refusal()
 
-    async def member(self, *where: Any, **more: Any) -> Body:
+    async def member(self, *args: Any, **options: Any) -> Body:
         raise self._refusal()
 
     async def whoami(self) -> Whoami:
@@ -39,23 +39,23 @@ class UnauthorizedCloud:
     async def token(self) -> str:
         raise self._refusal()
 
-    def elsewhere(self, **where: Any) -> "UnauthorizedCloud":
+    def elsewhere(self, **options: Any) -> "UnauthorizedCloud":
         return self
 
     def _refusal(self) -> CloudFault:
-        return CloudFault("identity", 401, "Unauthorized", self._why)
+        return CloudFault("identity", 401, "Unauthorized", self._reason)
 
 
 class NoClouds:
-    """In place of a CloudPool: every call raises CloudFault 401 with the text `why`."""
+    """In place of a CloudPool: every call raises CloudFault 401 with the text `reason`."""
 
     config = CloudConfig()
 
-    def __init__(self, why: str) -> None:
-        self._cloud = UnauthorizedCloud(why)
+    def __init__(self, reason: str) -> None:
+        self._cloud = UnauthorizedCloud(reason)
         self.queue = Queue()
 
-    def cloud(self, credential: Credential, place: Place = HERE) -> UnauthorizedCloud:
+    def cloud(self, credential: Credential, location: CloudLocation = HERE) -> UnauthorizedCloud:
         """Return the Cloud that refuses every call."""
         return self._cloud
 
@@ -72,8 +72,8 @@ class FallbackCloud:
     def __init__(self, first: Cloud, second: Cloud) -> None:
         self._now, self._second = first, second
 
-    async def request(self, *where: Any, **more: Any) -> Response:
-        return await self._made(lambda cloud: cloud.request(*where, **more))
+    async def request(self, *args: Any, **options: Any) -> Response:
+        return await self._made(lambda cloud: cloud.request(*args, **options))
 
     async def listing(
         self, service: str, path: str, *, microversion: str | None = None
@@ -82,8 +82,8 @@ class FallbackCloud:
             lambda cloud: cloud.listing(service, path, microversion=microversion)
         )
 
-    async def member(self, *where: Any, **more: Any) -> Body:
-        return await self._made(lambda cloud: cloud.member(*where, **more))
+    async def member(self, *args: Any, **options: Any) -> Body:
+        return await self._made(lambda cloud: cloud.member(*args, **options))
 
     async def whoami(self) -> Whoami:
         return await self._made(lambda cloud: cloud.whoami())

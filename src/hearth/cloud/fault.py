@@ -103,8 +103,8 @@ class NoService(CloudFault):
     """The service catalogue lacks a service, so nothing is known of its objects."""
 
     def __init__(self, service: str) -> None:
-        words = f"The service catalogue of the cloud has no {service} service."
-        super().__init__(service, 404, "EndpointNotFound", words)
+        message = f"The service catalogue of the cloud has no {service} service."
+        super().__init__(service, 404, "EndpointNotFound", message)
 
 
 class NoToken(CloudFault):
@@ -215,10 +215,12 @@ def fault_of(
     limit = BRIEF_LIMIT if brief else MESSAGE_LIMIT
     kind, message = kind[:limit], message[:limit]
     numbered = any(name in headers for name in REQUEST_IDS)
-    own = numbered or (stated is not None and body.keys() != {"message"})
-    if status == 408 or (status < 500 and not own and status not in OWN_MEANING):
-        words = f"HTTP {status}: {message}" if own else NOT_ITS_OWN.format(status, message)
-        return Misdirected(service, words[:limit])
+    is_own = numbered or (stated is not None and body.keys() != {"message"})
+    if status == 408 or (status < 500 and not is_own and status not in OWN_MEANING):
+        full_message = (
+            f"HTTP {status}: {message}" if is_own else NOT_ITS_OWN.format(status, message)
+        )
+        return Misdirected(service, full_message[:limit])
     if status != 404:
         return CloudFault(service, status, kind, message, retry_after_s(headers))
     if stated is not None and _lacks_path(body, message):
@@ -228,8 +230,8 @@ def fault_of(
 
 def _redirection(status: int, target: str | None) -> str:
     """Return the message for a redirect to `target`. Its query may contain secrets."""
-    place = re.split(r"[?#]", target or "")[0][:BRIEF_LIMIT]
-    return f"HTTP {status}: the answer leads to {place or 'another address'}"
+    address = re.split(r"[?#]", target or "")[0][:BRIEF_LIMIT]
+    return f"HTTP {status}: the answer leads to {address or 'another address'}"
 
 
 def _stated(status: int, body: Any) -> tuple[str, str] | None:

@@ -28,9 +28,9 @@ async def fetch_template(url: str, config: FetchConfig) -> str:
     """Fetch the template at a URL and return its text. Raises CloudFault instead of NotFetched."""
     try:
         return await fetch(url, config)
-    except NotFetched as why:
-        words = f"the template at {url} could not be fetched: {why}"
-        raise CloudFault("web", 400, "TemplateNotFetched", words) from None
+    except NotFetched as error:
+        message = f"the template at {url} could not be fetched: {error}"
+        raise CloudFault("web", 400, "TemplateNotFetched", message) from None
 
 
 async def fetch_nothing(url: str) -> str:

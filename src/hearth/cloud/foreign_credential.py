@@ -37,27 +37,27 @@ def foreign_credential(text: Any) -> ForeignCredential:
     `text` is JSON or a map. Raises NoCredential if it is not a valid credential.
     """
     try:
-        said = parse_json(text) if isinstance(text, str | bytes) else text
+        document = parse_json(text) if isinstance(text, str | bytes) else text
     except ValueError:
         raise NoCredential("the text is not JSON") from None
-    auth = said.get("auth") if isinstance(said, dict) else None
+    auth = document.get("auth") if isinstance(document, dict) else None
     if not isinstance(auth, dict):
         raise NoCredential('expected a map with the string "auth_type" and the map "auth"')
-    kind = said.get("auth_type")
+    kind = document.get("auth_type")
     if not isinstance(kind, str) or kind not in KINDS:
         raise NoCredential(f"auth_type must be one of {', '.join(KINDS)}")
-    needed, more = KINDS[kind]
-    given = {name: value for name, value in auth.items() if value is not None}
-    if not all(isinstance(value, str) for value in given.values()):
+    required, optional = KINDS[kind]
+    auth_values = {name: value for name, value in auth.items() if value is not None}
+    if not all(isinstance(value, str) for value in auth_values.values()):
         raise NoCredential("all values in auth must be strings")
-    auth_url = given.pop("auth_url", "")
+    auth_url = auth_values.pop("auth_url", "")
     if not _serves(auth_url):
         raise NoCredential("auth_url must be an http or https URL without a user name")
-    if unknown := sorted(given.keys() - more - {needed}):
+    if unknown := sorted(auth_values.keys() - optional - {required}):
         raise NoCredential(f"auth_type {kind} does not support {', '.join(unknown)} in auth")
-    if not given.get(needed):
-        raise NoCredential(f"auth_type {kind} requires {needed} in auth")
-    return ForeignCredential(kind, auth_url, tuple(sorted(given.items())))
+    if not auth_values.get(required):
+        raise NoCredential(f"auth_type {kind} requires {required} in auth")
+    return ForeignCredential(kind, auth_url, tuple(sorted(auth_values.items())))
 
 
 def _serves(url: str) -> bool:

@@ -14,8 +14,8 @@ Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 TRANSLATED = ipaddress.ip_network("64:ff9b::/96")  # NAT64: the last 32 bits are an IPv4 address
 INTERNAL = tuple(
-    ipaddress.ip_network(one)
-    for one in (
+    ipaddress.ip_network(network)
+    for network in (
         "64:ff9b:1::/48",  # NAT64 of a site, to IPv4 addresses that may be its own (RFC 8215)
         "::/96",  # IPv4-compatible addresses (RFC 4291)
         "::ffff:0:0:0/96",  # IPv4-translated addresses (RFC 2765)
@@ -41,12 +41,12 @@ def _plain(address: str) -> Address:
     """Return the parsed address. If an IPv6 address embeds an IPv4 address, return the IPv4
     address.
     """
-    found = ipaddress.ip_address(address.partition("%")[0])
-    if isinstance(found, ipaddress.IPv6Address):
-        if found in TRANSLATED:
-            return ipaddress.IPv4Address(int(found) & 0xFFFFFFFF)
-        return found.ipv4_mapped or found.sixtofour or (found.teredo or (0, found))[1]
-    return found
+    parsed = ipaddress.ip_address(address.partition("%")[0])
+    if isinstance(parsed, ipaddress.IPv6Address):
+        if parsed in TRANSLATED:
+            return ipaddress.IPv4Address(int(parsed) & 0xFFFFFFFF)
+        return parsed.ipv4_mapped or parsed.sixtofour or (parsed.teredo or (0, parsed))[1]
+    return parsed
 
 
 def _allowed(address: Address, networks: Sequence[Network]) -> bool:

@@ -14,19 +14,19 @@ from hearth.cloud.answers import BoundedAdapter
 from hearth.cloud.guard import Guard
 
 
-def guarded_connector(guard: Guard, **more: Any) -> aiohttp.TCPConnector:
+def guarded_connector(guard: Guard, **options: Any) -> aiohttp.TCPConnector:
     """Return an aiohttp connector that opens only allowed connections.
 
-    `more` are further arguments of the TCPConnector.
+    `options` are further arguments of the TCPConnector.
     """
 
     def allowed(about: aiohttp.AddrInfoType) -> socket.socket:
-        family, kind, protocol, _, place = about
-        if not guard.allows(str(place[0])):
-            raise OSError(errno.EACCES, f"{place[0]} is not a public address")
+        family, kind, protocol, _, sockaddr = about
+        if not guard.allows(str(sockaddr[0])):
+            raise OSError(errno.EACCES, f"{sockaddr[0]} is not a public address")
         return socket.socket(family=family, type=kind, proto=protocol)
 
-    return aiohttp.TCPConnector(socket_factory=allowed, **more)
+    return aiohttp.TCPConnector(socket_factory=allowed, **options)
 
 
 def guarded_session(guard: Guard) -> requests.Session:
@@ -44,18 +44,18 @@ class _Adapter(BoundedAdapter):
         self._guard = guard
         super().__init__()
 
-    def init_poolmanager(self, *positional: Any, **named: Any) -> None:
-        super().init_poolmanager(*positional, **named)
+    def init_poolmanager(self, *positional: Any, **options: Any) -> None:
+        super().init_poolmanager(*positional, **options)
         self.poolmanager.pool_classes_by_scheme = _pools(self._guard)
 
 
 def _pools(guard: Guard) -> dict[str, type[HTTPConnectionPool]]:
     """Return a urllib3 connection pool class for each scheme, with guarded connections."""
 
-    class Plain(_Guarded, HTTPConnection):
+    class Plain(_GuardedConnection, HTTPConnection):
         allows = staticmethod(guard.allows)
 
-    class Secure(_Guarded, HTTPSConnection):
+    class Secure(_GuardedConnection, HTTPSConnection):
         allows = staticmethod(guard.allows)
 
     class PlainPool(HTTPConnectionPool):
@@ -67,7 +67,7 @@ def _pools(guard: Guard) -> dict[str, type[HTTPConnectionPool]]:
     return {"http": PlainPool, "https": SecurePool}
 
 
-class _Guarded:
+class _GuardedConnection:
     """A mixin for urllib3 connections that resolves the host and connects to an allowed address."""
 
     allows: Any
@@ -77,14 +77,14 @@ class _Guarded:
     def _new_conn(self) -> socket.socket:
         host = self._dns_host
         try:
-            found = socket.getaddrinfo(host, self.port, type=socket.SOCK_STREAM)
+            infos = socket.getaddrinfo(host, self.port, type=socket.SOCK_STREAM)
         except (OSError, UnicodeError) as error:
             raise NewConnectionError(self, f"{host}: {error}") from error  # type: ignore[arg-type]
-        allowed = [str(one[4][0]) for one in found if self.allows(str(one[4][0]))]
-        if not allowed:
+        permitted = [str(info[4][0]) for info in infos if self.allows(str(info[4][0]))]
+        if not permitted:
             raise NewConnectionError(self, f"{host} has no public address")  # type: ignore[arg-type]
         try:
-            self._dns_host = allowed[0]
+            self._dns_host = permitted[0]
             return super()._new_conn()  # type: ignore[misc,no-any-return]
         finally:
             self._dns_host = host

@@ -45,23 +45,23 @@ async def make_trust(cloud: Cloud, trustee_user_id: str, roles: Sequence[str], *
     If `roles` is empty, all roles of the user are delegated. If the trust for `key` exists already,
     its id is returned.
     """
-    who = await cloud.whoami()
+    user = await cloud.whoami()
     ends = trust_end(key)
-    found = await find_trust(cloud, trustee_user_id, key=key)
-    if found is not None:
-        return found
+    trust_id = await find_trust(cloud, trustee_user_id, key=key)
+    if trust_id is not None:
+        return trust_id
     answer = await cloud.request(
         "identity",
         "POST",
         "/v3/OS-TRUST/trusts",
         json={
             "trust": {
-                "trustor_user_id": who.user_id,
+                "trustor_user_id": user.user_id,
                 "trustee_user_id": trustee_user_id,
-                "project_id": who.project_id,
+                "project_id": user.project_id,
                 "impersonation": True,
                 "allow_redelegation": False,
-                "roles": [{"name": name} for name in (roles or who.roles)],
+                "roles": [{"name": name} for name in (roles or user.roles)],
                 "expires_at": ends,
             }
         },
@@ -71,8 +71,8 @@ async def make_trust(cloud: Cloud, trustee_user_id: str, roles: Sequence[str], *
 
 async def find_trust(cloud: Cloud, trustee_user_id: str, *, key: str) -> str | None:
     """Return the id of the trust that an earlier `make_trust` with this key created, or None."""
-    found = await find_trusts(cloud, trustee_user_id, key=key)
-    return found[0] if found else None
+    trust_ids = await find_trusts(cloud, trustee_user_id, key=key)
+    return trust_ids[0] if trust_ids else None
 
 
 async def find_trusts(
@@ -121,14 +121,14 @@ class StackDomain:
     def __init__(self, admin: Cloud, domain_id: str | None, role: str = "heat_stack_user") -> None:
         self._admin = admin
         self.domain_id = domain_id
-        self._place = {} if domain_id is None else {"domain_id": domain_id}
+        self._domain_field = {} if domain_id is None else {"domain_id": domain_id}
         self._role = role
         self._role_id: str | None = None
 
     async def make_project(self, name: str, *, key: str) -> str:
         """Create the project `name` in the domain, or find it by `key`; return its id."""
-        wanted = {"name": name, "description": key, **self._place}
-        return await self._make("projects", "project", wanted, key)
+        body = {"name": name, "description": key, **self._domain_field}
+        return await self._make("projects", "project", body, key)
 
     async def find_project(self, name: str, *, key: str) -> str | None:
         """Return the id of the project that an earlier `make_project` with this key created, or
@@ -156,10 +156,10 @@ class StackDomain:
 
         They differ if somebody else deleted the first one, so that another one was needed.
         """
-        made = await self.find_project(name, key=key)
-        for one in filter(None, {project_id, made}):
-            if one == made or await self.has_project(one):
-                await _drop(self._admin, f"/v3/projects/{segment(one)}")
+        created_id = await self.find_project(name, key=key)
+        for ident in filter(None, {project_id, created_id}):
+            if ident == created_id or await self.has_project(ident):
+                await _drop(self._admin, f"/v3/projects/{segment(ident)}")
 
     async def make_user(self, name: str, project_id: str, password: str, *, key: str) -> str:
         """Create the user `name`, or find it by `key` and set the password; return its id.
@@ -167,16 +167,16 @@ class StackDomain:
         The user gets the role of stack users in the project. A user that cannot get it is deleted
         again.
         """
-        wanted = {
+        body = {
             "name": name[-USER_NAME_LIMIT:],
             "description": key,
-            **self._place,
+            **self._domain_field,
             "password": password,
             "default_project_id": project_id,
             "enabled": True,
             "options": USER_OPTIONS,
         }
-        user_id = await self._make("users", "user", wanted, key)
+        user_id = await self._make("users", "user", body, key)
         try:
             await self._give_role(user_id, project_id)
         except NoAnswer:  # a search finds the user and completes it
@@ -185,8 +185,8 @@ class StackDomain:
             try:
                 await self.drop_user(user_id)
             except CloudFault:
-                words, kind = refusal.message, refusal.type
-                raise NoAnswer("identity", words, type=kind, again=False) from refusal
+                message, kind = refusal.message, refusal.type
+                raise NoAnswer("identity", message, type=kind, again=False) from refusal
             raise
         return user_id
 
@@ -205,15 +205,15 @@ class StackDomain:
 
         If the user exists already with this key, its password is set.
         """
-        wanted = {
+        body = {
             "name": name[-USER_NAME_LIMIT:],
             "description": key,
-            **self._place,
+            **self._domain_field,
             "password": password,
             "enabled": True,
             "options": USER_OPTIONS,
         }
-        return await self._make("users", "user", wanted, key)
+        return await self._make("users", "user", body, key)
 
     async def find_user(self, name: str, *, key: str) -> str | None:
         """Return the id of the user that an earlier `make_user` or `make_trustee` with this key
@@ -243,7 +243,7 @@ class StackDomain:
             return False
         if not user:
             raise NoAnswer("identity", f"GET {path}: the answer does not show the user")
-        domain_id = self._place.get("domain_id", user.get("domain_id"))
+        domain_id = self._domain_field.get("domain_id", user.get("domain_id"))
         is_own = (domain_id, key) == (user.get("domain_id"), user.get("description"))
         is_own = is_own and user.get("default_project_id") in (project_id, None)
         is_own = is_own and project_id is not None
@@ -277,7 +277,7 @@ class StackDomain:
 
     async def keep_key_pair(self, user_id: str, project_id: str, pair: KeyPair) -> None:
         """Create the given key pair for a stack user. Do nothing if the user has this pair."""
-        wanted = {
+        body = {
             "type": "ec2",
             "user_id": user_id,
             "project_id": project_id,
@@ -285,11 +285,11 @@ class StackDomain:
         }
         try:
             await self._admin.request(
-                "identity", "POST", "/v3/credentials", json={"credential": wanted}
+                "identity", "POST", "/v3/credentials", json={"credential": body}
             )
         except CloudFault as fault:
-            there = await self.key_pairs(user_id, project_id) if _may_be(fault) else []
-            if pair not in there:
+            pairs = await self.key_pairs(user_id, project_id) if _may_be(fault) else []
+            if pair not in pairs:
                 raise
 
     async def key_pairs(self, user_id: str, project_id: str) -> list[KeyPair]:
@@ -299,8 +299,12 @@ class StackDomain:
         for it.
         """
         path = f"/v3/credentials?type=ec2&user_id={segment(user_id)}"
-        listed = await self._admin.listing("identity", path)
-        blobs = [parse_json(one["blob"]) for one in listed if one.get("project_id") == project_id]
+        credentials = await self._admin.listing("identity", path)
+        blobs = [
+            parse_json(credential["blob"])
+            for credential in credentials
+            if credential.get("project_id") == project_id
+        ]
         return [KeyPair(str(blob["access"]), str(blob["secret"])) for blob in blobs]
 
     async def drop_key_pair(self, user_id: str, access: str) -> None:
@@ -309,25 +313,25 @@ class StackDomain:
             self._admin, f"/v3/credentials/{segment(hashlib.sha256(access.encode()).hexdigest())}"
         )
 
-    async def _make(self, collection: str, root: str, wanted: Body, key: str) -> str:
+    async def _make(self, collection: str, root: str, body: Body, key: str) -> str:
         try:
             answer = await self._admin.request(
-                "identity", "POST", f"/v3/{collection}", json={root: wanted}
+                "identity", "POST", f"/v3/{collection}", json={root: body}
             )
             return made_id(answer, root)
         except CloudFault as fault:
-            found = await self._find(collection, wanted["name"], key) if _may_be(fault) else None
-            if found is None:
+            ident = await self._find(collection, body["name"], key) if _may_be(fault) else None
+            if ident is None:
                 raise
-        if "password" in wanted:  # an earlier attempt may have created it with another password
+        if "password" in body:  # an earlier attempt may have created it with another password
             await self._admin.request(
                 "identity",
                 "PATCH",
-                f"/v3/{collection}/{segment(found)}",
-                json={root: {"password": wanted["password"]}},
+                f"/v3/{collection}/{segment(ident)}",
+                json={root: {"password": body["password"]}},
                 idempotent=True,
             )
-        return found
+        return ident
 
     async def _find(self, collection: str, name: str, key: str) -> str | None:
         for member in await self._named(collection, name):
@@ -337,7 +341,7 @@ class StackDomain:
 
     async def _named(self, collection: str, name: str) -> Sequence[Body]:
         """Return the members of a collection of the domain that have this name."""
-        query = urlencode({"name": name, **self._place})
+        query = urlencode({"name": name, **self._domain_field})
         return await self._admin.listing("identity", f"/v3/{collection}?{query}")
 
     async def _role_of_users(self) -> str:
@@ -345,8 +349,8 @@ class StackDomain:
             path = f"/v3/roles?name={segment(self._role)}"
             roles = await self._admin.listing("identity", path)
             if not roles:
-                words = f'Keystone has no role "{self._role}", which stack users need.'
-                raise NotFound("identity", words, "RoleNotFound")
+                message = f'Keystone has no role "{self._role}", which stack users need.'
+                raise NotFound("identity", message, "RoleNotFound")
             self._role_id = str(roles[0]["id"])
         return self._role_id
 
@@ -361,12 +365,12 @@ def made_id(answer: Response, root: str) -> str:
 
     `root` is the top-level key of the body, such as "user".
     """
-    made = answer.part(root).get("id")
-    if made is None:
+    ident = answer.part(root).get("id")
+    if ident is None:
         raise NoAnswer(
             "identity", f"The response to the creation of the {root} has no id.", again=False
         )
-    return str(made)
+    return str(ident)
 
 
 def _made_for_a_record(user: Body) -> bool:

@@ -142,10 +142,10 @@ class KeystoneSession:
         """Return the URL of a service in the catalogue. Raises NoService if there is none."""
         if service not in self._endpoints:
             await self.token()
-            found = await self._in_thread(lambda: self._find_endpoint(service))
-            if found is None:
+            url = await self._in_thread(lambda: self._find_endpoint(service))
+            if url is None:
                 raise NoService(service)
-            self._endpoints[service] = storable(str(found)).rstrip("/")
+            self._endpoints[service] = storable(str(url)).rstrip("/")
         return self._endpoints[service]
 
     def _ends_soon(self, info: Any) -> bool:
@@ -159,8 +159,8 @@ class KeystoneSession:
             return await loop.run_in_executor(self._threads, work)
         except UNREADABLE as error:
             log.warning("a response of Keystone cannot be read: %r", error)
-            words = "A response of Keystone has an unexpected format; the log has the details."
-            raise NoToken("identity", 503, "BadAnswer", words) from error
+            message = "A response of Keystone has an unexpected format; the log has the details."
+            raise NoToken("identity", 503, "BadAnswer", message) from error
         except ka_errors.ClientException as error:
             raise self._named(self._fault(error)) from error
 
@@ -190,33 +190,33 @@ class KeystoneSession:
         starting = self._access is None and self.credential == self._service_user
         if not starting:  # a process that cannot start prints the message itself
             log.error("Keystone refuses the user %s of %s: %s", name, self._setting, fault.message)
-        words = (
+        message = (
             f"Keystone refuses the user {name} of this service. Its operator has to correct the "
             f"password in {self._setting}."
         )
-        return NoToken(fault.service, fault.status, fault.type, words, fault.retry_after)
+        return NoToken(fault.service, fault.status, fault.type, message, fault.retry_after)
 
     def _fault(self, error: ka_errors.ClientException) -> NoToken:
         """Return the fault for an exception of keystoneauth.
 
         The message is shortened for a cloud that a user named.
         """
-        kind, words = type(error).__name__, storable(str(error))
+        kind, message = type(error).__name__, storable(str(error))
         if self._guard is not None:
             unreached = isinstance(error, ka_errors.ConnectionError)
-            words = "Keystone does not answer" if unreached else words[:BRIEF_LIMIT]
+            message = "Keystone does not answer" if unreached else message[:BRIEF_LIMIT]
         match error:
             case ka_errors.SSLError():
-                return NoToken("identity", 0, "SSLError", words)
+                return NoToken("identity", 0, "SSLError", message)
             case ka_errors.ConnectFailure():
-                return NoToken("identity", 0, CONNECT_FAILURE, words)
+                return NoToken("identity", 0, CONNECT_FAILURE, message)
             case ka_errors.HttpError():
                 return _refusal(error, brief=self._guard is not None)
             case ka_errors.AuthorizationFailure():
-                return NoToken("identity", 401, kind, words)
+                return NoToken("identity", 401, kind, message)
             case ka_errors.RetriableConnectionFailure() | ka_errors.ConnectionError():
-                return NoToken("identity", 0, "NoAnswer", words)
-        return NoToken("identity", 400, kind, words)
+                return NoToken("identity", 0, "NoAnswer", message)
+        return NoToken("identity", 400, kind, message)
 
     # the methods below run in a thread
 
@@ -228,36 +228,36 @@ class KeystoneSession:
             if isinstance(self.credential, TokenCredential):
                 raise NoToken("identity", 401, "Unauthorized", "The token is no longer valid.")
             plugin.invalidate()
-        found = plugin.get_access(self._session)
-        self._catalogues.share(found)
-        _read_whole(found)
-        self._access = found
+        access = plugin.get_access(self._session)
+        self._catalogues.share(access)
+        _read_whole(access)
+        self._access = access
 
     def _open(self) -> Any:
         if isinstance(self.credential, NamedCredential):
             return self._open_named(self.credential)
-        mine = self._services.get("identity", Reach()).tls or self._tls
-        if mine.ca_text is not None:
+        tls = self._services.get("identity", Reach()).tls or self._tls
+        if tls.ca_text is not None:
             self._authority = tempfile.NamedTemporaryFile("w", suffix=".pem")  # noqa: SIM115
-            self._authority.write(mine.ca_text)
+            self._authority.write(tls.ca_text)
             self._authority.flush()
-            mine = replace(mine, ca_file=self._authority.name)
+            tls = replace(tls, ca_file=self._authority.name)
         inner = self._http
         if inner is None:
             inner = bounded_session() if self._guard is None else guarded_session(self._guard)
-        session = ka_session.Session(session=inner, verify=mine.verify, cert=mine.cert, timeout=30)
+        session = ka_session.Session(session=inner, verify=tls.verify, cert=tls.cert, timeout=30)
         if inner is not self._http:
             weakref.finalize(session, inner.close)
         session.auth = self._plugin(session)
         return session
 
-    def _open_named(self, named: NamedCredential) -> Any:
+    def _open_named(self, credential: NamedCredential) -> Any:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about libraries that Hearth does not use
             from openstack.config import loader  # 0.2 s, and servers never need it
 
-            region = loader.OpenStackConfig(config_files=list(named.files) or None).get_one(
-                cloud=named.name, region_name=self.region
+            region = loader.OpenStackConfig(config_files=list(credential.files) or None).get_one(
+                cloud=credential.name, region_name=self.region
             )
             self.region = region.get_region_name() or self.region
             self._interface = region.get_interface() or self._interface
@@ -304,7 +304,7 @@ class KeystoneSession:
     def _find_endpoint(self, service: str) -> str | None:
         version = DISCOVERED.get(service)
         reach = self._services.get(service, Reach())
-        asked: dict[str, Any] = {
+        filters: dict[str, Any] = {
             "service_type": service,
             "interface": reach.interface or self._interface,
             "region_name": reach.region or self.region,
@@ -312,14 +312,14 @@ class KeystoneSession:
         auth = self._session.auth
         if version is not None:
             with suppress(ka_errors.EndpointNotFound):
-                found = auth.get_endpoint(self._session, version=version, **asked)
-                if found:
-                    return str(found)
+                url = auth.get_endpoint(self._session, version=version, **filters)
+                if url:
+                    return str(url)
         try:
-            found = auth.get_endpoint(self._session, skip_discovery=True, **asked)
+            url = auth.get_endpoint(self._session, skip_discovery=True, **filters)
         except ka_errors.EndpointNotFound:
             return None
-        return str(found) if found else None
+        return str(url) if url else None
 
 
 def _refusal(error: ka_errors.HttpError, *, brief: bool) -> NoToken:

@@ -24,7 +24,7 @@ LIST_FROM = 4  # from this number of concurrent requests on, one list call repla
 PAGES_MAX = 1000
 
 
-class Gathered(Generic[T]):
+class RequestBatcher(Generic[T]):
     """Combines concurrent requests into calls.
 
     While one call runs, the keys of new requests are collected; the next `call(keys)` serves all of
@@ -49,33 +49,33 @@ class Gathered(Generic[T]):
     async def _run(self) -> None:
         while self._next:
             await asyncio.sleep(0)  # collect all requests of this tick
-            asked, self._next = self._next, []
+            batch, self._next = self._next, []
             try:
-                result = await self._call(frozenset(key for key, _ in asked))
+                result = await self._call(frozenset(key for key, _ in batch))
             except Exception as fault:
-                for answer in _waiting(asked):
+                for answer in _waiting(batch):
                     answer.set_exception(fault)
             except BaseException:
-                for answer in _waiting(asked):
+                for answer in _waiting(batch):
                     answer.cancel()
                 raise
             else:
-                for answer in _waiting(asked):
+                for answer in _waiting(batch):
                     answer.set_result(result)
 
 
-def _waiting(asked: Iterable[tuple[str, asyncio.Future[T]]]) -> Iterator[asyncio.Future[T]]:
+def _waiting(batch: Iterable[tuple[str, asyncio.Future[T]]]) -> Iterator[asyncio.Future[T]]:
     """Return the futures of the requests that nobody has cancelled."""
-    return (answer for _, answer in asked if not answer.done())
+    return (answer for _, answer in batch if not answer.done())
 
 
 class ListingCloud(ABC):
     """A base class of clouds: it implements `listing` and `member` with the method `request`."""
 
     def __init__(self) -> None:
-        self._lists: dict[tuple[str, str, str | None], Gathered[list[Body]]] = {}
+        self._lists: dict[tuple[str, str, str | None], RequestBatcher[list[Body]]] = {}
         self._members: dict[
-            tuple[str, str, str | None, str | None], Gathered[dict[str, Body | CloudFault]]
+            tuple[str, str, str | None, str | None], RequestBatcher[dict[str, Body | CloudFault]]
         ] = {}
 
     @abstractmethod
@@ -101,7 +101,9 @@ class ListingCloud(ABC):
         """Return all members of the collection at `path`, from all its pages."""
         key = (service, path, microversion)
         if key not in self._lists:
-            self._lists[key] = Gathered(lambda _: self._all_pages(service, path, microversion))
+            self._lists[key] = RequestBatcher(
+                lambda _: self._all_pages(service, path, microversion)
+            )
         return await self._lists[key].ask()
 
     async def member(
@@ -116,16 +118,16 @@ class ListingCloud(ABC):
         """Return the member `ident` of a collection; see `Cloud.member`."""
         key = (service, path, detail, microversion)
         if key not in self._members:
-            self._members[key] = Gathered(
+            self._members[key] = RequestBatcher(
                 lambda idents: self._some(service, path, idents, detail, microversion)
             )
-        found = (await self._members[key].ask(ident))[ident]
-        if isinstance(found, CloudFault):
+        body = (await self._members[key].ask(ident))[ident]
+        if isinstance(body, CloudFault):
             try:
-                raise found
+                raise body
             finally:
-                del found  # breaks a reference cycle: its traceback refers to this frame
-        return found
+                del body  # breaks a reference cycle: its traceback refers to this frame
+        return body
 
     async def _some(
         self,
@@ -135,15 +137,15 @@ class ListingCloud(ABC):
         detail: str | None,
         microversion: str | None,
     ) -> dict[str, Body | CloudFault]:
-        found: dict[str, Body | CloudFault] = {}
+        bodies: dict[str, Body | CloudFault] = {}
         if len(idents) >= LIST_FROM:
             members = await self._all_pages(service, detail or path, microversion)
-            found = {m["id"]: m for m in members if m.get("id") in idents}
-        missing = sorted(idents - found.keys())
-        ones = await asyncio.gather(
-            *(self._one(service, f"{path}/{segment(ident)}", microversion) for ident in missing)
+            bodies = {m["id"]: m for m in members if m.get("id") in idents}
+        absent = sorted(idents - bodies.keys())
+        fetched = await asyncio.gather(
+            *(self._one(service, f"{path}/{segment(ident)}", microversion) for ident in absent)
         )
-        return found | dict(zip(missing, ones, strict=True))
+        return bodies | dict(zip(absent, fetched, strict=True))
 
     async def _one(self, service: str, path: str, microversion: str | None) -> Body | CloudFault:
         try:
@@ -177,8 +179,8 @@ class ListingCloud(ABC):
         """
         for pause_s in (*PAUSES_S, None):
             answer = await self.request(service, "GET", path, microversion=microversion)
-            if (found := part(answer.body)) is not None:
-                return found
+            if (value := part(answer.body)) is not None:
+                return value
             if pause_s is not None:
                 await asyncio.sleep(pause_s)
         raise NoAnswer(service, f"GET {path}: the answer does not show what was asked for")
@@ -188,8 +190,8 @@ def object_in(body: Any) -> Body | None:
     """Return the object in the body of a response, without a key around it; None if there is
     none.
     """
-    found = next(iter(body.values())) if isinstance(body, dict) and len(body) == 1 else body
-    return found if isinstance(found, dict) and found else None
+    inner = next(iter(body.values())) if isinstance(body, dict) and len(body) == 1 else body
+    return inner if isinstance(inner, dict) and inner else None
 
 
 def page_of(service: str, body: Any, path: str) -> tuple[list[Body], str | None] | None:
@@ -219,4 +221,4 @@ def page_of(service: str, body: Any, path: str) -> tuple[list[Body], str | None]
 
 
 def _members(values: list[Any]) -> list[Body]:
-    return [one for one in values if isinstance(one, dict)]
+    return [entry for entry in values if isinstance(entry, dict)]

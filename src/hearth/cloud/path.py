@@ -38,9 +38,9 @@ def straight(service: str, path: str) -> str:
 
     `service` is the type of the service in the error.
     """
-    place = path.partition("?")[0]
-    if any(unquote(part) in UPWARDS for part in place.split("/")) or "\\" in place:
+    bare_path = path.partition("?")[0]
+    if any(unquote(part) in UPWARDS for part in bare_path.split("/")) or "\\" in bare_path:
         raise CloudFault(
-            service, 400, "BadPath", f'Path "{place[:200]}" must not contain ".", ".." or "\\".'
+            service, 400, "BadPath", f'Path "{bare_path[:200]}" must not contain ".", ".." or "\\".'
         )
     return path

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from hearth.cloud.answers import bounded_session
 from hearth.cloud.bound import Bound, Queue
 from hearth.cloud.catalogues import Catalogues
-from hearth.cloud.config import HERE, CloudConfig, Place
+from hearth.cloud.config import HERE, CloudConfig, CloudLocation
 from hearth.cloud.credential import Credential, ForeignCredential
 from hearth.cloud.fault import CloudFault
 from hearth.cloud.guard import Guard
@@ -46,7 +46,7 @@ class CloudPool:
         self._observer = observer
         self._threads = ThreadPoolExecutor(self.config.auth_threads, "keystone")
         self._foreign_threads = ThreadPoolExecutor(self.config.auth_threads, "foreign-keystone")
-        self._clouds = Recent[tuple[Credential, Place], HttpCloud]()
+        self._clouds = Recent[tuple[Credential, CloudLocation], HttpCloud]()
         self.queue = Queue()
         self._all = Bound(self.config.in_flight, self.queue)
         self._all_foreign = Bound(self.config.in_flight, self.queue)
@@ -58,29 +58,29 @@ class CloudPool:
         self._guard = Guard(self.config.foreign_networks)
         self._contexts: Mapping[str, SSLContext | bool] = {}
 
-    def cloud(self, credential: Credential, place: Place = HERE) -> HttpCloud:
+    def cloud(self, credential: Credential, location: CloudLocation = HERE) -> HttpCloud:
         """Return the Cloud for `credential`, a new one or the one kept from an earlier call.
 
-        The event loop must be running. Raises CloudFault for an invalid certificate in `place`.
+        The event loop must be running. Raises CloudFault for an invalid certificate in `location`.
         """
-        cloud = self._clouds.get((credential, place))
+        cloud = self._clouds.get((credential, location))
         if cloud is None:
             if isinstance(credential, ForeignCredential):
-                cloud = self._foreign(credential, place)
+                cloud = self._foreign(credential, location)
             else:
-                cloud = self._own(credential, place)
-            for unused, _ in self._clouds.keep((credential, place), cloud):
+                cloud = self._own(credential, location)
+            for unused, _ in self._clouds.keep((credential, location), cloud):
                 self._per_project.pop(unused, None)
         return cloud
 
-    def _own(self, credential: Credential, place: Place) -> HttpCloud:
+    def _own(self, credential: Credential, location: CloudLocation) -> HttpCloud:
         config, services = self.config, self.config.services
-        if place.region is not None:
+        if location.region is not None:
             services = {name: replace(reach, region=None) for name, reach in services.items()}
         session = KeystoneSession(
             credential,
             self._threads,
-            region=place.region or config.region,
+            region=location.region or config.region,
             interface=config.interface,
             tls=config.tls,
             services=services,
@@ -93,22 +93,22 @@ class CloudPool:
         bounds = (self._all, self._bound(credential))
         contexts: Mapping[str, SSLContext | bool] = self._contexts
         context: SSLContext | bool = True
-        if place.tls is not None:
-            contexts, context = {}, _context(_both(config.tls, place.tls))
+        if location.tls is not None:
+            contexts, context = {}, _context(_both(config.tls, location.tls))
         return HttpCloud(
             session, http, bounds, partial(self._elsewhere, credential), lambda: self.may_write(),
             contexts, context, observer=self._observer,
         )  # fmt: skip
 
-    def _foreign(self, credential: ForeignCredential, place: Place) -> HttpCloud:
+    def _foreign(self, credential: ForeignCredential, location: CloudLocation) -> HttpCloud:
         """Return a new Cloud for a credential of a user for another cloud.
 
         By default, it trusts the operator's certificate authorities.
         """
         config = self.config
-        tls = place.tls or Tls(ca_file=config.tls.ca_file)
+        tls = location.tls or Tls(ca_file=config.tls.ca_file)
         session = KeystoneSession(
-            credential, self._foreign_threads, region=place.region, tls=tls, guard=self._guard
+            credential, self._foreign_threads, region=location.region, tls=tls, guard=self._guard
         )
         bounds = (self._all_foreign, Bound(config.in_flight_per_project, self.queue))
         context = _context(tls)
@@ -121,14 +121,14 @@ class CloudPool:
 
     def _elsewhere(
         self,
-        own: Credential,
+        home_credential: Credential,
         region: str | None,
         credential: ForeignCredential | None,
         tls: Tls | None,
     ) -> HttpCloud:
         if credential is None and region == self.config.region:
             region = None
-        return self.cloud(credential or own, Place(region, tls))
+        return self.cloud(credential or home_credential, CloudLocation(region, tls))
 
     async def aclose(self) -> None:
         """Close all connections and threads."""
@@ -188,9 +188,11 @@ class CloudPool:
         return session
 
 
-def _both(own: Tls, wanted: Tls) -> Tls:
+def _both(operator: Tls, requested: Tls) -> Tls:
     """Return the operator's TLS settings combined with the authority that a user names."""
-    return replace(own, insecure=own.insecure or wanted.insecure, ca_text=wanted.ca_text)
+    return replace(
+        operator, insecure=operator.insecure or requested.insecure, ca_text=requested.ca_text
+    )
 
 
 def _context(tls: Tls) -> SSLContext | bool:
@@ -198,5 +200,5 @@ def _context(tls: Tls) -> SSLContext | bool:
     try:
         return tls.context()
     except (OSError, ValueError) as error:
-        words = f"The certificate of the certificate authority cannot be read: {error}"
-        raise CloudFault("identity", 400, "WrongCertificate", words) from None
+        message = f"The certificate of the certificate authority cannot be read: {error}"
+        raise CloudFault("identity", 400, "WrongCertificate", message) from None

@@ -35,13 +35,13 @@ class Tls(Struct, frozen=True):
         """
         if self == Tls():
             return True
-        found = ssl.create_default_context(cafile=self.ca_file, cadata=self.ca_text)
+        ssl_context = ssl.create_default_context(cafile=self.ca_file, cadata=self.ca_text)
         if self.cert_file:
-            found.load_cert_chain(self.cert_file, self.key_file)
+            ssl_context.load_cert_chain(self.cert_file, self.key_file)
         if self.insecure:
-            found.check_hostname = False
-            found.verify_mode = ssl.CERT_NONE
-        return found
+            ssl_context.check_hostname = False
+            ssl_context.verify_mode = ssl.CERT_NONE
+        return ssl_context
 
 
 class Reach(Struct, frozen=True):

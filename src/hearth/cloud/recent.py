@@ -24,12 +24,12 @@ class Recent(Generic[K, V]):
 
     def get(self, key: K) -> V | None:
         """Return the object with this key, which counts as used now, or None."""
-        found = self._kept.get(key)
-        if found is None:
+        entry = self._kept.get(key)
+        if entry is None:
             return None
-        self._kept[key] = found[0], time.monotonic()
+        self._kept[key] = entry[0], time.monotonic()
         self._kept.move_to_end(key)
-        return found[0]
+        return entry[0]
 
     def keep(self, key: K, value: V) -> list[K]:
         """Add an object, which counts as used now; return the keys of the objects dropped.

@@ -132,16 +132,16 @@ class HttpCloud(ListingCloud):
 
         A failed attempt is repeated if that is safe and may succeed.
         """
-        sent = {
+        all_headers = {
             "Accept": "application/json",
             "Accept-Encoding": "gzip, deflate" if self._compressed else "identity",
             **(headers or {}),
         }
         if microversion is not None:
-            sent |= _microversion(service, microversion)
+            all_headers |= _microversion(service, microversion)
         if json is not None:
             data = json_codec.dumps(json).encode()
-            sent.setdefault("Content-Type", "application/json")
+            all_headers.setdefault("Content-Type", "application/json")
         safe = method in READING if idempotent is None else idempotent
         renewed: str | None = None
         for attempt in range(ATTEMPTS_MAX):
@@ -154,11 +154,11 @@ class HttpCloud(ListingCloud):
                 continue
             try:
                 answer = await self._once(
-                    service, method, url, data, {**sent, "X-Auth-Token": token}
+                    service, method, url, data, {**all_headers, "X-Auth-Token": token}
                 )
                 self._proven = token, time.monotonic()
                 if method == "GET":
-                    _about_the_asked(service, path, answer.body)
+                    _check_identity(service, path, answer.body)
                 return answer
             except CloudFault as fault:
                 proven_s = time.monotonic() - self._proven[1]
@@ -237,10 +237,10 @@ class HttpCloud(ListingCloud):
             if method not in READING and not await self._may_write():  # it may have waited long
                 raise CloudFault(service, 0, "LeaseLost", "The lease of this engine has ended.")
             status, began, trace = 0, time.perf_counter(), self._position()
-            sent = headers if trace is None else {**headers, "traceparent": trace.header}
+            all_headers = headers if trace is None else {**headers, "traceparent": trace.header}
             try:
                 async with self._http.request(
-                    method, url, data=data, headers=sent, allow_redirects=False,
+                    method, url, data=data, headers=all_headers, allow_redirects=False,
                     ssl=self._contexts.get(service, self._context),
                 ) as answer:  # fmt: skip
                     status = answer.status
@@ -249,11 +249,11 @@ class HttpCloud(ListingCloud):
                 kind = NoAnswer if isinstance(error, Damaged) else Unreadable
                 raise kind(service, f"{method} {url.path}: {error}") from None
             except aiohttp.ClientConnectorError as error:
-                why = "the service does not answer" if self._foreign else str(error)
-                raise CloudFault(service, 0, CONNECT_FAILURE, f"{service}: {why}") from error
+                detail = "the service does not answer" if self._foreign else str(error)
+                raise CloudFault(service, 0, CONNECT_FAILURE, f"{service}: {detail}") from error
             except (aiohttp.ClientError, TimeoutError) as error:
-                why = "" if self._foreign else f": {str(error) or type(error).__name__}"
-                raise NoAnswer(service, f"{method} {url.path}: no answer{why}") from error
+                detail = "" if self._foreign else f": {str(error) or type(error).__name__}"
+                raise NoAnswer(service, f"{method} {url.path}: no answer{detail}") from error
             finally:
                 taken_s = time.perf_counter() - began
                 self._ended(trace, service, method, url, status, taken_s)
@@ -273,18 +273,18 @@ class HttpCloud(ListingCloud):
             raise self._refused(service, method, answer.status, got, body)
         wrong = None if service in TEXT_SERVICES else _wrong(method, got, body, raw)
         if wrong is not None:
-            shown = "" if self._foreign else f": {' '.join(str(body).split())[:WORDS_MAX]}"
-            raise NoAnswer(service, f"{method} {url.path}: the answer {wrong}{shown}")
+            excerpt = "" if self._foreign else f": {' '.join(str(body).split())[:WORDS_MAX]}"
+            raise NoAnswer(service, f"{method} {url.path}: the answer {wrong}{excerpt}")
         return Response(answer.status, got, body, raw)
 
 
 def _microversion(service: str, version: str) -> dict[str, str]:
     """Return the headers with the microversion of a call."""
     name = MICROVERSION_SERVICES.get(service, service)
-    found = {"OpenStack-API-Version": f"{name} {version}"}
+    headers = {"OpenStack-API-Version": f"{name} {version}"}
     if service in OWN_HEADERS:
-        found[OWN_HEADERS[service]] = version
-    return found
+        headers[OWN_HEADERS[service]] = version
+    return headers
 
 
 def _address(service: str, endpoint: str, path: str) -> URL:
@@ -298,22 +298,22 @@ def _address(service: str, endpoint: str, path: str) -> URL:
             return url
     except ValueError:
         pass
-    words = f"The catalogue has an invalid URL for {service}: {endpoint[:WORDS_MAX]}"
-    raise CloudFault(service, 400, "BadEndpoint", words)
+    message = f"The catalogue has an invalid URL for {service}: {endpoint[:WORDS_MAX]}"
+    raise CloudFault(service, 400, "BadEndpoint", message)
 
 
-def _about_the_asked(service: str, path: str, body: Any) -> None:
+def _check_identity(service: str, path: str, body: Any) -> None:
     """Raise NoAnswer if a body shows another object than the one whose UUID ends the path.
 
     A cache in front of a service may have mixed up two answers.
     """
-    asked = path.partition("?")[0].rpartition("/")[2]
-    if not isinstance(body, dict) or not UUID.fullmatch(asked):
+    ident = path.partition("?")[0].rpartition("/")[2]
+    if not isinstance(body, dict) or not UUID.fullmatch(ident):
         return
     inner = next(iter(body.values())) if len(body) == 1 else body
-    shown = inner.get("id") if isinstance(inner, dict) else None
-    if isinstance(shown, str) and UUID.fullmatch(shown) and asked not in inner.values():
-        raise NoAnswer(service, f"GET {path}: the answer shows another object, {shown}")
+    shown_id = inner.get("id") if isinstance(inner, dict) else None
+    if isinstance(shown_id, str) and UUID.fullmatch(shown_id) and ident not in inner.values():
+        raise NoAnswer(service, f"GET {path}: the answer shows another object, {shown_id}")
 
 
 def _attempts_max(fault: CloudFault) -> int:

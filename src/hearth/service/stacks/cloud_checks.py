@@ -75,8 +75,8 @@ async def wrong_at_addresses(services: Services, program: Program, world: World)
             try:
                 text = module.files.get(url) or await fetch(url, services.fetching)
                 await services.programs.module(text, module.files, module.environment)
-            except NotFetched as why:
-                message = f"Failed to fetch the template at {url}: {why}."
+            except NotFetched as error:
+                message = f"Failed to fetch the template at {url}: {error}."
                 problems.append(StackValidationFailed(definition.span, message))
             except Rejected as rejected:
                 path = f"{definition.span.path}<{url}>"

@@ -24,8 +24,8 @@ async def template_at(services: Services, url: str, instead: str = INSTEAD) -> s
     """
     try:
         return await fetch(url, services.fetching)
-    except NotFetched as why:
-        message = f"Failed to fetch the template at {url}: {why}. {instead}"
+    except NotFetched as error:
+        message = f"Failed to fetch the template at {url}: {error}. {instead}"
         raise Rejected([HTTPBadRequest(None, message)]) from None
 
 
