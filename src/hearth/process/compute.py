@@ -68,6 +68,7 @@ def prepare(types: TypeSettings) -> None:
     from hearth.resources.heat import template_resource  # noqa: F401
     from hearth.resources.registry import share
     from hearth.service.reading import revisions  # noqa: F401
+    from hearth.service.stacks import validate  # noqa: F401
     from hearth.template.functions.query import _library
 
     use_installed()

@@ -22,7 +22,7 @@ from hearth.store.tables import compatible, metadata
 log = logging.getLogger(__name__)
 
 SCRIPTS = Path(__file__).parent / "migrations"
-SINCE = "0012"
+SINCE = "0001"
 """The oldest schema whose release can work with a database of this release. A migration that
 removes or changes what older releases use must raise this number, here and in the table
 `compatible`.

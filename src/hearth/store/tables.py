@@ -148,7 +148,7 @@ stack = Table(
     Column("created_at", TIME, nullable=False),
     Column("updated_at", TIME),
     Column("deleted_at", TIME),
-    Column("told", String(16), key="options", comment="words: converge, abandon, further"),
+    Column("options", String(16), comment="words: converge, abandon, further"),
     UniqueConstraint("project_id", "live_name"),
     Index("ix_stack_owner_due", "owner", "due_at"),
     Index("ix_stack_parent_id", "parent_id"),
