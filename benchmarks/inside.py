@@ -20,7 +20,7 @@ from hearth.resources.heat.template_resource import TemplateResource
 from hearth.resources.registry import default_catalog
 from hearth.service.caller import Caller
 from hearth.service.policy import Policy
-from hearth.service.services import Limits, Services
+from hearth.service.services import RequestLimits, Services
 from hearth.service.stack_clouds import StackClouds
 from hearth.service.stacks.create import create_stack
 from hearth.service.stacks.request import StackRequest
@@ -36,7 +36,7 @@ from hearth.store.seal import sealer_from_secret
 from hearth.telemetry.ids import new_id
 from hearth.template import Limits as TemplateLimits
 
-UNBOUND = Limits(resources_per_stack=-1)
+UNBOUND = RequestLimits(resources_per_stack=-1)
 MEMBER = frozenset({"member", "reader"})
 CALLER = Caller("user", "user", "project", MEMBER, token="token", auth_url="http://nowhere")
 
@@ -105,7 +105,7 @@ def _row(tx: Tx, stack_id: str) -> StackRow:
 @contextlib.asynccontextmanager
 async def inside(
     database: Path | str,
-    asked: Limits = UNBOUND,
+    asked: RequestLimits = UNBOUND,
     retention: Retention | None = None,
     policy: Policy | None = None,
 ) -> AsyncIterator[Inside]:

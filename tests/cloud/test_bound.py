@@ -2,7 +2,7 @@
 
 import asyncio
 
-from hearth.cloud.bound import Bound, Queue
+from hearth.cloud.bound import Bound, CallQueue
 from hearth.telemetry.about import About, working_on
 
 
@@ -75,7 +75,7 @@ def test_callers_take_turns_however_many_calls_each_has_waiting():
 
 def test_the_calls_of_a_stack_that_wait_for_a_slot_are_known():
     async def story():
-        queue = Queue()
+        queue = CallQueue()
         bound, ends = Bound(1, queue), asyncio.Event()
 
         async def call(resource):

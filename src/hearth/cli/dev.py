@@ -204,7 +204,7 @@ def _settings(folder: Path, url: str, auth_url: str, password: str) -> "Settings
     from hearth.cloud.credential import PasswordCredential
     from hearth.clusters.config import ClusterConfig
     from hearth.config.settings import Settings
-    from hearth.service.services import Limits
+    from hearth.service.services import RequestLimits
 
     def user(name: str, domain: str, **scope: str) -> PasswordCredential:
         return PasswordCredential(auth_url, name, password, user_domain_name=domain, **scope)
@@ -224,7 +224,7 @@ def _settings(folder: Path, url: str, auth_url: str, password: str) -> "Settings
             url=f"{url}/container-infra/v1",
             forwards_url=f"{auth_url.removesuffix('/identity/v3')}/devcloud/forwards",
         ),
-        limits=Limits(adopt=True, abandon=True, hidden_stack_tags=(HIDDEN_TAG,)),
+        limits=RequestLimits(adopt=True, abandon=True, hidden_stack_tags=(HIDDEN_TAG,)),
         heat_url=f"{url}/v1/{{project}}",
         cfn_url=f"{url}/cfn/v1",
         waitcondition_url=f"{url}/cfn/v1/waitcondition",

@@ -20,7 +20,7 @@ class Queued(Struct, frozen=True):
     since: float
 
 
-class Queue:
+class CallQueue:
     """The calls of a process that wait for a slot, by the resource for which they are sent."""
 
     def __init__(self) -> None:
@@ -44,9 +44,9 @@ class Bound:
     calls each of them has waiting; `queue` shows these calls.
     """
 
-    def __init__(self, limit: int, queue: Queue | None = None) -> None:
+    def __init__(self, limit: int, queue: CallQueue | None = None) -> None:
         self.limit = limit
-        self._queue = queue or Queue()
+        self._queue = queue or CallQueue()
         self.now = float(limit)  # the limit in force
         self.in_flight = 0
         self._waiters: dict[Hashable, deque[asyncio.Future[None]]] = {}  # in order of turns

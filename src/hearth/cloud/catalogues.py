@@ -21,7 +21,7 @@ class Catalogues:
     """
 
     def __init__(self) -> None:
-        self._known = Cache[bytes, Any](KEPT_MAX)
+        self._cache = Cache[bytes, Any](KEPT_MAX)
         self._lock = threading.Lock()
 
     def share(self, info: Any) -> None:
@@ -35,11 +35,11 @@ class Catalogues:
             return
         key = hashlib.sha256(msgspec.json.encode(token["catalog"])).digest()
         with self._lock:
-            if (cached := self._known.get(key)) is not None:
+            if (cached := self._cache.get(key)) is not None:
                 token["catalog"] = cached
             else:
                 token["catalog"] = readable(token["catalog"])
-                self._known.keep(key, token["catalog"])
+                self._cache.keep(key, token["catalog"])
 
 
 def readable(catalogue: Any) -> list[dict[str, Any]]:

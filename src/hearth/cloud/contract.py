@@ -8,7 +8,7 @@ from msgspec import Struct, field
 from hearth.model.discreet import Discreet
 
 if TYPE_CHECKING:
-    from hearth.cloud.bound import Queue
+    from hearth.cloud.bound import CallQueue
     from hearth.cloud.config import CloudConfig, CloudLocation
     from hearth.cloud.credential import Credential, ForeignCredential
     from hearth.cloud.reach import Tls
@@ -50,7 +50,7 @@ class Clouds(Protocol):
     """Returns the Cloud of each credential."""
 
     config: "CloudConfig"
-    queue: "Queue"  # the calls that wait for a slot
+    queue: "CallQueue"  # the calls that wait for a slot
 
     def cloud(self, credential: "Credential", location: "CloudLocation" = ...) -> "Cloud":
         """Return the Cloud for `credential`, for example in another region.

@@ -5,7 +5,7 @@ UnauthorizedCloud has no valid credential, and NoClouds consists of such clouds.
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, TypeVar
 
-from hearth.cloud.bound import Queue
+from hearth.cloud.bound import CallQueue
 from hearth.cloud.config import HERE, CloudConfig, CloudLocation
 from hearth.cloud.contract import Body, Cloud, Response, Whoami
 from hearth.cloud.credential import Credential, ForeignCredential
@@ -53,7 +53,7 @@ class NoClouds:
 
     def __init__(self, reason: str) -> None:
         self._cloud = UnauthorizedCloud(reason)
-        self.queue = Queue()
+        self.queue = CallQueue()
 
     def cloud(self, credential: Credential, location: CloudLocation = HERE) -> UnauthorizedCloud:
         """Return the Cloud that refuses every call."""
@@ -73,26 +73,26 @@ class FallbackCloud:
         self._now, self._second = first, second
 
     async def request(self, *args: Any, **options: Any) -> Response:
-        return await self._made(lambda cloud: cloud.request(*args, **options))
+        return await self._call(lambda cloud: cloud.request(*args, **options))
 
     async def listing(
         self, service: str, path: str, *, microversion: str | None = None
     ) -> Sequence[Body]:
-        return await self._made(
+        return await self._call(
             lambda cloud: cloud.listing(service, path, microversion=microversion)
         )
 
     async def member(self, *args: Any, **options: Any) -> Body:
-        return await self._made(lambda cloud: cloud.member(*args, **options))
+        return await self._call(lambda cloud: cloud.member(*args, **options))
 
     async def whoami(self) -> Whoami:
-        return await self._made(lambda cloud: cloud.whoami())
+        return await self._call(lambda cloud: cloud.whoami())
 
     async def endpoint(self, service: str) -> str:
-        return await self._made(lambda cloud: cloud.endpoint(service))
+        return await self._call(lambda cloud: cloud.endpoint(service))
 
     async def token(self) -> str:
-        return await self._made(lambda cloud: cloud.token())
+        return await self._call(lambda cloud: cloud.token())
 
     def elsewhere(
         self,
@@ -111,7 +111,7 @@ class FallbackCloud:
             return first
         return FallbackCloud(first, self._second.elsewhere(region=region, tls=tls))
 
-    async def _made(self, call: Callable[[Cloud], Awaitable[T]]) -> T:
+    async def _call(self, call: Callable[[Cloud], Awaitable[T]]) -> T:
         cloud = self._now
         try:
             return await call(cloud)

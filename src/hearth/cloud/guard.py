@@ -34,7 +34,7 @@ class Guard(Struct, frozen=True):
 
     def allows(self, address: str) -> bool:
         """Return whether a connection to an IP address is allowed."""
-        return _allowed(_plain(address), self.networks)
+        return _is_allowed(_plain(address), self.networks)
 
 
 def _plain(address: str) -> Address:
@@ -49,7 +49,7 @@ def _plain(address: str) -> Address:
     return parsed
 
 
-def _allowed(address: Address, networks: Sequence[Network]) -> bool:
+def _is_allowed(address: Address, networks: Sequence[Network]) -> bool:
     if any(address in network for network in networks):
         return True
     internal = any(address in network for network in INTERNAL)

@@ -20,13 +20,13 @@ def guarded_connector(guard: Guard, **options: Any) -> aiohttp.TCPConnector:
     `options` are further arguments of the TCPConnector.
     """
 
-    def allowed(about: aiohttp.AddrInfoType) -> socket.socket:
+    def guarded_socket(about: aiohttp.AddrInfoType) -> socket.socket:
         family, kind, protocol, _, sockaddr = about
         if not guard.allows(str(sockaddr[0])):
             raise OSError(errno.EACCES, f"{sockaddr[0]} is not a public address")
         return socket.socket(family=family, type=kind, proto=protocol)
 
-    return aiohttp.TCPConnector(socket_factory=allowed, **options)
+    return aiohttp.TCPConnector(socket_factory=guarded_socket, **options)
 
 
 def guarded_session(guard: Guard) -> requests.Session:

@@ -223,7 +223,7 @@ class StackDomain:
 
     async def user_of_project(self, name: str, project_id: str) -> str | None:
         """Return the id of the user `name` created for a resource in a project, or None."""
-        for user in await self._named("users", name[-USER_NAME_LIMIT:]):
+        for user in await self._with_name("users", name[-USER_NAME_LIMIT:]):
             if user.get("default_project_id") == project_id and _made_for_a_record(user):
                 return str(user["id"])
         return None
@@ -334,12 +334,12 @@ class StackDomain:
         return ident
 
     async def _find(self, collection: str, name: str, key: str) -> str | None:
-        for member in await self._named(collection, name):
+        for member in await self._with_name(collection, name):
             if member.get("description") == key:
                 return str(member["id"])
         return None
 
-    async def _named(self, collection: str, name: str) -> Sequence[Body]:
+    async def _with_name(self, collection: str, name: str) -> Sequence[Body]:
         """Return the members of a collection of the domain that have this name."""
         query = urlencode({"name": name, **self._domain_field})
         return await self._admin.listing("identity", f"/v3/{collection}?{query}")

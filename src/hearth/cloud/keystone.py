@@ -162,7 +162,7 @@ class KeystoneSession:
             message = "A response of Keystone has an unexpected format; the log has the details."
             raise NoToken("identity", 503, "BadAnswer", message) from error
         except ka_errors.ClientException as error:
-            raise self._named(self._fault(error)) from error
+            raise self._naming_user(self._fault(error)) from error
 
     def recovers(self, fault: CloudFault) -> bool:
         """Return whether a call that failed with `fault` before it was sent may succeed soon.
@@ -178,7 +178,7 @@ class KeystoneSession:
         ends = isinstance(self.credential, TokenCredential)
         return fault.passing or (fault.status in REFUSING and not ends)
 
-    def _named(self, fault: NoToken) -> NoToken:
+    def _naming_user(self, fault: NoToken) -> NoToken:
         """Return a fault that names the credential if Keystone refuses one of the operator.
 
         Its message reaches users, who would take the refusal for one of their own password.

@@ -119,7 +119,7 @@ class ListingCloud(ABC):
         key = (service, path, detail, microversion)
         if key not in self._members:
             self._members[key] = RequestBatcher(
-                lambda idents: self._some(service, path, idents, detail, microversion)
+                lambda idents: self._get_members(service, path, idents, detail, microversion)
             )
         body = (await self._members[key].ask(ident))[ident]
         if isinstance(body, CloudFault):
@@ -129,7 +129,7 @@ class ListingCloud(ABC):
                 del body  # breaks a reference cycle: its traceback refers to this frame
         return body
 
-    async def _some(
+    async def _get_members(
         self,
         service: str,
         path: str,
@@ -143,13 +143,18 @@ class ListingCloud(ABC):
             bodies = {m["id"]: m for m in members if m.get("id") in idents}
         absent = sorted(idents - bodies.keys())
         fetched = await asyncio.gather(
-            *(self._one(service, f"{path}/{segment(ident)}", microversion) for ident in absent)
+            *(
+                self._get_member(service, f"{path}/{segment(ident)}", microversion)
+                for ident in absent
+            )
         )
         return bodies | dict(zip(absent, fetched, strict=True))
 
-    async def _one(self, service: str, path: str, microversion: str | None) -> Body | CloudFault:
+    async def _get_member(
+        self, service: str, path: str, microversion: str | None
+    ) -> Body | CloudFault:
         try:
-            return await self._read(service, path, microversion, object_in)
+            return await self._get_part(service, path, microversion, object_in)
         except CloudFault as fault:
             return fault
 
@@ -165,13 +170,13 @@ class ListingCloud(ABC):
             if at in pages or len(pages) == PAGES_MAX:
                 raise Unreadable(service, f"GET {path}: the list does not end, page {at}")
             pages.add(at)
-            page, at = await self._read(
+            page, at = await self._get_part(
                 service, at, microversion, lambda body: page_of(service, body, path)
             )
             members += page
         return members
 
-    async def _read(
+    async def _get_part(
         self, service: str, path: str, microversion: str | None, part: Callable[[Any], T | None]
     ) -> T:
         """Return what `part` finds in the body at `path`. Raises NoAnswer if it finds None in the

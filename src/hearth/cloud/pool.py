@@ -10,7 +10,7 @@ import aiohttp
 from msgspec.structs import replace
 
 from hearth.cloud.answers import bounded_session
-from hearth.cloud.bound import Bound, Queue
+from hearth.cloud.bound import Bound, CallQueue
 from hearth.cloud.catalogues import Catalogues
 from hearth.cloud.config import HERE, CloudConfig, CloudLocation
 from hearth.cloud.credential import Credential, ForeignCredential
@@ -47,7 +47,7 @@ class CloudPool:
         self._threads = ThreadPoolExecutor(self.config.auth_threads, "keystone")
         self._foreign_threads = ThreadPoolExecutor(self.config.auth_threads, "foreign-keystone")
         self._clouds = Recent[tuple[Credential, CloudLocation], HttpCloud]()
-        self.queue = Queue()
+        self.queue = CallQueue()
         self._all = Bound(self.config.in_flight, self.queue)
         self._all_foreign = Bound(self.config.in_flight, self.queue)
         self._per_project: dict[object, Bound] = {}
@@ -68,12 +68,12 @@ class CloudPool:
             if isinstance(credential, ForeignCredential):
                 cloud = self._foreign(credential, location)
             else:
-                cloud = self._own(credential, location)
+                cloud = self._own_cloud(credential, location)
             for unused, _ in self._clouds.keep((credential, location), cloud):
                 self._per_project.pop(unused, None)
         return cloud
 
-    def _own(self, credential: Credential, location: CloudLocation) -> HttpCloud:
+    def _own_cloud(self, credential: Credential, location: CloudLocation) -> HttpCloud:
         config, services = self.config, self.config.services
         if location.region is not None:
             services = {name: replace(reach, region=None) for name, reach in services.items()}
@@ -94,7 +94,7 @@ class CloudPool:
         contexts: Mapping[str, SSLContext | bool] = self._contexts
         context: SSLContext | bool = True
         if location.tls is not None:
-            contexts, context = {}, _context(_both(config.tls, location.tls))
+            contexts, context = {}, _context(_merged_tls(config.tls, location.tls))
         return HttpCloud(
             session, http, bounds, partial(self._elsewhere, credential), lambda: self.may_write(),
             contexts, context, observer=self._observer,
@@ -188,7 +188,7 @@ class CloudPool:
         return session
 
 
-def _both(operator: Tls, requested: Tls) -> Tls:
+def _merged_tls(operator: Tls, requested: Tls) -> Tls:
     """Return the operator's TLS settings combined with the authority that a user names."""
     return replace(
         operator, insecure=operator.insecure or requested.insecure, ca_text=requested.ca_text

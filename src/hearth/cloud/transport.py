@@ -150,7 +150,7 @@ class HttpCloud(ListingCloud):
             except CloudFault as fault:
                 if not self._session.recovers(fault) or attempt == _attempts_max(fault) - 1:
                     raise
-                await self._rest(service, attempt, fault)
+                await self._pause(service, attempt, fault)
                 continue
             try:
                 answer = await self._once(
@@ -172,7 +172,7 @@ class HttpCloud(ListingCloud):
                 again = again or (safe and (fault.passing or broken_off))
                 if not again or attempt == _attempts_max(fault) - 1:
                     raise
-                await self._rest(service, attempt, fault)
+                await self._pause(service, attempt, fault)
         raise AssertionError("unreachable: the last attempt has neither returned nor raised")
 
     async def _admitted(
@@ -187,7 +187,7 @@ class HttpCloud(ListingCloud):
             self._proven = token, time.monotonic()
         return url, token
 
-    async def _rest(self, service: str, attempt: int, fault: CloudFault) -> None:
+    async def _pause(self, service: str, attempt: int, fault: CloudFault) -> None:
         """Pause before a call is repeated; `attempt` counts from 0."""
         pause_s = fault.retry_after if fault.retry_after is not None else 0.5 * 2**attempt
         self._observer.call_repeated(service)

@@ -82,7 +82,7 @@ def restarted(cluster: Cluster) -> Cluster:
 
     The conditions PROGRESSING and BLOCKED of the last operation are removed.
     """
-    return msgspec.structs.replace(cluster, conditions=_others(cluster, PROGRESSING, BLOCKED))
+    return msgspec.structs.replace(cluster, conditions=_without(cluster, PROGRESSING, BLOCKED))
 
 
 def begun_at(cluster: Cluster) -> float:
@@ -110,7 +110,7 @@ def observed(
     `now`.
     """
     if before is not None and before.status in BUSY and after.status not in BUSY:
-        after = msgspec.structs.replace(after, conditions=_others(after, BLOCKED))
+        after = msgspec.structs.replace(after, conditions=_without(after, BLOCKED))
     block = condition(after, BLOCKED)
     computed = [_ready(after), _progressing(after)]
     computed.append(block or Condition(type=BLOCKED, status=FALSE, reason="NotBlocked"))
@@ -119,7 +119,7 @@ def observed(
     if before is not None:
         previous |= {entry.type: entry for entry in conditions(before) if entry.type in previous}
     stamped = [_since(previous.get(entry.type), entry, now) for entry in computed]
-    return msgspec.structs.replace(after, conditions=[_stored(entry) for entry in stamped])
+    return msgspec.structs.replace(after, conditions=[_as_stored(entry) for entry in stamped])
 
 
 def _since(before: Condition | None, after: Condition, now: float) -> Condition:
@@ -131,7 +131,7 @@ def _since(before: Condition | None, after: Condition, now: float) -> Condition:
 def _ready(cluster: Cluster) -> Condition:
     good = cluster.status in SETTLED
     return Condition(
-        type=READY, status=TRUE if good else FALSE, reason=_words(cluster.status),
+        type=READY, status=TRUE if good else FALSE, reason=_camel_case(cluster.status),
         message=cluster.status_reason or "",
     )  # fmt: skip
 
@@ -139,7 +139,7 @@ def _ready(cluster: Cluster) -> Condition:
 def _progressing(cluster: Cluster) -> Condition:
     busy = cluster.status in BUSY
     return Condition(
-        type=PROGRESSING, status=TRUE if busy else FALSE, reason=_words(cluster.status)
+        type=PROGRESSING, status=TRUE if busy else FALSE, reason=_camel_case(cluster.status)
     )
 
 
@@ -182,22 +182,22 @@ def _in_sync(
     return Condition(type=IN_SYNC, status=TRUE, reason="AsWanted")
 
 
-def _words(status: str | None) -> str:
+def _camel_case(status: str | None) -> str:
     """Return a status in the style of a reason: CREATE_FAILED becomes CreateFailed."""
     return "".join(part.capitalize() for part in (status or "UNKNOWN").split("_"))
 
 
-def _others(cluster: Cluster, *types: str) -> list[Mapping[str, Any]]:
+def _without(cluster: Cluster, *types: str) -> list[Mapping[str, Any]]:
     """Return the cluster's conditions in stored form, without those of the given types."""
     return [entry for entry in cluster.conditions if entry["type"] not in types]
 
 
 def _with(cluster: Cluster, new: Condition) -> Cluster:
-    conditions = [*_others(cluster, new.type), _stored(new)]
+    conditions = [*_without(cluster, new.type), _as_stored(new)]
     return msgspec.structs.replace(cluster, conditions=conditions)
 
 
-def _stored(entry: Condition) -> dict[str, Any]:
+def _as_stored(entry: Condition) -> dict[str, Any]:
     """Return a condition in stored form, without empty fields."""
     fields: dict[str, Any] = msgspec.to_builtins(entry)
     return {name: value for name, value in fields.items() if value not in (None, "", 0)}

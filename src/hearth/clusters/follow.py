@@ -79,7 +79,7 @@ def followed(
     members = [g if g.uuid in up_to_date else _state(g, stacks, working=working) for g in groups]
     for state in stacks.values():
         if state.outputs or state.parameters:
-            after, members = _read(after, members, state)
+            after, members = _with_outputs(after, members, state)
     removed_groups = [g for g in members if not g.is_default and g.status == DELETE_COMPLETE]
     remaining = [g for g in members if g not in removed_groups]
     if members and all(g.status == DELETE_COMPLETE for g in members):
@@ -104,7 +104,9 @@ def _state(group: NodeGroup, stacks: Mapping[str, StackState], *, working: bool)
         return group if working else _without_stack(group)
     state = stacks.get(group.stack_id)
     if state is None:
-        return replace(group, status=_missing(group), status_reason=_reason_if_missing(group))
+        return replace(
+            group, status=_status_if_missing(group), status_reason=_reason_if_missing(group)
+        )
     status = state.status
     if group.status == DELETE_IN_PROGRESS and not status.startswith("DELETE_"):
         return group
@@ -119,10 +121,10 @@ def _without_stack(group: NodeGroup) -> NodeGroup:
     """Return a group that will never have a stack; its operation in progress has ended."""
     if group.status not in BUSY:
         return group
-    return replace(group, status=_missing(group), status_reason=_reason_if_missing(group))
+    return replace(group, status=_status_if_missing(group), status_reason=_reason_if_missing(group))
 
 
-def _missing(group: NodeGroup) -> str:
+def _status_if_missing(group: NodeGroup) -> str:
     """Return the status of a group whose stack does not exist."""
     if group.status in (DELETE_IN_PROGRESS, DELETE_COMPLETE):
         return DELETE_COMPLETE
@@ -143,7 +145,7 @@ def never_created(group: NodeGroup) -> str:
     return f"{message} Delete the group and create it again."
 
 
-def _read(
+def _with_outputs(
     cluster: Cluster, groups: Sequence[NodeGroup], state: StackState
 ) -> tuple[Cluster, list[NodeGroup]]:
     """Return the cluster and the groups with the values in the outputs and parameters of a

@@ -76,7 +76,7 @@ class Obstacle(msgspec.Struct, frozen=True, kw_only=True):
     causes: Sequence[str]
     delay_s: float
 
-    def noted(self, cluster: Cluster, retry_at: float, moment: str) -> Cluster:
+    def mark_blocked(self, cluster: Cluster, retry_at: float, moment: str) -> Cluster:
         """Return a copy of the cluster that is marked as blocked until `retry_at`.
 
         `moment` is the same time as text, for the status reason.

@@ -53,9 +53,9 @@ def read_back(
         if count is not None:
             temporary = parameters.get("temporary_minions") if name == "minions" else None
             fields["node_count"] = int(count) - int(temporary or 0)
-        of_groups[group.uuid] = _changed(group, fields)
+        of_groups[group.uuid] = _changed_fields(group, fields)
     return ChangedFields(
-        _changed(cluster, cluster_fields),
+        _changed_fields(cluster, cluster_fields),
         {uuid: fields for uuid, fields in of_groups.items() if fields},
     )
 
@@ -77,7 +77,7 @@ def host_of(address: str) -> str:
     return f"[{address}]" if ":" in address else address
 
 
-def _changed(before: Cluster | NodeGroup, fields: Mapping[str, Any]) -> dict[str, Any]:
+def _changed_fields(before: Cluster | NodeGroup, fields: Mapping[str, Any]) -> dict[str, Any]:
     return {
         name: value
         for name, value in fields.items()

@@ -66,16 +66,16 @@ async def _release(cloud: Cloud, balancer: Mapping[str, Any]) -> None:
     if not port:
         return
     for address in await cloud.listing("network", f"/v2.0/floatingips?port_id={segment(port)}"):
-        await _gone(cloud, "network", f"/v2.0/floatingips/{segment(address['id'])}")
+        await _delete_object(cloud, "network", f"/v2.0/floatingips/{segment(address['id'])}")
 
 
 async def _delete(cloud: Cloud, balancer: Mapping[str, Any]) -> None:
     if balancer.get("provisioning_status") != "PENDING_DELETE":
         path = f"{BALANCERS}/{segment(balancer['id'])}?cascade=true"
-        await _gone(cloud, SERVICE, path)
+        await _delete_object(cloud, SERVICE, path)
 
 
-async def _gone(cloud: Cloud, service: str, path: str) -> None:
+async def _delete_object(cloud: Cloud, service: str, path: str) -> None:
     """Delete an object; a missing or busy object is not an error."""
     try:
         await cloud.request(service, "DELETE", path, idempotent=True)

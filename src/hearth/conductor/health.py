@@ -49,9 +49,9 @@ class HealthCheck:
             return
         store = self._services.store
         due = await store.read(lambda tx: cluster_health.due(tx, FOUND_MAX))
-        await asyncio.gather(*(self._one(uuid, every_s) for uuid in due))
+        await asyncio.gather(*(self._check(uuid, every_s) for uuid in due))
 
-    async def _one(self, uuid: str, every_s: float) -> None:
+    async def _check(self, uuid: str, every_s: float) -> None:
         """Check one cluster and store its health, unless the cluster reports its health itself."""
         async with self._slots:
             store = self._services.store

@@ -23,7 +23,7 @@ from hearth.cloud.guard import Guard
 from hearth.cloud.guarded import guarded_connector
 from hearth.clusters.objects import Cluster
 from hearth.conductor.address import url_of
-from hearth.conductor.way import way_to
+from hearth.conductor.api_url import reachable_url
 from hearth.model.json_text import parse_json
 from hearth.model.problem import Rejected
 from hearth.service.clusters.certificates import service_client, trusted
@@ -152,7 +152,7 @@ async def kubernetes_api(services: Services, cluster: Cluster) -> AsyncIterator[
         client = await service_client(services, cluster)
         ca = await trusted(services, cluster)
         context = _context(ca, client.certificate, client.private_key)
-    url = await way_to(services, api_address)
+    url = await reachable_url(services, api_address)
     networks = services.clusters.networks if url == api_address else LOOPBACK
     connector = guarded_connector(Guard(networks), ssl=context if context is not None else True)
     async with aiohttp.ClientSession(connector=connector, auto_decompress=False) as session:

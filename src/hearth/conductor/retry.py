@@ -39,7 +39,7 @@ async def attempt(work: Work) -> None:
     await again(work, group, None)
 
 
-def noted(obstacle: Obstacle, cluster: Cluster, now: float) -> Cluster:
+def mark_blocked(obstacle: Obstacle, cluster: Cluster, now: float) -> Cluster:
     """Return a copy of the cluster that is marked as blocked by the obstacle until the next
     attempt.
 
@@ -47,7 +47,7 @@ def noted(obstacle: Obstacle, cluster: Cluster, now: float) -> Cluster:
     """
     retry_at = now + obstacle.delay_s
     moment = datetime.fromtimestamp(retry_at, UTC).isoformat(sep=" ", timespec="seconds")
-    return obstacle.noted(cluster, retry_at, moment)
+    return obstacle.mark_blocked(cluster, retry_at, moment)
 
 
 async def again(work: Work, group: NodeGroup, step: str | None) -> None:
@@ -94,7 +94,7 @@ async def wait(work: Work, group: NodeGroup, step: str, reasons: Sequence[str]) 
 async def _blocked(work: Work, step: str, obstacle: Obstacle, now: float) -> None:
     await work.commit(
         step,
-        lambda full: (noted(obstacle, full.cluster, now), ()),
+        lambda full: (mark_blocked(obstacle, full.cluster, now), ()),
         state={"retry_at": now + obstacle.delay_s},
         delay_s=obstacle.delay_s,
     )

@@ -11,7 +11,7 @@ from hearth.clusters.definition import MASTER_URL, NODE_URL, rotation_parameters
 from hearth.clusters.notifications import SUCCESS
 from hearth.clusters.objects import MASTER, WORKER, Cluster, NodeGroup
 from hearth.conductor import stacks
-from hearth.conductor.waiting import settled, why
+from hearth.conductor.waiting import failure_reason, settled
 from hearth.conductor.work import Work
 from hearth.service.clusters import certificates, notify
 from hearth.service.clusters import rotation as rotations
@@ -144,7 +144,7 @@ async def _all_settled(work: Work, step: str) -> bool:
         if succeeded is None:
             return False
         if not succeeded:
-            message = await why(work, group)
+            message = await failure_reason(work, group)
             await rotations.abandon(work.services, work.cluster)
             await work.fail(f"The rotation stopped at node group {group.name}: {message}")
             return False

@@ -146,7 +146,7 @@ async def delete(work: Work, group_ids: Sequence[str], *, step: str | None) -> N
         tasks.check(tx, work.task)
 
     for stack_id in stacks:
-        row = await _found(work, stack_id)
+        row = await _find_by_id(work, stack_id)
         if row is not None:
             await delete_stack(work.services, work.caller, row, check)
     await work.commit(step)
@@ -164,8 +164,8 @@ async def row_of(work: Work, group: NodeGroup) -> StackRow:
 
 async def find_row(work: Work, group: NodeGroup) -> StackRow | None:
     """Return the database row of a group's stack; None if the stack does not exist."""
-    return None if group.stack_id is None else await _found(work, group.stack_id)
+    return None if group.stack_id is None else await _find_by_id(work, group.stack_id)
 
 
-async def _found(work: Work, stack_id: str) -> StackRow | None:
+async def _find_by_id(work: Work, stack_id: str) -> StackRow | None:
     return await work.services.store.read(lambda tx: reads.find_stack(tx, None, stack_id))

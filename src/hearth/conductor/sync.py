@@ -23,7 +23,7 @@ from hearth.clusters.states import BUSY, DELETE_FAILED, DELETE_IN_PROGRESS, FAIL
 from hearth.conductor import blockers
 from hearth.conductor.address import is_own
 from hearth.conductor.causes import causes, summary
-from hearth.conductor.retry import noted
+from hearth.conductor.retry import mark_blocked
 from hearth.engine.core.record import Record
 from hearth.model.problem import Rejected
 from hearth.service.clusters.tasks import ASIDE, CLEAN_UP, RETRY
@@ -307,7 +307,7 @@ def _waiting(
     cluster_tasks.put(tx, attempt, now, obstacle.delay_s)
     body = {"group": group.name, "reason": obstacle.reason, "causes": obstacle.causes}
     clusters.put_event(tx, uuid, "cluster.blocked", body, now)
-    return msgspec.structs.replace(result, cluster=noted(obstacle, result.cluster, now))
+    return msgspec.structs.replace(result, cluster=mark_blocked(obstacle, result.cluster, now))
 
 
 def _write(
@@ -323,12 +323,14 @@ def _write(
         after = clusters.at(after, updated_at=now)
     remaining = {group.uuid for group in result.groups}
     remaining_marks = {uuid: state for uuid, state in marks.items() if uuid in remaining}
-    clusters.save(tx, full, after, _changed(full, result.groups), now=now, seen=remaining_marks)
+    clusters.save(
+        tx, full, after, _changed_groups(full, result.groups), now=now, seen=remaining_marks
+    )
     if after.status != before.status or after.status_reason != before.status_reason:
         body = {"status": after.status, "reason": after.status_reason}
         clusters.put_event(tx, after.uuid, "cluster.status", body, now)
 
 
-def _changed(full: FullCluster, groups: Sequence[NodeGroup]) -> list[NodeGroup]:
+def _changed_groups(full: FullCluster, groups: Sequence[NodeGroup]) -> list[NodeGroup]:
     before = {group.uuid: group for group in full.groups}
     return [group for group in groups if group != before[group.uuid]]

@@ -20,7 +20,7 @@ from hearth.conductor import stacks
 from hearth.conductor.drain import drained, not_ready
 from hearth.conductor.facts import facts_of
 from hearth.conductor.kubernetes import SILENT, KubernetesApi, KubernetesError, kubernetes_api
-from hearth.conductor.waiting import settled, why
+from hearth.conductor.waiting import failure_reason, settled
 from hearth.conductor.work import Changed, Work
 from hearth.service.clusters.members import members_of
 from hearth.store.clusters import clusters
@@ -271,7 +271,7 @@ async def _succeeded(work: Work, group: NodeGroup | None, step: str) -> bool:
         return True
     succeeded = await settled(work, group, step)
     if succeeded is False:
-        await work.fail(f"The upgrade of {group.name} stopped: {await why(work, group)}")
+        await work.fail(f"The upgrade of {group.name} stopped: {await failure_reason(work, group)}")
     return bool(succeeded)
 
 

@@ -29,7 +29,7 @@ async def settled(work: Work, group: NodeGroup, step: str) -> bool | None:
     return False
 
 
-async def why(work: Work, group: NodeGroup) -> str:
+async def failure_reason(work: Work, group: NodeGroup) -> str:
     """Return the reason why the operation of the group's stack failed."""
     row = await row_of(work, group)
     return summary(await causes(work.services, row)) or row.reason

@@ -16,7 +16,7 @@ from hearth.config.settings import Judging, Settings, Tracing, with_version
 from hearth.config.signers import signers
 from hearth.config.wrong import WrongSetting
 from hearth.resources.nova.defaults import ServerDefaults
-from hearth.service.services import Limits
+from hearth.service.services import RequestLimits
 from hearth.store.retention import Retention
 from hearth.store.seal import KEY_CHARACTERS_MIN, keys_in
 
@@ -246,8 +246,8 @@ def _judging(conf: Any) -> Judging:
     )
 
 
-def _limits(conf: Any) -> Limits:
-    return Limits(
+def _limits(conf: Any) -> RequestLimits:
+    return RequestLimits(
         stacks_per_project=conf.max_stacks_per_tenant,
         operations_per_project=conf.hearth.operations_per_project,
         resources_per_stack=conf.max_resources_per_stack,

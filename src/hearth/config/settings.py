@@ -17,7 +17,7 @@ from hearth.config.front import FrontSettings
 from hearth.engine.core.retry import CREATE_RETRIES_MAX
 from hearth.resources.nova.defaults import ServerDefaults
 from hearth.service.caller import STACK_USER_ROLE
-from hearth.service.services import Limits
+from hearth.service.services import RequestLimits
 from hearth.store.database import ACTION_TIMEOUT_S
 from hearth.store.retention import Retention
 
@@ -76,7 +76,7 @@ class Settings:
     servers: ServerDefaults = field(default_factory=ServerDefaults)
     revive_retired_types: bool = False  # instead of placeholders
     schedulers_told: bool = False  # of the stack that a server or volume belongs to
-    limits: Limits = field(default_factory=Limits)
+    limits: RequestLimits = field(default_factory=RequestLimits)
     clusters: ClusterConfig = field(default_factory=ClusterConfig)
     retention: Retention = field(default_factory=Retention)
     action_timeout_s: float = ACTION_TIMEOUT_S

@@ -43,7 +43,7 @@ from hearth.resources.heat.template_resource import TemplateResource
 from hearth.resources.registry import Catalog, share
 from hearth.service.clusters.template_files import template_files
 from hearth.service.key_threads import KeyThreads
-from hearth.service.services import Limits, Services
+from hearth.service.services import RequestLimits, Services
 from hearth.service.stack_clouds import StackClouds
 from hearth.service.stacks.types_used import refused_types
 from hearth.store import claim
@@ -335,7 +335,7 @@ def _judges(pool: CloudPool, settings: Settings, observer: Observer) -> CloudPoo
     return CloudPool(replace(pool.config, services=services), observer)
 
 
-def template_limits(limits: Limits) -> TemplateLimits:
+def template_limits(limits: RequestLimits) -> TemplateLimits:
     """Return those limits that the template compiler needs."""
     return TemplateLimits(
         template_size_max=limits.template_characters,

@@ -45,13 +45,13 @@ class KeyThreads:
         if not slow and queue.waiting(project) >= WAITING_MAX:
             raise refused(429, "Too many certificates are requested at once. Try again later.")
         await queue.take(project)
-        job = _Job(work)
+        job = _KeyJob(work)
         done = asyncio.get_running_loop().run_in_executor(self._threads, job.run)
         done.add_done_callback(lambda future: self._done(queue, project, job, future))
         return await asyncio.shield(done)
 
     def _done(
-        self, queue: turns.Turns, project: str, job: "_Job[Any]", done: "asyncio.Future[Any]"
+        self, queue: turns.Turns, project: str, job: "_KeyJob[Any]", done: "asyncio.Future[Any]"
     ) -> None:
         if not done.cancelled():
             done.exception()  # the caller may have gone
@@ -59,7 +59,7 @@ class KeyThreads:
         queue.give_back(project)
 
 
-class _Job(Generic[T]):
+class _KeyJob(Generic[T]):
     """A job, and the processor time that it has used."""
 
     def __init__(self, work: Callable[[], T]) -> None:

@@ -36,7 +36,7 @@ PROGRAMS_MAX = 200
 DESCRIBED_MAX = 20_000  # stacks whose resources' descriptions are kept
 
 
-class Limits(Struct, frozen=True):
+class RequestLimits(Struct, frozen=True):
     """The limits and switches for requests, from the configuration.
 
     For the numbers per project and per stack, -1 means no limit. Source: spec/engine.md, section
@@ -60,7 +60,7 @@ class Limits(Struct, frozen=True):
     yaql_memory_bytes: int = 10000
 
 
-class Reach(Enum):
+class Audience(Enum):
     """Who can send requests to this process, other than the command that runs in it."""
 
     ALL = "users of the cloud, and software in servers"
@@ -80,7 +80,7 @@ class Services(Struct, eq=False):
     clock: Clock
     new_id: Callable[[], str]
     endpoints: Endpoints
-    limits: Limits = field(default_factory=Limits)
+    limits: RequestLimits = field(default_factory=RequestLimits)
     policy: Policy = field(default_factory=Policy)
     fetching: FetchConfig = field(default_factory=FetchConfig)
     clusters: ClusterConfig = field(default_factory=ClusterConfig)
@@ -88,7 +88,7 @@ class Services(Struct, eq=False):
         default_factory=lambda: Policy(rules=cluster_policy_rules.defaults())
     )
     observer: Observer = UNOBSERVED
-    reach: Reach = Reach.ALL
+    audience: Audience = Audience.ALL
     keys: KeyThreads = field(default_factory=KeyThreads)
     _compiled: Cache[tuple[str, int, str], tuple[Revision, Program]] = field(
         default_factory=lambda: Cache(PROGRAMS_MAX, CHARACTERS_MAX)

@@ -8,13 +8,13 @@ import sqlalchemy as sa
 from benchmarks.inside import inside
 
 from hearth.model.problem import Rejected
-from hearth.service.services import Limits
+from hearth.service.services import RequestLimits
 from hearth.service.software.configs import ConfigRequest, create_config, delete_config
 from hearth.service.software.deployments import DeploymentRequest, create_deployment
 from hearth.store.tables import stack
 
 TEMPLATE = "heat_template_version: 2021-04-16\nresources: {n: {type: OS::Heat::None}}"
-LIMITS = Limits(software_configs_per_project=2, software_deployments_per_project=1)
+LIMITS = RequestLimits(software_configs_per_project=2, software_deployments_per_project=1)
 
 
 def test_a_project_has_so_many_and_no_more(tmp_path: Path) -> None:
@@ -44,7 +44,7 @@ def test_a_project_has_so_many_and_no_more(tmp_path: Path) -> None:
 
 def test_deployments_are_for_the_users_of_own_stacks(tmp_path: Path) -> None:
     async def story() -> None:
-        async with inside(tmp_path / "hearth.db", Limits()) as running:
+        async with inside(tmp_path / "hearth.db", RequestLimits()) as running:
             services = running.services
             row, _ = await running.create("web", TEMPLATE)
             its = sa.update(stack).where(stack.c.id == row.id).values(user_project_id="users")

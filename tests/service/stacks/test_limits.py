@@ -8,7 +8,7 @@ import pytest
 from benchmarks.inside import CALLER, inside
 
 from hearth.model.problem import Rejected
-from hearth.service.services import Limits
+from hearth.service.services import RequestLimits
 from hearth.service.stacks.create import create_stack
 from hearth.service.stacks.request import StackRequest
 from hearth.service.stacks.update import update_stack
@@ -40,7 +40,7 @@ def refused(problem: pytest.ExceptionInfo[Rejected]) -> tuple[str, str]:
 
 def test_the_resources_of_the_whole_tree_count(tmp_path: Path) -> None:
     async def story() -> Any:
-        async with inside(tmp_path / "hearth.db", Limits(resources_per_stack=11)) as running:
+        async with inside(tmp_path / "hearth.db", RequestLimits(resources_per_stack=11)) as running:
             row = await create_stack(running.services, CALLER, "fits", wanted(3))
             with pytest.raises(Rejected) as at_create:
                 await create_stack(running.services, CALLER, "large", wanted(4))
@@ -54,7 +54,7 @@ def test_the_resources_of_the_whole_tree_count(tmp_path: Path) -> None:
 
 def test_a_project_has_so_many_stacks_and_no_more(tmp_path: Path) -> None:
     async def story() -> tuple[str, str]:
-        async with inside(tmp_path / "hearth.db", Limits(stacks_per_project=1)) as running:
+        async with inside(tmp_path / "hearth.db", RequestLimits(stacks_per_project=1)) as running:
             await create_stack(
                 running.services, CALLER, "first", wanted(1)
             )  # nested ones do not count
@@ -71,7 +71,7 @@ def test_stacks_nest_as_deeply_as_is_set(tmp_path: Path, allowed: int, fine: boo
     files = {"a.yaml": NEST % "b.yaml", "b.yaml": NEST % "OS::Heat::None"}
 
     async def story() -> None:
-        async with inside(tmp_path / "hearth.db", Limits(nested_depth=allowed)) as running:
+        async with inside(tmp_path / "hearth.db", RequestLimits(nested_depth=allowed)) as running:
             deep = StackRequest(template=NEST % "a.yaml", files=files)
             await create_stack(running.services, CALLER, "deep", deep)
 

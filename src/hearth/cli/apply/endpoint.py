@@ -27,7 +27,7 @@ from hearth.model import collector
 from hearth.process.http.served import server, started
 from hearth.service.caller import Caller
 from hearth.service.local_users import LocalUser, local_user, owner_of_token
-from hearth.service.services import Limits, Services
+from hearth.service.services import RequestLimits, Services
 from hearth.store.database import Store
 from hearth.store.engines import engines
 
@@ -82,7 +82,7 @@ async def serving(services: Services, bound: socket.socket) -> AsyncIterator[Non
     """Serve the APIs at a listening socket until the end of the block, and close it."""
     store = services.store
     tokens = LocalTokens(store)
-    front = Front(FrontSettings(body_bytes=Limits().body_bytes))
+    front = Front(FrontSettings(body_bytes=RequestLimits().body_bytes))
     gate = Gate([LocalSignatures(store)], tokens, NO_KEYSTONE)
     app = application(services, tokens, gate, NO_KEYSTONE, Rates(front))
 

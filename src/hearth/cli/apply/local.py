@@ -38,7 +38,7 @@ from hearth.resources.registry import default_catalog
 from hearth.service.caller import Caller
 from hearth.service.local_users import LocalUsers
 from hearth.service.policy import Owner, Policy
-from hearth.service.services import Limits, Reach, Services
+from hearth.service.services import Audience, RequestLimits, Services
 from hearth.service.stack_clouds import StackClouds
 from hearth.service.stacks.types_used import refused_types
 from hearth.store.clock import DatabaseClock
@@ -57,7 +57,7 @@ HOST = "127.0.0.1"
 NOWHERE = "local"  # the project of a stack without a cloud
 ROLES = frozenset({"reader", "member", "admin"})  # of the user without a cloud
 TEXT_MAX = 100_000_000  # characters of a template
-LIMITS = Limits(
+LIMITS = RequestLimits(
     stacks_per_project=-1, resources_per_stack=-1, template_characters=TEXT_MAX,
     body_bytes=TEXT_MAX, nested_depth=20,
 )  # fmt: skip
@@ -277,5 +277,6 @@ async def _services(store: Store, pool: Clouds, cloud: Cloud, url: str | None) -
         user_cloud=cloud,
         programs=Programs(default_catalog(), template_type=TemplateResource, limits=limits),
         clouds=_OwnClouds(pool, cloud, store, reachable=url is not None),
-        endpoints=_endpoints(url), reach=Reach.NOBODY if url is None else Reach.STACK_USERS,
+        endpoints=_endpoints(url),
+        audience=Audience.NOBODY if url is None else Audience.STACK_USERS,
     )  # fmt: skip

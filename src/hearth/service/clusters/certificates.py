@@ -47,10 +47,10 @@ async def make_all(services: Services, cluster: Cluster) -> Cluster:
     Key pairs that an earlier call has stored are used again. Raises CloudFault.
     """
     refs = {field: ref for field in KINDS if (ref := getattr(cluster, field)) is not None}
-    return structs.replace(cluster, **await made(services, cluster, refs))
+    return structs.replace(cluster, **await make_missing(services, cluster, refs))
 
 
-async def made(
+async def make_missing(
     services: Services, cluster: Cluster, old_refs: Mapping[str, str], suffix: str = ""
 ) -> dict[str, str]:
     """Create the missing key pairs of a cluster; return the references of all four, by field.

@@ -20,7 +20,7 @@ async def image(cloud: Cloud, ident: str) -> Body:
     if member is not None:
         return member
     candidates = await cloud.listing("image", f"/v2/images?name={quote(ident, safe='')}")
-    return _only("Image", ident, _named(candidates, ident))
+    return _only("Image", ident, _with_name(candidates, ident))
 
 
 async def flavor(cloud: Cloud, ident: str) -> Body:
@@ -29,7 +29,7 @@ async def flavor(cloud: Cloud, ident: str) -> Body:
     if member is not None:
         return member
     candidates = await cloud.listing("compute", "/flavors/detail")
-    return _only("Flavor", ident, _named(candidates, ident))
+    return _only("Flavor", ident, _with_name(candidates, ident))
 
 
 async def keypair(cloud: Cloud, name: str) -> Body:
@@ -90,7 +90,7 @@ async def _member(cloud: Cloud, service: str, path: str, root: str | None = None
     return body if isinstance(body, dict) else None
 
 
-def _named(members: Iterable[Body], name: str) -> list[Body]:
+def _with_name(members: Iterable[Body], name: str) -> list[Body]:
     return [member for member in members if member.get("name") == name]
 
 

@@ -67,7 +67,7 @@ async def template_for_clusters(
     if not matches:
         message = f"No cluster template {ident}. Check its name or id."
         raise refused(404 if version >= UNKNOWN_TEMPLATE_SINCE else 400, message)
-    template = _one("cluster template", ident, matches)
+    template = _single("cluster template", ident, matches)
     if template.hidden and not admin:
         raise refused(
             403,
@@ -84,7 +84,7 @@ async def cluster_to_sign_for(services: Services, caller: Caller, ident: str) ->
     matches = await services.store.read(lambda tx: find.by_ident(tx, Cluster, ident, *visible))
     if not matches:
         raise bad_request(f"No cluster {ident}. Check its name or id.")
-    return _one("cluster", ident, matches)
+    return _single("cluster", ident, matches)
 
 
 async def find_group(services: Services, cluster: Cluster, ident: str) -> NodeGroup:
@@ -119,10 +119,10 @@ async def _only(services: Services, noun: str, ident: str, look: Callable[[Tx], 
     matches = await services.store.read(look)
     if not matches:
         raise not_found(noun, ident)
-    return _one(noun, ident, matches)
+    return _single(noun, ident, matches)
 
 
-def _one(noun: str, ident: str, matches: Sequence[T]) -> T:
+def _single(noun: str, ident: str, matches: Sequence[T]) -> T:
     if len(matches) > 1:
         raise conflict(f"Several objects have the name {ident}. Use the id of the {noun}.")
     return matches[0]

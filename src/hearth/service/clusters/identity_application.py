@@ -70,7 +70,7 @@ class ApplicationMode:
             )  # fmt: skip
             secrets = structs.replace(identity.secrets, node_secret=secret)
             identity = replace(identity, delegation_id=ident, secrets=secrets)
-            await self._stored(identity)
+            await self._store(identity)
         if not identity.secrets.service_id:
             ident, secret = await self._created(
                 cloud, _of_service(identity), f"For the cluster {identity.cluster_id}",
@@ -78,7 +78,7 @@ class ApplicationMode:
             )  # fmt: skip
             secrets = structs.replace(identity.secrets, service_id=ident, service_secret=secret)
             identity = replace(identity, secrets=secrets)
-            await self._stored(identity)
+            await self._store(identity)
         return identity
 
     async def _created(
@@ -101,7 +101,7 @@ class ApplicationMode:
                     raise
         raise AssertionError("unreachable: the last attempt has neither returned nor raised")
 
-    async def _stored(self, identity: Identity) -> None:
+    async def _store(self, identity: Identity) -> None:
         await self._services.store.run(lambda tx: identities.change(tx, identity))
 
     def env(self, identity: Identity) -> Mapping[str, str]:

@@ -38,12 +38,12 @@ class TrustMode:
                 secrets.trustee_name, secrets.password, key=identity.key
             )
             identity = replace(identity, trustee_id=trustee)
-            await self._stored(identity)
+            await self._store(identity)
         if identity.delegation_id is None:
             assert identity.trustee_id is not None
             trust = await self._trust(self._services.cloud(caller), identity)
             identity = replace(identity, delegation_id=trust)
-            await self._stored(identity)
+            await self._store(identity)
         return identity
 
     async def _trust(self, cloud: Cloud, identity: Identity) -> str:
@@ -59,7 +59,7 @@ class TrustMode:
                     raise
         raise AssertionError("unreachable: the last attempt has neither returned nor raised")
 
-    async def _stored(self, identity: Identity) -> None:
+    async def _store(self, identity: Identity) -> None:
         await self._services.store.run(lambda tx: identities.change(tx, identity))
 
     def env(self, identity: Identity) -> Mapping[str, str]:

@@ -161,11 +161,11 @@ class Barbican:
                     "payload": text,
                     "payload_content_type": "text/plain",
                 }
-                refs.append({"name": part, "secret_ref": await self._made("secrets", body)})
+                refs.append({"name": part, "secret_ref": await self._create("secrets", body)})
         container = {"name": _name(cluster_id, kind), "type": "certificate", "secret_refs": refs}
-        return await self._made("containers", container)
+        return await self._create("containers", container)
 
-    async def _made(self, plural: str, body: Body) -> str:
+    async def _create(self, plural: str, body: Body) -> str:
         """Create an object in Barbican; if the response is lost, return the object that the call
         created.
         """
@@ -173,19 +173,19 @@ class Barbican:
         try:
             answer = await self._cloud.request(SERVICE, "POST", f"/v1/{plural}", json=body)
         except NoAnswer:
-            for entry in await self._named(plural, body["name"]):
+            for entry in await self._with_name(plural, body["name"]):
                 return str(entry[field])
             raise
         return str(answer.body[field])
 
-    async def _named(self, plural: str, name: str) -> list[Body]:
+    async def _with_name(self, plural: str, name: str) -> list[Body]:
         entries = await self._cloud.listing(
             SERVICE, f"/v1/{plural}?limit={PAGE}&name={segment(name)}"
         )
         return [entry for entry in entries if entry.get("name") == name]
 
     async def find(self, cluster_id: str, kind: str) -> str | None:
-        for container in await self._named("containers", _name(cluster_id, kind)):
+        for container in await self._with_name("containers", _name(cluster_id, kind)):
             return str(container["container_ref"])
         return None
 
@@ -220,7 +220,7 @@ class Barbican:
 
     async def drop_kind(self, cluster_id: str, kind: str) -> None:
         name = _name(cluster_id, kind)
-        for container in await self._named("containers", name):
+        for container in await self._with_name("containers", name):
             await self.drop(cluster_id, str(container["container_ref"]))
         await self._drop_secrets(name)
 
@@ -229,7 +229,7 @@ class Barbican:
         container.
         """
         for part in PARTS:
-            secrets = await self._named("secrets", f"{name}-{part}")
+            secrets = await self._with_name("secrets", f"{name}-{part}")
             await self._dropped("secrets", [str(secret["secret_ref"]) for secret in secrets])
 
     async def _dropped(self, plural: str, refs: Iterable[str]) -> None:

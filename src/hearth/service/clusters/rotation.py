@@ -22,7 +22,7 @@ from hearth.service.clusters.certificates import (
     KINDS,
     drop_key_pairs,
     drop_kinds,
-    made,
+    make_missing,
     rotation_of,
     suffix_of,
 )
@@ -46,7 +46,7 @@ async def begin(services: Services, cluster: Cluster) -> None:
     rotation = await services.store.run_once(lambda tx: key_pairs.begin_rotation(tx, new))
     if rotation.phase != MAKING:
         return
-    refs = await made(services, cluster, {}, suffix_of(rotation))
+    refs = await make_missing(services, cluster, {}, suffix_of(rotation))
     await _change(services, replace(rotation, phase=TRUST, refs=refs))
 
 

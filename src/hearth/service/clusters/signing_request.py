@@ -91,7 +91,7 @@ class SigningRequest(Struct, frozen=True):
         yield from permitted.values()
 
 
-def read(text: str) -> SigningRequest:
+def parse(text: str) -> SigningRequest:
     """Parse a signing request in PEM format and verify it. Raises Rejected if it is invalid."""
     if len(text) > REQUEST_CHARACTERS_MAX:
         raise bad_request(

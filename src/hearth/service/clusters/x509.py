@@ -119,7 +119,7 @@ def sign(
     `limited` returns the part of the request that is granted, or refuses it. Raises Rejected if the
     request is invalid or contains something that is not allowed, or if the authority has expired.
     """
-    request = signing_request.read(csr_pem)
+    request = signing_request.parse(csr_pem)
     if limited is not None:
         request = limited(request)
     authority, signer = _opened(ca)

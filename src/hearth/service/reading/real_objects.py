@@ -120,7 +120,7 @@ async def read_objects(
     resources = await services.store.read(lambda tx: _resources(tx, row, depth))
     names = Names(cloud)
     tasks = [
-        asyncio.create_task(_read(services, cloud, names, resource, strict))
+        asyncio.create_task(_read_object(services, cloud, names, resource, strict))
         for resource in resources
     ]
     try:
@@ -187,7 +187,7 @@ def _gets_secrets(tx: Tx, row: StackRow) -> bool:
     return False
 
 
-async def _read(
+async def _read_object(
     services: Services, cloud: Cloud, names: Names, resource: StackResource, strict: bool
 ) -> Reading:
     """Read the object of one resource. If `strict` is true, raises CloudFault if the service does

@@ -219,7 +219,7 @@ async def find_resource(services: Services, row: StackRow, name: str) -> Record:
     Raises Rejected if there is no record: with ResourceNotAvailable if the template has the
     resource, else with ResourceNotFound.
     """
-    return await _found(services, row, name, None)
+    return await _demand_record(services, row, name, None)
 
 
 async def find_resource_for(services: Services, caller: Caller, row: StackRow, name: str) -> Record:
@@ -228,12 +228,14 @@ async def find_resource_for(services: Services, caller: Caller, row: StackRow, n
     Raises Rejected if there is no record, or if the caller is a stack domain user that may not read
     the resource.
     """
-    record = await _found(services, row, name, caller.guest_id)
+    record = await _demand_record(services, row, name, caller.guest_id)
     await guest_may(services, caller, row, record)
     return record
 
 
-async def _found(services: Services, row: StackRow, name: str, guest_id: str | None) -> Record:
+async def _demand_record(
+    services: Services, row: StackRow, name: str, guest_id: str | None
+) -> Record:
     record = await services.store.read(lambda tx: reads.record_for(tx, row.id, name, guest_id))
     if record is None:
         if row.deleted_at is None and row.action is not Action.DELETE:

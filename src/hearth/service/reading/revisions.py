@@ -40,7 +40,7 @@ async def list_revisions(services: Services, row: StackRow) -> list[RevisionRow]
 
 async def stored_revision(services: Services, row: StackRow, number: int) -> Revision:
     """Return the stack's revision with this number. Raises Rejected with EntityNotFound."""
-    return (await _read(services, row, number))[1]
+    return (await _find(services, row, number))[1]
 
 
 async def show_revision(services: Services, row: StackRow, number: int) -> CompiledRevision:
@@ -48,7 +48,7 @@ async def show_revision(services: Services, row: StackRow, number: int) -> Compi
 
     Raises Rejected with EntityNotFound.
     """
-    about, revision = await _read(services, row, number)
+    about, revision = await _find(services, row, number)
     try:
         program = await services.programs.of(row, revision)
     except Rejected:
@@ -56,7 +56,7 @@ async def show_revision(services: Services, row: StackRow, number: int) -> Compi
     return CompiledRevision(about, revision, program)
 
 
-async def _read(services: Services, row: StackRow, number: int) -> tuple[RevisionRow, Revision]:
+async def _find(services: Services, row: StackRow, number: int) -> tuple[RevisionRow, Revision]:
     def look(tx: Tx) -> tuple[RevisionRow, Revision]:
         for about in texts.list_revisions(tx, row.id):
             if about.number == number:
@@ -87,7 +87,7 @@ def masked_environment(
             for name, value in values.items()
         }
     registry = dict(body.get("resource_registry") or {})
-    body["resource_registry"] = {"resources": {}, **_found_by(program), **registry}
+    body["resource_registry"] = {"resources": {}, **_registry_entries(program), **registry}
     body.pop("parameter_merge_strategies", None)
     return body
 
@@ -96,7 +96,7 @@ def _all_hidden(revision: Revision, sees_hidden: bool) -> bool:
     return not sees_hidden and bool(revision.facade.get("secret"))
 
 
-def _found_by(program: Program | None) -> dict[str, str]:
+def _registry_entries(program: Program | None) -> dict[str, str]:
     """Return the entries of the resource registry that determined the types in the template."""
     mappings: dict[str, str] = {}
     if program is None:
@@ -189,7 +189,7 @@ def _definition(before: ResourceDefinition, after: ResourceDefinition) -> dict[s
     properties = []
     for name in sorted(names):
         pair = [
-            _told(values.properties.get(name), source.get(name))
+            _known_or_source(values.properties.get(name), source.get(name))
             for values, source in zip(evaluated, written, strict=True)
         ]
         if name in secret:
@@ -212,7 +212,7 @@ def _mapped(definition: ResourceDefinition) -> str:
     return definition.type_info.name if child is None else child.syntax.file
 
 
-def _told(value: Any, source: Any) -> Any:
+def _known_or_source(value: Any, source: Any) -> Any:
     """Return the value if it is known, otherwise `source`, the expression in the template."""
     return value if unknown_in(value) is None else source
 

@@ -105,7 +105,7 @@ def waiting(
                 flight=flight, elapsed_s=elapsed_s, nested=below, calls_ahead=ahead
             )
             continue
-        if _goes(row) or row.action is Action.SUSPEND or not _wanted(record, program):
+        if _goes(row) or row.action is Action.SUSPEND or not _in_template(record, program):
             awaited = users.get(record.id, [])
         else:
             needs = program.requires.get(record.name, ()) if program is not None else ()
@@ -121,12 +121,12 @@ def _open(row: StackRow, record: Record, program: Program | None) -> bool:
         return record.traversal != row.traversal or record.action is not row.action
     if _goes(row) or record.new or record.status is Status.IN_PROGRESS:
         return True
-    if program is None or not _wanted(record, program):
+    if program is None or not _in_template(record, program):
         return True
     return record.held.definition != program.resources[record.name].fingerprint
 
 
-def _wanted(record: Record, program: Program | None) -> bool:
+def _in_template(record: Record, program: Program | None) -> bool:
     """Return whether the template contains the record's resource; true if the template is
     unknown.
     """

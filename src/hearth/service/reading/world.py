@@ -56,12 +56,12 @@ class StoredWorld:
         """Return the names of the availability zones, or Unknown if they were not read."""
         return UNKNOWN if self._zones is None else list(self._zones)
 
-    def _made(self, name: str) -> Record | None:
+    def _created(self, name: str) -> Record | None:
         record = self._records.get(name)
         return None if record is None or record.held.reference is None else record
 
     def reference(self, name: str) -> Any:
-        record = self._made(name)
+        record = self._created(name)
         return unknown_reference(name) if record is None else record.held.reference
 
     def secret(self, name: str, attribute: str) -> bool:
@@ -79,7 +79,7 @@ class StoredWorld:
         return self._secrets and kind is not None and kind.secret_reference
 
     def attribute(self, name: str, attribute: str, path: tuple[Any, ...] = ()) -> Any:
-        record, kind = self._made(name), self._kinds.get(name)
+        record, kind = self._created(name), self._kinds.get(name)
         if record is None and (name, attribute) not in self._fresh:
             return Unknown(frozenset({name}))
         attributes = {} if record is None else record.held.attributes

@@ -67,7 +67,7 @@ async def show_config(services: Services, project_id: str | None, config_id: str
     """
     config = await services.store.read(lambda tx: configs.find(tx, project_id, config_id))
     if config is None:
-        raise _missing(config_id)
+        raise _not_found(config_id)
     return config
 
 
@@ -79,7 +79,7 @@ async def delete_config(services: Services, project_id: str | None, config_id: s
 
     def transaction(tx: Tx) -> None:
         if configs.find(tx, project_id, config_id, lock=True) is None:
-            raise _missing(config_id)
+            raise _not_found(config_id)
         if (user := configs.user_of(tx, config_id)) is not None:
             raise Rejected([ConfigInUse(None, config_id, user)])
         configs.forget(tx, config_id)
@@ -87,5 +87,5 @@ async def delete_config(services: Services, project_id: str | None, config_id: s
     await services.store.run_once(transaction)
 
 
-def _missing(config_id: str) -> Rejected:
+def _not_found(config_id: str) -> Rejected:
     return Rejected([NotFound(None, f"The Software Config ({config_id}) could not be found.")])

@@ -14,7 +14,7 @@ from hearth.store.rows import StackRow
 
 async def plan_delete(services: Services, row: StackRow) -> Plan:
     """Return the plan of a delete of a stack."""
-    stacks, records = await services.store.read(lambda tx: _stored(tx, row))
+    stacks, records = await services.store.read(lambda tx: _read_tree(tx, row))
     return _planned(services, row, stacks, records)
 
 
@@ -31,7 +31,7 @@ async def plans_of_removed(services: Services, ids: Iterable[str]) -> dict[str, 
     return {stack_id: await plan_delete(services, row) for stack_id, row in rows.items()}
 
 
-def _stored(tx: Tx, row: StackRow) -> tuple[dict[str, StackRow], dict[str, list[Record]]]:
+def _read_tree(tx: Tx, row: StackRow) -> tuple[dict[str, StackRow], dict[str, list[Record]]]:
     """Return the nested stacks by id, and the records of all stacks by the id of the stack."""
     below = {stack.id: stack for stack in reads.children(tx, row)}
     return below, reads.records_of(tx, [row.id, *below])

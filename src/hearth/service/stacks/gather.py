@@ -45,7 +45,7 @@ async def _files(
     """
     container_path = f"/{quote(container, safe='')}"
     try:
-        names = await _listed(cloud, container_path, own_files, limit)
+        names = await _object_names(cloud, container_path, own_files, limit)
         return {name: await _text(cloud, container_path, name) for name in names}
     except CloudFault as fault:
         if fault.status in (401, 403, 404):
@@ -55,7 +55,7 @@ async def _files(
         raise Rejected([HTTPServiceUnavailable(None, message)]) from None
 
 
-async def _listed(
+async def _object_names(
     cloud: Cloud, container_path: str, own_files: Mapping[str, str], limit: int
 ) -> list[str]:
     names: list[str] = []

@@ -217,8 +217,8 @@ class _PlanInputs(Struct):
         for name, nest in nests.items():
             try:
                 self.nested[name] = (nest, await self._below(nest))
-            except _Unexpanded as why:
-                self.nested[name], self.unexpanded[name] = (nest, None), str(why)
+            except _Unexpanded as error:
+                self.nested[name], self.unexpanded[name] = (nest, None), str(error)
         return True
 
     async def completed(self, plan: Plan) -> Plan:
@@ -278,7 +278,7 @@ class _PlanInputs(Struct):
             raise _Unexpanded(f"nested stacks may have {deepest} levels, and all are in use")
         rtype = self.services.programs.rtype_of(definition)
         assert isinstance(rtype, NestedType)
-        current = await self._stored(record, regroups=rtype.regroups)
+        current = await self._read_child(record, regroups=rtype.regroups)
         properties, stand_ins = nest.evaluated.properties, StandIns()
         if definition.child is None:
             properties = stand_ins.put(properties, definition.type_info.properties)
@@ -325,25 +325,25 @@ class _PlanInputs(Struct):
             reference = rtype.reference(ctx)
         return Inner(inner, attributes, reference)
 
-    async def _stored(self, record: Record | None, *, regroups: bool) -> "_Stored":
+    async def _read_child(self, record: Record | None, *, regroups: bool) -> "_StoredChild":
         if record is None or record.physical_id is None:
-            return _Stored()
+            return _StoredChild()
         child_id, record_id = record.physical_id, record.id
 
-        def look(tx: Tx) -> _Stored:
+        def look(tx: Tx) -> _StoredChild:
             row = reads.stack_by_physical_id(tx, child_id)
             if row is None or row.deleted_at is not None:
-                return _Stored()
+                return _StoredChild()
             _, data, metadata = reads.data_of(tx, record_id)
             members = claim.members(tx, child_id)
             definitions = claim.definitions(tx, child_id) if regroups else {}
             records = reads.records(tx, child_id)
-            return _Stored(row, records, data, metadata, members, definitions)
+            return _StoredChild(row, records, data, metadata, members, definitions)
 
         return await self.services.store.read(look)
 
 
-class _Stored(Struct, frozen=True):
+class _StoredChild(Struct, frozen=True):
     """The stored data of a nested stack and of its resource; all of it is empty for a new stack."""
 
     row: StackRow | None = None
@@ -361,7 +361,7 @@ def _context(
     records: Iterable[Record],
     nest: _Nest,
     properties: Mapping[str, Any],
-    current: _Stored,
+    current: _StoredChild,
     files: Mapping[str, str],
 ) -> ResourceContext:
     """Return the context of a resource, with everything that its type needs to define the nested

@@ -121,7 +121,7 @@ async def plan_update(
 
 async def _predicted(services: Services, caller: Caller, desired: DesiredStack) -> StackPrediction:
     prediction = await predict_stack(services, services.cloud(caller), desired)
-    demand_reachable(prediction, services.reach)
+    demand_reachable(prediction, services.audience)
     return prediction
 
 
@@ -252,17 +252,17 @@ async def changes(
     If `show_nested` is true, the resources of nested stacks are in the same lists.
     """
     stacks = await services.store.read(
-        lambda tx: _stored(tx, prediction.desired.row, records=show_nested)
+        lambda tx: _read_nested(tx, prediction.desired.row, records=show_nested)
     )
     groups: dict[str, list[Item]] = {group: [] for group in GROUPS.values()}
     users = _Dependents()
-    for entry, predicted, above in _shown(prediction, None, show_nested=show_nested):
+    for entry, predicted, above in _planned_entries(prediction, None, show_nested=show_nested):
         record = next((r for r in predicted.desired.records if r.id == entry.record_id), None)
         group = groups[GROUPS[entry.planned]]
         if record is None:
-            group.append(_born(predicted, entry, above, users))
+            group.append(_created_item(predicted, entry, above, users))
             continue
-        item = _there(
+        item = _existing_item(
             services, predicted.desired.row, record, stacks, above, masked=predicted.desired.masked
         )
         if (definition := predicted.desired.program.resources.get(entry.name)) is not None:
@@ -270,20 +270,20 @@ async def changes(
             item["required_by"] = users.of(predicted.desired.program, entry.name)
         group.append(item)
         if entry.planned is PlannedAction.DELETE and show_nested:
-            group += _gone(services, record, stacks, masked=predicted.desired.masked)
+            group += _deleted_items(services, record, stacks, masked=predicted.desired.masked)
     return groups
 
 
-Stored = Mapping[str, tuple[StackRow, list[Record]]]
+NestedStacks = Mapping[str, tuple[StackRow, list[Record]]]
 """Nested stacks with their records, by the id of the nested stack."""
 
 
-def _stored(tx: Tx, row: StackRow, *, records: bool) -> Stored:
+def _read_nested(tx: Tx, row: StackRow, *, records: bool) -> NestedStacks:
     below = reads.children(tx, row)
     return {stack.id: (stack, reads.records(tx, stack.id) if records else []) for stack in below}
 
 
-def _born(
+def _created_item(
     prediction: StackPrediction, entry: Entry, above: str | None, users: "_Dependents"
 ) -> Item:
     """Return the preview of a resource that the update creates."""
@@ -298,11 +298,11 @@ def _born(
     return item
 
 
-def _there(
+def _existing_item(
     services: Services,
     row: StackRow,
     record: Record,
-    stacks: Stored,
+    stacks: NestedStacks,
     above: str | None,
     *,
     masked: bool,
@@ -319,15 +319,17 @@ def _there(
     return item
 
 
-def _gone(services: Services, record: Record, stacks: Stored, *, masked: bool) -> Iterator[Item]:
+def _deleted_items(
+    services: Services, record: Record, stacks: NestedStacks, *, masked: bool
+) -> Iterator[Item]:
     """Yield the previews of the resources of a nested stack that is deleted, at all levels."""
     masked = masked or bool(record.held.secret)
     row, records = stacks.get(record.physical_id or "", (None, []))
     if row is None:
         return
     for member in reads.in_charge(records).values():
-        yield _there(services, row, member, stacks, record.name, masked=masked)
-        yield from _gone(services, member, stacks, masked=masked)
+        yield _existing_item(services, row, member, stacks, record.name, masked=masked)
+        yield from _deleted_items(services, member, stacks, masked=masked)
 
 
 class _Dependents:
@@ -347,7 +349,7 @@ class _Dependents:
         return self._by_program[program].get(name, [])
 
 
-def _shown(
+def _planned_entries(
     prediction: StackPrediction, above: str | None, *, show_nested: bool
 ) -> Iterator[tuple[Entry, StackPrediction, str | None]]:
     """Yield (entry, prediction, parent resource) for each planned action.
@@ -361,7 +363,7 @@ def _shown(
         if not going or entry.record_id in standing:
             yield entry, prediction, above
         if show_nested and entry.name in prediction.below:
-            yield from _shown(prediction.below[entry.name], entry.name, show_nested=True)
+            yield from _planned_entries(prediction.below[entry.name], entry.name, show_nested=True)
 
 
 def _item(row: StackRow, name: str, rtype: str, record: Record | None, above: str | None) -> Item:

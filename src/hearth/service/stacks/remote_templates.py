@@ -38,7 +38,7 @@ async def with_nested(services: Services, caller: Caller, revision: Revision) ->
     if not services.fetching.enabled:
         return revision
     while urls := await services.compute.run(
-        _missing,
+        _missing_urls,
         *services.programs.sources(revision),
         project=caller.project_id,
         characters=revision.characters,
@@ -53,7 +53,7 @@ async def with_nested(services: Services, caller: Caller, revision: Revision) ->
     return revision
 
 
-def _missing(*sources: Any) -> Sequence[str]:
+def _missing_urls(*sources: Any) -> Sequence[str]:
     """Return the URLs of the nested templates that are not among the files; none if the template
     cannot be read.
     """

@@ -246,12 +246,12 @@ async def _further_problems(
         )
     except Rejected:  # it is no template at all, or too large
         return ()
-    places = {_place(problem) for problem in problems}
+    places = {_line_of(problem) for problem in problems}
     room = PROBLEMS_MAX - len(problems)
     further = [
         problem
         for problem in findings
-        if not isinstance(problem, Notice) and _place(problem) not in places
+        if not isinstance(problem, Notice) and _line_of(problem) not in places
     ]
     return further[: max(room, 0)]
 
@@ -261,7 +261,7 @@ def _examined(*sources: Any) -> list[Problem]:
     return list(examine(drafted(*sources)))
 
 
-def _place(problem: Problem) -> tuple[str, int] | None:
+def _line_of(problem: Problem) -> tuple[str, int] | None:
     return (problem.at.file, problem.at.line) if problem.at is not None else None
 
 

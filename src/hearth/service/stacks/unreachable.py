@@ -1,7 +1,7 @@
 """Resources that need an address of Hearth, in a process that does not serve the whole cloud.
 
 Such a process is a command that works on a state file. Either it serves no address, or one at which
-users without an account in Keystone are known (`Reach`).
+users without an account in Keystone are known (`Audience`).
 """
 
 from collections.abc import Iterator, Mapping
@@ -10,7 +10,7 @@ from hearth.engine.core.predict import PlannedAction
 from hearth.model.problem import Rejected, StackValidationFailed
 from hearth.model.span import Span
 from hearth.resources.nova.defaults import ServerDefaults
-from hearth.service.services import Reach
+from hearth.service.services import Audience
 from hearth.service.stacks.prediction import StackPrediction
 from hearth.template import ResourceDefinition, World
 
@@ -19,57 +19,59 @@ SERVER, DEPLOYED_SERVER = "OS::Nova::Server", "OS::Heat::DeployedServer"
 PEOPLE = ("AWS::IAM::User", "AWS::IAM::AccessKey")
 
 BY_SWIFT = ("NO_SIGNAL", "TEMP_URL_SIGNAL")  # signals that Hearth looks for in Swift, or none
-SIGNALS: Mapping[Reach, tuple[str | None, ...]] = {
-    Reach.NOBODY: BY_SWIFT,
-    Reach.STACK_USERS: (*BY_SWIFT, "CFN_SIGNAL", "TOKEN_SIGNAL", None),
+SIGNALS: Mapping[Audience, tuple[str | None, ...]] = {
+    Audience.NOBODY: BY_SWIFT,
+    Audience.STACK_USERS: (*BY_SWIFT, "CFN_SIGNAL", "TOKEN_SIGNAL", None),
 }
-POLLS: Mapping[Reach, tuple[str, ...]] = {
-    Reach.NOBODY: ("POLL_TEMP_URL",),
-    Reach.STACK_USERS: ("POLL_TEMP_URL", "POLL_SERVER_CFN"),
+POLLS: Mapping[Audience, tuple[str, ...]] = {
+    Audience.NOBODY: ("POLL_TEMP_URL",),
+    Audience.STACK_USERS: ("POLL_TEMP_URL", "POLL_SERVER_CFN"),
 }
 """The transports of signals and of servers' metadata that work, by who reaches this process. None
 is the transport of a type that has no property for it.
 """
 
-SIGNAL: Mapping[Reach, str] = {
-    Reach.NOBODY: "it takes signals at an address of Hearth, and this command has none; use "
+SIGNAL: Mapping[Audience, str] = {
+    Audience.NOBODY: "it takes signals at an address of Hearth, and this command has none; use "
     "--serve, a service, or the signal_transport TEMP_URL_SIGNAL",
-    Reach.STACK_USERS: "its signals need a user in Keystone, which only a service creates; use a "
-    "service, or the signal_transport CFN_SIGNAL",
+    Audience.STACK_USERS: "its signals need a user in Keystone, which only a service creates; use "
+    "a service, or the signal_transport CFN_SIGNAL",
 }
-POLL: Mapping[Reach, str] = {
-    Reach.NOBODY: "its agent asks an address of Hearth for work, and this command has none; use "
+POLL: Mapping[Audience, str] = {
+    Audience.NOBODY: "its agent asks an address of Hearth for work, and this command has none; use "
     "--serve, a service, or the software_config_transport POLL_TEMP_URL",
-    Reach.STACK_USERS: "its agent needs a user in Keystone, which only a service creates; use a "
+    Audience.STACK_USERS: "its agent needs a user in Keystone, which only a service creates; use a "
     "service, or the software_config_transport POLL_SERVER_CFN",
 }
 PERSON = "it needs a user in Keystone, which only a service creates; use a service"
 
 
-def demand_reachable(prediction: StackPrediction, reach: Reach) -> None:
-    """Raise Rejected if the plan creates resources for which `reach` does not suffice."""
-    if reach is Reach.ALL:
+def demand_reachable(prediction: StackPrediction, audience: Audience) -> None:
+    """Raise Rejected if the plan creates resources for which `audience` does not suffice."""
+    if audience is Audience.ALL:
         return
-    problems = [StackValidationFailed(at, message) for at, message in _needy(prediction, reach)]
+    problems = [StackValidationFailed(at, message) for at, message in _needy(prediction, audience)]
     if problems:
         raise Rejected(problems)
 
 
-def _needy(prediction: StackPrediction, reach: Reach) -> Iterator[tuple[Span, str]]:
-    """Yield the place of each resource for which `reach` does not suffice, and the reason."""
+def _needy(prediction: StackPrediction, audience: Audience) -> Iterator[tuple[Span, str]]:
+    """Yield the place of each resource for which `audience` does not suffice, and the reason."""
     world = prediction.plan.world
     assert world is not None
     for entry in prediction.plan.entries:
         definition = prediction.desired.program.resources.get(entry.name)
         if definition is not None and entry.planned in BEGUN:
-            reason = _why(definition, world, reach)
+            reason = _unreachable_reason(definition, world, audience)
             if reason is not None:
                 yield definition.span, f"{entry.type}: {reason}"
         if entry.name in prediction.below:
-            yield from _needy(prediction.below[entry.name], reach)
+            yield from _needy(prediction.below[entry.name], audience)
 
 
-def _why(definition: ResourceDefinition, world: World, reach: Reach) -> str | None:
+def _unreachable_reason(
+    definition: ResourceDefinition, world: World, audience: Audience
+) -> str | None:
     if definition.type in PEOPLE:
         return PERSON
     if definition.type in (SERVER, DEPLOYED_SERVER):
@@ -78,8 +80,8 @@ def _why(definition: ResourceDefinition, world: World, reach: Reach) -> str | No
         form = properties.get("user_data_format") or usual.user_data_format
         transport = properties.get("software_config_transport") or usual.software_config_transport
         polls = form == "SOFTWARE_CONFIG" or definition.type == DEPLOYED_SERVER
-        return POLL[reach] if polls and transport not in POLLS[reach] else None
+        return POLL[audience] if polls and transport not in POLLS[audience] else None
     if not getattr(definition.type_info, "needs_users", False):
         return None
     properties = definition.evaluate(world).properties
-    return None if properties.get("signal_transport") in SIGNALS[reach] else SIGNAL[reach]
+    return None if properties.get("signal_transport") in SIGNALS[audience] else SIGNAL[audience]

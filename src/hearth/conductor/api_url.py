@@ -16,7 +16,7 @@ LIMIT_S = 5.0
 BYTES_MAX = 64 * 1024
 
 
-async def way_to(services: Services, api_address: str) -> str:
+async def reachable_url(services: Services, api_address: str) -> str:
     """Return the URL at which this process can reach the API whose address is `api_address`.
 
     Raises OSError or ValueError if the embedded cloud does not name such a URL.

@@ -11,7 +11,7 @@ import pytest
 from aiohttp import web
 
 from hearth.clusters.config import ClusterConfig
-from hearth.conductor.way import BYTES_MAX, way_to
+from hearth.conductor.api_url import BYTES_MAX, reachable_url
 from hearth.service.services import Services
 
 API = "https://172.24.4.9:6443"
@@ -46,13 +46,13 @@ def found(answer: Any, api: str = API) -> tuple[str, list[str]]:
 
     async def story() -> str:
         async with cloud(answer, seen) as url:
-            return await way_to(services(url), api)
+            return await reachable_url(services(url), api)
 
     return asyncio.run(story()), seen
 
 
 def test_without_the_embedded_cloud_the_address_itself_is_the_way():
-    assert asyncio.run(way_to(services(""), API)) == API
+    assert asyncio.run(reachable_url(services(""), API)) == API
 
 
 def test_the_embedded_cloud_names_a_local_port():
@@ -77,4 +77,4 @@ def test_any_other_answer_leads_nowhere(answer: Any):
 
 def test_a_cloud_that_does_not_answer_leads_nowhere():
     with pytest.raises(OSError, match="forwards"):
-        asyncio.run(way_to(services("http://127.0.0.1:1/forwards"), API))
+        asyncio.run(reachable_url(services("http://127.0.0.1:1/forwards"), API))
