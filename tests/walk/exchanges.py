@@ -1,18 +1,18 @@
-"""Real exchanges for the API reference: those of the route walk, told alike each time.
+"""Real exchanges for the API reference: those of the route walk, the same each time.
 
 `python -m tests.walk routes --write` puts them where the reference takes them from.
 """
 
 import json
 import re
+from functools import cache
 from pathlib import Path
 from typing import Any
 
-import hearth.api
 from hearth.api.openapi import operation_id
 from tests.walk.routes import Step
 
-PLACE = Path(hearth.api.__file__).with_name("exchanges.json")
+PLACE = Path(__file__).with_name("exchanges.json")
 ITEMS_MAX = 3
 TEXT_MAX = 200
 UUID = re.compile(r"\b[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}\b")
@@ -22,20 +22,31 @@ PASSWORD = re.compile(r'(password\W+)[^"\\]{8,}')
 TOKEN = re.compile(r"gAAAA[\w-]+")
 
 
+@cache
+def recorded() -> dict[str, Any]:
+    """The recorded exchanges: {operation id: {"success": ..., "refusal": ...}}."""
+    return dict(json.loads(PLACE.read_text(encoding="utf-8")))
+
+
+def neutral(exchange: dict[str, Any]) -> dict[str, Any]:
+    """An exchange with the same ids, times and addresses each time.
+
+    Ids are counted in each exchange, so a new one changes none of the others.
+    """
+    numbers: dict[str, str] = {}
+
+    def numbered(match: re.Match[str]) -> str:
+        number = numbers.setdefault(match[0], f"{len(numbers) + 1:012x}")
+        return f"00000000-0000-4000-8000-{number}" if "-" in match[0] else f"{number:0>32}"
+
+    text = UUID.sub(numbered, json.dumps(exchange, ensure_ascii=False))
+    text = TIME.sub("2026-01-01T12:00:00", text)
+    text = ADDRESS.sub("https://orchestration.example.com", text)
+    return dict(json.loads(PASSWORD.sub(r"\1…", TOKEN.sub("gAAAA…", text))))
+
+
 def exchanges(walked: list[Step]) -> dict[str, Any]:
     """By operation: the first success and the first refusal, in the walk's order."""
-    told: dict[str, str] = {}
-
-    def alike(text: str) -> str:
-        def renamed(found: re.Match[str]) -> str:
-            known = told.setdefault(found[0], f"{len(told) + 1:012x}")
-            return f"00000000-0000-4000-8000-{known}" if "-" in found[0] else f"{known:0>32}"
-
-        text = UUID.sub(renamed, text)
-        text = TIME.sub("2026-01-01T12:00:00", text)
-        text = ADDRESS.sub("https://orchestration.example.com", text)
-        return PASSWORD.sub(r"\1…", TOKEN.sub("gAAAA…", text))
-
     found: dict[str, Any] = {}
     for step in walked:
         exchange = step.exchange
@@ -49,7 +60,7 @@ def exchanges(walked: list[Step]) -> dict[str, Any]:
                 one["location"] = location
             if exchange.status != 302 and exchange.headers.get("Content-Length") != "0":
                 one["answer"] = _short(exchange.answer)
-            kept[kind] = json.loads(alike(json.dumps(one, ensure_ascii=False)))
+            kept[kind] = neutral(one)
     return dict(sorted(found.items()))
 
 
@@ -66,6 +77,6 @@ def _short(value: Any) -> Any:
 
 
 def write(walked: list[Step]) -> None:
-    """Put the exchanges beside the route table."""
+    """Record the exchanges."""
     text = json.dumps(exchanges(walked), indent=1, ensure_ascii=False)
     PLACE.write_text(f"{text}\n", encoding="utf-8")

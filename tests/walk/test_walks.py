@@ -4,10 +4,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from hearth.api.reference import exchanges as kept
 from tests.clients.dev import hearth_dev
 from tests.walk import credentials, personas, routes, secrets, strangers
-from tests.walk.exchanges import exchanges
+from tests.walk.exchanges import exchanges, recorded
 from tests.walk.ground import Ground, prepare
 
 pytestmark = pytest.mark.slow
@@ -22,7 +21,7 @@ def ground(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ground]:
 def test_each_route_answers_with_the_keys_and_errors_of_the_original(ground: Ground):
     _, wrong, walked = routes.walk(ground)
     assert wrong == []
-    assert exchanges(walked).keys() == kept().keys()
+    assert exchanges(walked).keys() == recorded().keys()
 
 
 def test_each_rule_lets_in_whom_the_recorded_default_does(ground: Ground):

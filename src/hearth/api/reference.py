@@ -1,12 +1,10 @@
 """The API reference: generated from the route table, with a recorded exchange for each endpoint.
 
-An exchange is a request with its response. The exchanges are stored next to this file; `make walk`
-records them.
+An exchange is a request with its response; the tests record them.
 """
 
 import json
-from functools import cache
-from importlib import resources
+from collections.abc import Mapping
 from typing import Any
 
 from hearth.api.endpoint import Endpoint
@@ -31,26 +29,23 @@ states otherwise. Heat does not have the operations marked *Beyond Heat*.
 """
 
 
-@cache
-def exchanges() -> dict[str, Any]:
-    """Return the recorded exchanges as {operation id: {"success": ..., "refusal": ...}}.
+Exchanges = Mapping[str, Mapping[str, Any]]
+"""Recorded exchanges as {operation id: {"success": ..., "refusal": ...}}.
 
-    Each exchange is a map with path, status, body and response (`answer`).
-    """
-    text = resources.files("hearth.api").joinpath("exchanges.json").read_text(encoding="utf-8")
-    return dict(json.loads(text))
+Each exchange is a map with path, status, body and response (`answer`).
+"""
 
 
-def page() -> str:
-    """Return the reference as a Markdown page."""
+def page(exchanges: Exchanges) -> str:
+    """Return the reference as a Markdown page, with these exchanges."""
     parts = [HEAD]
     for tag, endpoints in TABLE.items():
         parts.append(f"## {tag}\n")
-        parts += [_endpoint(endpoint) for endpoint in endpoints]
+        parts += [_endpoint(endpoint, exchanges) for endpoint in endpoints]
     return "\n".join(parts)
 
 
-def _endpoint(endpoint: Endpoint) -> str:
+def _endpoint(endpoint: Endpoint, exchanges: Exchanges) -> str:
     name = operation_id(endpoint)
     lines = [f"### {name.replace('_', ' ')}", "", f"`{endpoint.method} {endpoint.path}`", ""]
     lines += [f"{endpoint.text}{' *Beyond Heat.*' if endpoint.beyond_heat else ''}", ""]
@@ -64,7 +59,7 @@ def _endpoint(endpoint: Endpoint) -> str:
             suffix = "; repeatable" if query.repeated else ""
             lines.append(f"| `{query.name}` | {_values(query.shape)}{suffix} | {query.text} |")
         lines.append("")
-    recordings = exchanges().get(name, {})
+    recordings = exchanges.get(name, {})
     for kind in ("success", "refusal"):
         if kind in recordings:
             lines += [_exchange(endpoint.method, recordings[kind]), ""]

@@ -1,5 +1,6 @@
 """`hearth docs`: the pages of the reference."""
 
+import json
 from pathlib import Path
 
 import click
@@ -29,11 +30,17 @@ def metrics() -> None:
 
 
 @docs.command()
-def api() -> None:
+@click.option(
+    "--exchanges",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="File with recorded exchanges to show, as in tests/walk/exchanges.json.",
+)
+def api(exchanges: Path | None) -> None:
     """Print the reference of the Orchestration API, as in docs/api.md."""
     from hearth.api.reference import page
 
-    click.echo(page(), nl=False)
+    recorded = {} if exchanges is None else json.loads(exchanges.read_text(encoding="utf-8"))
+    click.echo(page(recorded), nl=False)
 
 
 @docs.command()

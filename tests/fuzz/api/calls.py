@@ -15,7 +15,6 @@ from urllib.parse import quote, urlencode, urlsplit
 from hearth.api.clusters.routes import ROUTES as CLUSTER_ROUTES
 from hearth.api.endpoint import Endpoint, Query
 from hearth.api.openapi import operation_id
-from hearth.api.reference import exchanges
 from hearth.api.v1.routes import ROUTES
 from hearth.process.http.served import CLUSTERS
 from tests.fuzz.api.canaries import Canaries
@@ -25,6 +24,7 @@ from tests.fuzz.api.tenants import Tenant
 from tests.fuzz.api.wire import Sent
 from tests.service.clusters.requests import csr
 from tests.walk.credentials import calls
+from tests.walk.exchanges import recorded
 from tests.walk.ground import WORDS
 
 ENDPOINTS: Mapping[tuple[str, str], Endpoint] = {
@@ -146,7 +146,7 @@ def _orchestration(
     make = BODIES.get(endpoint.name)
     if make is not None:
         return _json(call.method, path, make(words, values, luck))
-    kept = exchanges()[operation_id(endpoint)]["success"].get("body", {})
+    kept = recorded()[operation_id(endpoint)]["success"].get("body", {})
     text = json.dumps(kept).replace(WORDS, "mine")
     return _json(call.method, path, json.loads(text))
 
