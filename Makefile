@@ -264,7 +264,7 @@ docs: install
 	@$(BIN)/mkdocs build
 	@echo "site/index.html is the first page; $(BIN)/mkdocs serve adds the search"
 
-# CHANGELOG.md from the fragments in changes/
+# CHANGELOG.md from changes/
 changelog: install
 	@$(BIN)/python -m changes.changelog
 

@@ -1,40 +1,36 @@
-"""Build CHANGELOG.md from the fragments beside this file: `make changelog`.
+"""Build CHANGELOG.md from the files beside this one: `make changelog`.
 
-A fragment is a file NUMBER-TITLE.md with a list of what users see.
+`releases/VERSION.md` says what a release contains. A fragment `next/TITLE.md` is a list of what
+users see of one change; a release collects the fragments and deletes them.
 """
 
 from pathlib import Path
 
-FRAGMENTS = Path(__file__).parent
-CHANGELOG = FRAGMENTS.parent / "CHANGELOG.md"
+FOLDER = Path(__file__).parent
+CHANGELOG = FOLDER.parent / "CHANGELOG.md"
 HEAD = """# Changelog
 
 <!-- built by `make changelog` from changes/; do not edit -->
 
-No version has been released yet. The first one will contain:
-
-| what | page |
-| --- | --- |
-| Heat's two APIs and all template versions | [Compatibility](docs/compatibility.md) |
-| an engine that survives crashes and lost answers | [The engine](docs/engine.md) |
-| plans, reasons for waiting, revisions | [Plans and revisions](docs/plan-and-revisions.md) |
-| `hearth lint`, `fmt`, `schema` and `lsp` for authors | [Linting](docs/lint.md) |
-| `hearth dev`: an embedded cloud for development | [Tutorial](docs/tutorial.md) |
-| `heat.conf` and the jobs of heat-manage | [Operating Hearth](docs/operating.md) |
-
-The visible changes on the way, newest first:
+[Versions](docs/versions.md) explains what a version number promises.
 """
 
 
 def changelog() -> str:
-    """Return the text of CHANGELOG.md."""
+    """Return the text of CHANGELOG.md, newest release first."""
     parts = [HEAD]
-    for path in sorted(FRAGMENTS.glob("[0-9]*.md"), reverse=True):
-        number, _, words = path.stem.partition("-")
-        title = words.replace("-", " ").capitalize()
-        text = path.read_text(encoding="utf-8").strip().replace("](../", "](")
-        parts.append(f"## {number}: {title}\n\n{text}\n")
+    if fragments := sorted((FOLDER / "next").glob("*.md")):
+        parts.append("## Next release\n")
+        parts.append("".join(f"{path.read_text(encoding='utf-8').strip()}\n" for path in fragments))
+    releases = sorted((FOLDER / "releases").glob("*.md"), key=_version, reverse=True)
+    parts += [
+        f"## {path.stem}\n\n{path.read_text(encoding='utf-8').strip()}\n" for path in releases
+    ]
     return "\n".join(parts)
+
+
+def _version(path: Path) -> list[int]:
+    return [int(number) for number in path.stem.split(".")]
 
 
 if __name__ == "__main__":
