@@ -23,7 +23,7 @@ def engine_tables() -> str:
     return "\n\n".join(
         [
             "### Requests by stack state\n\n" + _requests(),
-            "### Lifecycle actions by resource state\n\n" + _visits(),
+            "### Lifecycle actions by resource state\n\n" + _lifecycle_actions(),
             "### The record in charge of a name\n\n" + _scores(),
             "### Times and limits\n\n" + _numbers(),
         ]
@@ -61,7 +61,7 @@ def _answer(request: RequestKind, action: Action, status: Status) -> str:
     return "takes over" if status is Status.IN_PROGRESS else "accepted"
 
 
-def _visits() -> str:
+def _lifecycle_actions() -> str:
     states: dict[tuple[str, ...], list[str]] = {}
     for action in Action:
         for status in (Status.COMPLETE, Status.FAILED):

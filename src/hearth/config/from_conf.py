@@ -12,7 +12,7 @@ from hearth.cloud.reach import Reach, Tls
 from hearth.config.from_conf_clusters import cluster_config
 from hearth.config.front import Cors, FrontSettings, Health, Rate
 from hearth.config.options.cloud import SERVICES
-from hearth.config.settings import Judging, Settings, Tracing, with_version
+from hearth.config.settings import Settings, TokenChecks, Tracing, with_version
 from hearth.config.signers import signers
 from hearth.config.wrong import WrongSetting
 from hearth.resources.nova.defaults import ServerDefaults
@@ -49,7 +49,7 @@ def settings(conf: Any, url: str, cfn_url: str, cluster_url: str = "") -> Settin
         interface=clients.endpoint_type.removesuffix("URL"),
         tls=_believed("clients", _tls(clients)),
         services=_services(conf),
-        judging=_judging(conf),
+        token_checks=_token_checks(conf),
         trust_from_start=conf.reauthentication_auth_method == "trusts",
         by_application=conf.deferred_auth_method == "application_credential",
         trust_roles=tuple(conf.trusts_delegated_roles),
@@ -231,12 +231,12 @@ def _services(conf: Any) -> dict[str, Reach]:
     return reaches
 
 
-def _judging(conf: Any) -> Judging:
+def _token_checks(conf: Any) -> TokenChecks:
     """Return the settings for checking tokens. Raises WrongSetting."""
     auth = conf.keystone_authtoken
     tls = Tls(bool(auth.insecure), auth.cafile, auth.certfile, auth.keyfile)
     trusted = None if tls == Tls() else _believed("keystone_authtoken", tls)
-    return Judging(
+    return TokenChecks(
         kept_s=float(auth.token_cache_time),
         service_roles=frozenset(auth.service_token_roles),
         any_service=not auth.service_token_roles_required,

@@ -22,7 +22,7 @@ from hearth.store.database import ACTION_TIMEOUT_S
 from hearth.store.retention import Retention
 
 
-class Judging(Struct, frozen=True):
+class TokenChecks(Struct, frozen=True):
     """Settings for checking tokens.
 
     Keystone's answers are cached for `kept_s` seconds. A service token needs one of the
@@ -63,7 +63,7 @@ class Settings:
     interface: str = "public"
     tls: Tls = field(default_factory=Tls)
     services: Mapping[str, Reach] = field(default_factory=dict)
-    judging: Judging = field(default_factory=Judging)
+    token_checks: TokenChecks = field(default_factory=TokenChecks)
     trust_from_start: bool = False  # not with the requester's token until it expires
     by_application: bool = False  # delegate by application credentials, not by trusts
     trust_roles: tuple[str, ...] = ()  # roles in trusts; empty: all roles of the requester

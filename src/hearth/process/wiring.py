@@ -65,15 +65,15 @@ class RunningProcess:
     """All parts of a running process: services for requests, the engine, the conductor,
     connections.
 
-    `pool` connects to the cloud, and `judges` to the Keystone that checks tokens; they may be the
-    same. `relay` wakes other processes; it is None if there is no way to do so.
+    `pool` connects to the cloud, and `token_pool` to the Keystone that checks tokens; they may be
+    the same. `relay` wakes other processes; it is None if there is no way to do so.
     """
 
     services: Services
     engine: Engine
     conductor: Conductor
     pool: CloudPool
-    judges: CloudPool
+    token_pool: CloudPool
     settings: Settings
     front: Front
     clock: DatabaseClock
@@ -119,7 +119,7 @@ async def wired(
     store = open_store(settings)
     observer = _observer(settings)
     pool = CloudPool(await _cloud_config(settings), observer)
-    judges = _judges(pool, settings, observer)
+    token_pool = _token_pool(pool, settings, observer)
     types = TypeSettings(settings.servers, settings.revive_retired_types)
     catalog = share(types.catalog())
     compute = Compute(Pool((*COMMAND, types.as_text())))
@@ -153,11 +153,11 @@ async def wired(
         front = Front(settings.front, observer)
         relay = None if lock_file is not None else _relay(settings, store, engine.id, bus)
         yield RunningProcess(
-            services, engine, conductor, pool, judges, settings, front, clock, relay, observer
+            services, engine, conductor, pool, token_pool, settings, front, clock, relay, observer
         )
     finally:
         compute.close()
-        for cloud_pool in {pool, judges}:
+        for cloud_pool in {pool, token_pool}:
             await cloud_pool.aclose()
         store.close()
         if observer.spans is not None:
@@ -319,12 +319,12 @@ async def _cloud_config(settings: Settings) -> CloudConfig:
     return replace(config, stack_domain_id=domain_id, domain_admin=admin)
 
 
-def _judges(pool: CloudPool, settings: Settings, observer: Observer) -> CloudPool:
+def _token_pool(pool: CloudPool, settings: Settings, observer: Observer) -> CloudPool:
     """Return the cloud pool whose Keystone checks tokens.
 
     It is `pool`, unless the connection for token checks is configured separately.
     """
-    reach = settings.judging.reach
+    reach = settings.token_checks.reach
     if reach == Reach():
         return pool
     services = dict(settings.services)

@@ -22,7 +22,7 @@ PLAN = {
 def judged(tmp_path: Path, text: str) -> tuple[list[str], list[str]]:
     path = tmp_path / "p.yaml"
     path.write_text(text)
-    denied, warned = read_policy(path).judge(PLAN)
+    denied, warned = read_policy(path).check(PLAN)
     return (
         [one.removeprefix(f"{tmp_path}/") for one in denied],
         [one.removeprefix(f"{tmp_path}/") for one in warned],
@@ -57,8 +57,8 @@ def test_a_rule_can_name_plans_that_delete_data(tmp_path: Path):
     path.write_text("rules: [{name: keep, deny: $.resources.where($.deletes_data)}]\n")
     policy, kept = read_policy(path), entry("net", "delete")
     inner = {"resources": [entry("disk", "may replace", deletes_data=True), kept]}
-    assert policy.judge({"resources": [kept]}) == ([], [])
-    denied, _ = policy.judge({"resources": [kept, entry("tier", "update", nested=inner)]})
+    assert policy.check({"resources": [kept]}) == ([], [])
+    denied, _ = policy.check({"resources": [kept, entry("tier", "update", nested=inner)]})
     assert denied == [f"{path}:1:9: keep: tier.disk"]
 
 
@@ -119,7 +119,7 @@ def test_what_a_plan_cannot_show_is_denied_if_it_may_be_protected(
 ):
     path = tmp_path / "p.yaml"
     path.write_text(f"protect: ['{pattern}']\n")
-    said, _ = read_policy(path).judge(unexpanded(action))
+    said, _ = read_policy(path).check(unexpanded(action))
     assert bool(said) is denied, said
     assert all("tier may contain protected resources" in one and WHY in one for one in said)
 
@@ -128,12 +128,12 @@ def test_what_a_plan_cannot_show_is_denied_if_it_may_be_protected(
 def test_a_rule_that_denies_needs_the_whole_plan(tmp_path: Path, action: str):
     path = tmp_path / "p.yaml"
     path.write_text("rules:\n  - {name: small, deny: $.resources.len() > 9}\n")
-    said, _ = read_policy(path).judge(unexpanded(action))
+    said, _ = read_policy(path).check(unexpanded(action))
     assert [one.partition("p.yaml:")[2] for one in said] == [
         f"2:5: small cannot be evaluated: the plan does not contain the resources in tier: {WHY}"
     ]
     path.write_text("rules:\n  - {name: small, warn: $.resources.len() > 9}\n")
-    assert read_policy(path).judge(unexpanded(action)) == ([], [])
+    assert read_policy(path).check(unexpanded(action)) == ([], [])
 
 
 def test_the_old_nested_stack_of_a_replacement_is_protected_too(tmp_path: Path):
@@ -142,6 +142,6 @@ def test_the_old_nested_stack_of_a_replacement_is_protected_too(tmp_path: Path):
     old = {"resources": [entry("db", "delete")]}
     new = {"resources": [entry("db", "create")]}
     plan = {"resources": [{**entry("tier", "replace", nested=new), "removed": old}]}
-    assert [one.partition(": ")[2] for one in read_policy(path).judge(plan)[0]] == [
+    assert [one.partition(": ")[2] for one in read_policy(path).check(plan)[0]] == [
         "tier.db is protected, but its planned action is delete"
     ]

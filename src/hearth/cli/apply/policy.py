@@ -55,7 +55,7 @@ class PlanPolicy(Struct, frozen=True):
     protect: Sequence[tuple[str, str]] = ()
     rules: Sequence[PlanRule] = ()
 
-    def judge(self, plan: Body) -> tuple[list[str], list[str]]:
+    def check(self, plan: Body) -> tuple[list[str], list[str]]:
         """Return the reasons to deny the plan, and the warnings. Raises UserError for a rule that
         cannot be evaluated.
         """

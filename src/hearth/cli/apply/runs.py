@@ -245,7 +245,7 @@ def _judged(location: StackLocation, request: ChangeRequest, plan: Body) -> None
     for path in request.policies:
         from hearth.cli.apply.policy import read_policy
 
-        reasons, warned = read_policy(path).judge(plan)
+        reasons, warned = read_policy(path).check(plan)
         denied += reasons
         for line in warned:
             if location.as_json:

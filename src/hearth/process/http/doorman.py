@@ -67,9 +67,9 @@ class Doorman:
 
         If a limit is reached and no connection can give way, return false and do not count it.
         """
-        crowd = self._of[guest.address] >= self.address_limit
-        if (crowd or self.total >= self.limit) and not self._make_room(
-            guest.address if crowd else None
+        address_full = self._of[guest.address] >= self.address_limit
+        if (address_full or self.total >= self.limit) and not self._make_room(
+            guest.address if address_full else None
         ):
             return False
         self._inside.add(guest)

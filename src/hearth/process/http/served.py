@@ -53,21 +53,22 @@ def applications(running: "RunningProcess") -> tuple[Served, Served, Served]:
     from hearth.api.front.shortcut import Answering, Shortcut
     from hearth.service.reading.describe_resource import secret_of_guest
 
-    settings, judges = running.settings, running.judges
-    service, auth_url, judging = settings.service_user, settings.auth_url, settings.judging
+    settings, token_pool = running.settings, running.token_pool
+    service, auth_url = settings.service_user, settings.auth_url
+    token_checks = settings.token_checks
     tokens = Tokens(
-        judges.cloud(service), auth_url, kept_s=judging.kept_s,
-        service_roles=judging.service_roles, any_service=judging.any_service,
+        token_pool.cloud(service), auth_url, kept_s=token_checks.kept_s,
+        service_roles=token_checks.service_roles, any_service=token_checks.any_service,
         guest_role=settings.stack_user_role,
     )  # fmt: skip
     credentials = settings.signers or (service,)
     role = settings.stack_user_role
     signers = [
-        KeystoneChecker(judges.cloud(credential), credential.auth_url, role)
+        KeystoneChecker(token_pool.cloud(credential), credential.auth_url, role)
         for credential in credentials
     ]
     services, front = running.services, running.front
-    polls = Polls(partial(secret_of_guest, services), GUEST_FACTOR * judging.kept_s)
+    polls = Polls(partial(secret_of_guest, services), GUEST_FACTOR * token_checks.kept_s)
     gate = Gate(signers, tokens, auth_url, polls)
     rates = Rates(front)
     clusters = cluster_application(services, tokens, auth_url, rates)
