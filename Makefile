@@ -84,6 +84,7 @@ check-static: install
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
 	@$(BIN)/python -m tests.dead_names
+	@$(BIN)/python -m tests.vague_names
 
 # every type against the recorded declarations of Heat
 facts: install

@@ -11,7 +11,7 @@ from hearth.store.database import Store
 from hearth.store.keyring import BATCH, WrongKey, rekey, sealed_columns, unlock
 from hearth.store.migrate import upgrade
 from hearth.store.seal import keys_in, sealer_of
-from hearth.store.tables import SEALED, SEALED_TEXT, keyring, metadata, software_config
+from hearth.store.tables import SEALED, SEALED_TEXT, metadata, software_config
 from tests.store.test_contract import made, new_id
 
 OLD, NEW, OTHER = ("o" * 32, "n" * 32, "x" * 32)
@@ -63,20 +63,6 @@ def test_a_wrong_key_is_refused_and_nothing_is_written(database_url: str):
             opened(database_url, NEW)
     for keys in [(OLD,), (OLD, NEW), (NEW, OLD)]:
         opened(database_url, *keys).close()
-
-
-def test_a_database_of_an_earlier_release_is_judged_by_its_values(database_url: str):
-    store = Store(database_url, sealer_of([OLD]))
-    upgrade(store)
-    configs(store, 1)
-    fingerprint = store.sealer.fingerprint("x")
-    store.transact(lambda tx: tx.execute(keyring.delete()))
-    store.close()
-    with pytest.raises(WrongKey):
-        opened(database_url, NEW)
-    store = opened(database_url, NEW, OLD)
-    assert store.sealer.fingerprint("x") == fingerprint
-    store.close()
 
 
 def test_every_sealed_column_is_sealed_anew_while_others_write(database_url: str):

@@ -20,14 +20,13 @@ from hearth.store.clusters.tables import federation
 from hearth.store.commit import Changes, Outgoing
 from hearth.store.credentials import Requester
 from hearth.store.database import Store
-from hearth.store.keyring import rekey, sealed_columns, unlock
+from hearth.store.keyring import sealed_columns, unlock
 from hearth.store.messages import HealthMarked
 from hearth.store.migrate import upgrade
 from hearth.store.rows import AttemptRow, Event, Revision
 from hearth.store.seal import Unsealable, sealer_of
-from hearth.store.tables import SEALED, key_of, keyring, metadata
+from hearth.store.tables import keyring, metadata
 from tests.store.test_contract import an_engine, claimed, new_id, part, written
-from tests.store.test_seal import without_place
 
 CANARY = "c4n4ry"
 KEY, NEXT = "k" * 32, "n" * 32
@@ -188,32 +187,4 @@ def test_mail_cannot_be_moved_to_another_stack(tmp_path: Path):
     put(store, inbox, letter, stack_id=next(i for i in ids if i != letter["stack_id"]))
     with pytest.raises(Unsealable, match="moved"):
         everything(store, ids)
-    store.close()
-
-
-def test_what_an_earlier_release_wrote_is_read_and_sealed_anew(database_url: str):
-    store = opened(database_url, KEY)
-    ids = [a_stack(store, "web"), a_stack(store, "db")]
-    before = everything(store, ids)
-    for table, column in sealed_columns():
-        for row in values(store, table, column):
-            place = (f"{table.name}.{column.name}", *(row[name] for name in key_of(table)))
-            stored = row[column.name]
-            if column.type is SEALED:
-                plain = store.sealer.unseal_bytes(bytes(stored), *place)
-                old: Any = without_place(store.sealer, plain)
-            else:
-                old = store.sealer.unseal_text(stored, *place)
-            put(store, table, row, **{column.name: old})
-    assert everything(store, ids) == before
-    store.close()
-
-    store = opened(database_url, NEXT, KEY)
-    assert sum(dict(rekey(store)).values())
-    assert sum(dict(rekey(store)).values()) == 0
-    store.close()
-    store = opened(database_url, NEXT)
-    assert everything(store, ids) == before
-    for table, column in sealed_columns():
-        assert CANARY not in str([row[column.name] for row in values(store, table, column)])
     store.close()

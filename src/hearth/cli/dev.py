@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 HOST = "127.0.0.1"
 OTHER_PORT = "--port; make dev PORT=0 uses any free one"
 LOOPBACK = (ip_network("127.0.0.0/8"), ip_network("::1/128"))
-FORMER_PASSWORD = "secret"  # noqa: S105 - of folders that are older than random passwords
 OURS = (
     "cloud.json", "clouds.yaml", "hearth.db", "hearth.db-wal", "hearth.db-shm", "hearth.lock",
     "openrc", "password", "secret",
@@ -238,8 +237,6 @@ def _password(folder: Path) -> str:
     start.
     """
     path = folder / "password"
-    if not path.exists() and (folder / "cloud.json").exists():
-        write_own(path, FORMER_PASSWORD)
     if not path.exists():
         write_own(path, secrets.token_urlsafe(18))
     return path.read_text()

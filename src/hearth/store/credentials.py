@@ -28,7 +28,7 @@ class Requester(msgspec.Struct, frozen=True, omit_defaults=True):
     `delegated`: whether a trust or which kind of application credential issued the token, see
     `service.caller`; None for neither. `rights`: the requester's attributes that policy rules use,
     for the resource types in nested stacks; None allows all types, for a request from the command
-    line or from an earlier release. `traceparent` is the trace of the request, as W3C Trace Context
+    line. `traceparent` is the trace of the request, as W3C Trace Context
     writes it.
     """
 

@@ -15,7 +15,7 @@ from sqlalchemy.exc import IntegrityError
 
 from hearth.store.database import Store, Tx
 from hearth.store.schema import all_tables
-from hearth.store.seal import Sealer, Unsealable, key_id_of, pepper_of
+from hearth.store.seal import Sealer, Unsealable, pepper_of
 from hearth.store.tables import SEALED, SEALED_TEXT, key_of, keyring
 
 PEPPER = "pepper"
@@ -38,10 +38,8 @@ class WrongKey(Exception):
 def unlock(store: Store, secrets: Sequence[str]) -> None:
     """Check the configured keys against the database, and read the key for fingerprints from it.
 
-    `secrets` are the keys, the newest first. If the database has no key for fingerprints, it is
-    derived from the newest key and stored. A database of an earlier release keeps its fingerprints:
-    their key is derived from the key with which its values are encrypted. Raises WrongKey if no key
-    decrypts the values.
+    `secrets` are the keys, the newest first. If the database has no key for fingerprints yet, it is
+    derived from the newest key and stored. Raises WrongKey if no key decrypts it.
     """
     try:
         pepper = store.transact(_pepper, write=False)
@@ -58,35 +56,13 @@ def _pepper(tx: Tx) -> bytes | None:
 
 
 def _first_pepper(store: Store, secrets: Sequence[str]) -> bytes:
-    sample = store.transact(_sample, write=False)
-    secret = secrets[0]
-    if sample is not None:
-        sealed, place = sample
-        store.sealer.unseal_bytes(sealed, *place)
-        ours = {key_id_of(candidate): candidate for candidate in secrets}
-        secret = ours[Sealer.key_id(sealed)]
-    pepper = pepper_of(secret)
+    pepper = pepper_of(secrets[0])
     row = {"name": PEPPER, "body": store.sealer.seal_bytes(pepper, *_PLACE)}
     try:
         store.transact(lambda tx: tx.execute(keyring.insert(), row))
     except IntegrityError:  # another process has stored one
         pepper = store.transact(_pepper, write=False) or pepper
     return pepper
-
-
-def _sample(tx: Tx) -> tuple[bytes, tuple[str, ...]] | None:
-    """Return one encrypted value and the place for which it was encrypted; None if there is no
-    value.
-    """
-    for table, column in sealed_columns():
-        if table is keyring or column.type is not SEALED:
-            continue
-        keys = [table.c[name] for name in key_of(table)]
-        query = sa.select(*keys, column.label("sealed_body")).where(column.is_not(None)).limit(1)
-        row = tx.first(query)
-        if row is not None:
-            return bytes(row.sealed_body), _place(table, column, row)
-    return None
 
 
 def _place(table: sa.Table, column: sa.Column[Any], row: Any) -> tuple[str, ...]:

@@ -3,12 +3,11 @@
 An encrypted value is `format byte, length of the key id, key id, nonce (12 bytes), AES-GCM text`.
 The key id names the key, so keys can be rotated while old rows stay readable. A value can only be
 decrypted for the place for which it was encrypted: a column and the key of a row. So a person with
-access to the database cannot give a stack the credential of another one. Format 1, of earlier
-releases, has no place. It can still be read, and `rekey` (keyring.py) converts it. To compare
-encrypted values, compare their `fingerprint`, a keyed hash.
+access to the database cannot give a stack the credential of another one. To compare encrypted
+values, compare their `fingerprint`, a keyed hash.
 
-In a text column an encrypted value is base64 with a prefix. A text without the prefix was stored by
-an older release, or it is one of `PLAIN_TEXTS`, which contain no user data.
+In a text column an encrypted value is base64 with a prefix. Only `PLAIN_TEXTS`, which contain no
+user data, have no prefix.
 """
 
 import binascii
@@ -24,7 +23,6 @@ from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 FORMAT = b"\x02"
-FORMAT_WITHOUT_PLACE = b"\x01"
 TEXT_MARK = "\x02"
 PLAIN_TEXTS = frozenset({"", "state changed"})  # texts that reveal nothing
 NONCE_BYTES = 12
@@ -93,12 +91,14 @@ class Sealer:
         return TEXT_MARK + binascii.b2a_base64(sealed, newline=False).decode()
 
     def unseal_text(self, sealed: str, column: str, *key: object) -> str:
-        """Decrypt a text from a text column; a text that is not encrypted is returned as it is.
+        """Decrypt a text from a text column; one of `PLAIN_TEXTS` is returned as it is.
 
         Raises Unsealable.
         """
-        if not sealed.startswith(TEXT_MARK):
+        if sealed in PLAIN_TEXTS:
             return sealed
+        if not sealed.startswith(TEXT_MARK):
+            raise Unsealable(f"the text of {column} is not encrypted: it was changed")
         return self.unseal_bytes(_of_text(sealed), column, *key).decode()
 
     def is_newest_text(self, text: str) -> bool:
@@ -116,7 +116,7 @@ class Sealer:
 
     def unseal_bytes(self, sealed: bytes, column: str, *key: object) -> bytes:
         form, start = sealed[:1], 2 + sealed[1]
-        if form not in (FORMAT, FORMAT_WITHOUT_PLACE):
+        if form != FORMAT:
             raise Unsealable(
                 f"the encrypted value of {column} has the format {form.hex()}, which this release "
                 "does not know: was it written by a newer release?"
@@ -128,9 +128,8 @@ class Sealer:
                 "add the key that encrypted this value"
             )
         body = start + NONCE_BYTES
-        place = _place(column, key) if form == FORMAT else None
         try:
-            return cipher.decrypt(sealed[start:body], sealed[body:], place)
+            return cipher.decrypt(sealed[start:body], sealed[body:], _place(column, key))
         except InvalidTag:
             raise Unsealable(
                 f"the encrypted value of {column} was changed or moved, or another key encrypted it"

@@ -73,7 +73,7 @@ def refused_types(
     """Return the reason why a nested stack must not use one of these types, or None.
 
     The policy is checked for the requester whose rights are in the stack's credential. A credential
-    without rights allows all types: it was stored by the command line or by an earlier release.
+    without rights allows all types: the command line stored it.
     """
     if credential.rights is None:
         return None
