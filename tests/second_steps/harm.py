@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 GONE_S = 30
 STUCK = {"error_deleting": "error", "error_extending": "available"}
-"""States of a volume that only an operator ends, and what the operator sets instead."""
+"""States of volumes and shares that only an operator ends, and what the operator sets instead."""
 BALANCERS, POOLS = "/v2/lbaas/loadbalancers", "/v2/lbaas/pools"
 ATTACHMENTS = ("AWS::EC2::VolumeAttachment", "OS::Cinder::VolumeAttachment")
 
@@ -67,15 +67,16 @@ def harm(stack: Stack, ident: str | None, *, gone: bool) -> None:
                 _set(stack, thing, {key: error})
 
 
-def reset_stuck_volumes(stack: Stack) -> None:
-    """Set the state of volumes whose delete or extension failed, as the operator must: only that
-    state prevents another one."""
-    if not any(state in step for step in stack.steps for state in STUCK):
+def reset_stuck_objects(stack: Stack) -> None:
+    """Set the state of volumes and shares whose delete or extension failed, as the operator must:
+    only that state prevents another one."""
+    if not any(state in step.lower() for step in stack.steps for state in STUCK):
         return
     ours = {entry.rpartition(" ")[2] for entry in stack.account.left()}
-    for thing in stack.place.admin("GET", "objects?table=volume.volumes")["objects"]:
-        if thing["id"] in ours and (state := STUCK.get(thing["body"]["status"])):
-            _set(stack, thing, {"status": state})
+    for table in ("volume.volumes", "shared-file-system.shares"):
+        for thing in stack.place.admin("GET", f"objects?table={table}")["objects"]:
+            if thing["id"] in ours and (state := STUCK.get(thing["body"]["status"])):
+                _set(stack, thing, {"status": state})
 
 
 def _delete(stack: Stack, ident: str, tables: set[str]) -> None:

@@ -19,7 +19,7 @@ from tests.crash.processes import Cloud, Hearth, free_port
 from tests.second_steps.cells import NEXT, Cell, fault_named, fits
 from tests.second_steps.ending import end
 from tests.second_steps.faults import KILLED, OnCall
-from tests.second_steps.harm import reset_stuck_volumes
+from tests.second_steps.harm import reset_stuck_objects
 from tests.second_steps.life import next_step, rehearse
 from tests.second_steps.operations import First, firsts
 from tests.second_steps.shapes import shaped
@@ -184,7 +184,7 @@ def _go_on(life: Life) -> None:
     with _noted(life):
         life.stack.ended()
         life.stack.group = ""
-        reset_stuck_volumes(life.stack)
+        reset_stuck_objects(life.stack)
         next_step(life.stack, life.outcome.cell, life.first, life.usual)
         if not life.outcome.cell.next.startswith("delete"):
             end(life.stack)

@@ -8,7 +8,7 @@ from dataclasses import replace
 from tests.second_steps.cells import Cell, fault_named
 from tests.second_steps.ending import Excused, end, excuse
 from tests.second_steps.faults import InState
-from tests.second_steps.harm import reset_stuck_volumes
+from tests.second_steps.harm import reset_stuck_objects
 from tests.second_steps.operations import LIFECYCLE, First, writes_of
 from tests.second_steps.stack import Stack, Usual
 from tests.second_steps.strike import refusing, strike, struck
@@ -65,7 +65,7 @@ def live(stack: Stack, cell: Cell, first: First, usual: Usual) -> None:
         stack.prepare(first)
         before = stack.physical_id()
         strike(stack, cell, first, usual, before)
-        reset_stuck_volumes(stack)
+        reset_stuck_objects(stack)
         next_step(stack, cell, first, usual)
     except BaseException:
         with contextlib.suppress(Exception):
@@ -149,7 +149,7 @@ def _carry_out(stack: Stack, cell: Cell, first: First, usual: Usual) -> tuple[Te
                 desired = stack.heat.call("GET", f"{stack.path}/template")
         if state != "ROLLBACK_FAILED":
             return desired, planned
-        reset_stuck_volumes(stack)
+        reset_stuck_objects(stack)
     _update(stack, cell, desired)
     return desired, planned
 
