@@ -67,7 +67,7 @@ class Answer(Struct, frozen=True):
 
     def holds(self, world: Any) -> bool:
         """Return whether the world still returns the same values."""
-        return all(same(reply_of(world, asked), reply) for asked, reply in self.replies)
+        return all(same(reply_of(world, question), reply) for question, reply in self.replies)
 
 
 def reply_of(world: Any, question: Question) -> Any:
@@ -88,11 +88,11 @@ def reply_of(world: Any, question: Question) -> Any:
         return error
 
 
-def same(one: Any, other: Any) -> bool:
+def same(first: Any, second: Any) -> bool:
     """Return whether two values of worlds are equal; exceptions are compared by their message."""
-    if isinstance(one, Exception):
-        return type(one) is type(other) and str(one) == str(other)
-    return bool(one == other)
+    if isinstance(first, Exception):
+        return type(first) is type(second) and str(first) == str(second)
+    return bool(first == second)
 
 
 class Answers(Struct):
@@ -106,8 +106,8 @@ class Answers(Struct):
 
     def keep(self, deferred: Deferred, answer: Answer) -> None:
         """Store the answer for an evaluation; drop the oldest answers beyond the maximum number."""
-        found = self.known.setdefault(deferred.key, [])
-        found[:] = [*found[-SAME_MAX + 1 :], answer]
+        answers = self.known.setdefault(deferred.key, [])
+        answers[:] = [*answers[-SAME_MAX + 1 :], answer]
         self.known.move_to_end(deferred.key)
         if len(self.known) > ANSWERS_MAX:
             self.known.popitem(last=False)
