@@ -133,8 +133,8 @@ def at_index(location: Location, node: List, index: int) -> Location:
 def at_scalar(location: Location) -> Location:
     """Return the location for a scalar at a place where the grammar also allows a map or a list."""
     if location.what is What.ARGUMENT:
-        found = ALONE.get(location.name)
-        return Location(found, conditional=location.conditional) if found else _free(location)
+        kind = ALONE.get(location.name)
+        return Location(kind, conditional=location.conditional) if kind else _free(location)
     if location.what is What.DEPENDS:
         return Location(What.RESOURCE_NAME)
     return location
@@ -156,13 +156,13 @@ def _root(location: Location, key: str, grammar: Grammar) -> Location:
     return Location(SECTIONS[ours]) if ours in SECTIONS else NOTHING
 
 
-def _named(what: What) -> KeyRule:
-    return lambda location, key, grammar: Location(what, key)
+def _named(kind: What) -> KeyRule:
+    return lambda location, key, grammar: Location(kind, key)
 
 
 def _parameter(location: Location, key: str, grammar: Grammar) -> Location:
-    found = PARAMETER_KEYS.get(key)
-    return Location(found, location.name) if found else NOTHING
+    kind = PARAMETER_KEYS.get(key)
+    return Location(kind, location.name) if kind else NOTHING
 
 
 def _resource(location: Location, key: str, grammar: Grammar) -> Location:
