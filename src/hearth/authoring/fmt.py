@@ -36,15 +36,15 @@ def formatted(text: str, file: str = "template") -> str:
             after = laid_out_json(after)
     if len(after) > LIMITS.template_size_max >= len(text):
         limit = LIMITS.template_size_max
-        raise _left(
+        raise _unchanged(
             file, f"make the file {len(after)} characters long, more than the limit of {limit}"
         )
-    if not (_kept(plain, after) and same(before, load(after, file))):
-        raise _left(file, "change the meaning of the text")
+    if not (_keeps_tokens(plain, after) and same(before, load(after, file))):
+        raise _unchanged(file, "change the meaning of the text")
     return after
 
 
-def _kept(before: str, after: str) -> bool:
+def _keeps_tokens(before: str, after: str) -> bool:
     """Return whether formatting kept the parts of the text that the loader ignores.
 
     These are comments, the styles of scalars, and duplicate keys.
@@ -57,7 +57,7 @@ def _kept(before: str, after: str) -> bool:
         return False
 
 
-def _left(file: str, would: str) -> Rejected:
+def _unchanged(file: str, would: str) -> Rejected:
     message = f"left unchanged: formatting would {would}"
     return Rejected([HTTPBadRequest(Span(file, 1, 1), message)])
 

@@ -219,13 +219,13 @@ def _narrowed(grammar: Grammar, grammars: Sequence[Grammar]) -> Schema:
 def _section(ours: str) -> Schema:
     match ours:
         case "parameters":
-            return _named(ref("parameter"))
+            return _map_of(ref("parameter"))
         case "resources":
-            return {**_named(ref("resource")), "propertyNames": {"pattern": "^[^/]*$"}}
+            return {**_map_of(ref("resource")), "propertyNames": {"pattern": "^[^/]*$"}}
         case "outputs":
-            return _named(ref("output"))
+            return _map_of(ref("output"))
         case "mappings":
-            return _named({"type": "object", "additionalProperties": {"type": "object"}})
+            return _map_of({"type": "object", "additionalProperties": {"type": "object"}})
         case "conditions":  # must not be null
             definition = {"type": ["boolean", "object"], **_all(CONDITION)}
             return {"type": "object", "additionalProperties": definition}
@@ -235,7 +235,7 @@ def _section(ours: str) -> Schema:
             return {}
 
 
-def _named(schema: Schema) -> Schema:
+def _map_of(schema: Schema) -> Schema:
     return {"type": ["object", "null"], "additionalProperties": schema}
 
 

@@ -102,7 +102,7 @@ def _problems(root: Node, name: str, project: Project) -> Iterator[Problem]:
     alone = not project.environments
     problems = [_unread(problem) for problem in examine(module, alone=alone)]
     if project.environments:
-        problems.extend(_given(module, project))
+        problems.extend(_value_problems(module, project))
     yield from problems
     sound = all(isinstance(problem, Notice) for problem in (*problems, *wrong_environment))
     sound = sound and all(problem.code != "missing-property" for problem in problems)
@@ -154,7 +154,7 @@ def _unread(problem: Problem) -> Problem:
     return problem
 
 
-def _given(module: Module, project: Project) -> Iterator[Problem]:
+def _value_problems(module: Module, project: Project) -> Iterator[Problem]:
     """Yield the problems of the parameter values in environments.
 
     The values are checked with the declarations in the root template.

@@ -101,20 +101,20 @@ class Answers(Struct):
     `inside` is true while an evaluation runs, so that evaluations inside it are not deferred.
     """
 
-    known: OrderedDict[tuple[Any, ...], list[Answer]] = field(default_factory=OrderedDict)
+    by_key: OrderedDict[tuple[Any, ...], list[Answer]] = field(default_factory=OrderedDict)
     inside: bool = False
 
     def keep(self, deferred: Deferred, answer: Answer) -> None:
         """Store the answer for an evaluation; drop the oldest answers beyond the maximum number."""
-        answers = self.known.setdefault(deferred.key, [])
+        answers = self.by_key.setdefault(deferred.key, [])
         answers[:] = [*answers[-SAME_MAX + 1 :], answer]
-        self.known.move_to_end(deferred.key)
-        if len(self.known) > ANSWERS_MAX:
-            self.known.popitem(last=False)
+        self.by_key.move_to_end(deferred.key)
+        if len(self.by_key) > ANSWERS_MAX:
+            self.by_key.popitem(last=False)
 
     def find(self, deferred: Deferred) -> Answer | None:
         """Return the answer for an evaluation that is valid in its world, or None."""
-        for answer in reversed(self.known.get(deferred.key, ())):
+        for answer in reversed(self.by_key.get(deferred.key, ())):
             if answer.holds(deferred.world):
                 return answer
         return None
@@ -150,7 +150,7 @@ def deferrable(method: F) -> F:
         answers = _answers.get()
         if answers is None or answers.inside:
             return method(self, world, **options)
-        if answers.known and (answer := answers.find(Deferred(self, name, world, options))):
+        if answers.by_key and (answer := answers.find(Deferred(self, name, world, options))):
             if answer.error is not None:
                 raise answer.error
             return answer.value

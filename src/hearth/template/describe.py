@@ -90,7 +90,7 @@ def _sample(
     return module.specialise({}, stack_name=definition.name, strict=False, check=False)
 
 
-def _given(definition: ResourceDefinition, inside: Program) -> dict[str, Any]:
+def _child_parameters(definition: ResourceDefinition, inside: Program) -> dict[str, Any]:
     """Return the values that a resource gives to the parameters of its nested template.
 
     A reference is the name of its resource, and an attribute is null.
@@ -122,7 +122,7 @@ def _inside(
         inside = program.inside(definition, evaluated, check=False)
         if inside is None:
             return _sample(program, definition, evaluated), {}
-        return inside, _given(definition, inside)
+        return inside, _child_parameters(definition, inside)
     except (Rejected, ValueError):
         if definition.child is None:
             raise

@@ -12,7 +12,7 @@ from typing import Any
 MEMBER = "resource."
 
 
-def asked(attribute: str, path: Sequence[Any]) -> tuple[str, tuple[Any, ...]]:
+def full_attribute(attribute: str, path: Sequence[Any]) -> tuple[str, tuple[Any, ...]]:
     """Return the complete name of the attribute to read, and the remaining steps of the path."""
     if not attribute.startswith(MEMBER):
         return attribute, tuple(path)
@@ -21,7 +21,7 @@ def asked(attribute: str, path: Sequence[Any]) -> tuple[str, tuple[Any, ...]]:
         if not path:
             return attribute, ()
         remainder, path = str(path[0]), path[1:]
-    name, steps = asked(remainder, path)
+    name, steps = full_attribute(remainder, path)
     return f"{MEMBER}{member}.{name}", steps
 
 
@@ -32,11 +32,11 @@ def names_read(reads: Iterable[tuple[Any, ...]]) -> set[str]:
     """
     names: set[str] = set()
     for attribute, *path in reads:
-        names |= {str(attribute), asked(str(attribute), path)[0]}
+        names |= {str(attribute), full_attribute(str(attribute), path)[0]}
     return names
 
 
-def asked_below(reads: Iterable[tuple[Any, ...]]) -> set[str]:
+def attributes_below(reads: Iterable[tuple[Any, ...]]) -> set[str]:
     """Return the names of member attributes that a nested stack must report, because `reads`
     contain attributes of its resource.
 

@@ -98,7 +98,9 @@ class Example(Struct, frozen=True):
             parts += ["\n".join(template)] * bool(template)
             parts.append("\n".join(["# gives", *_yaml(self.expected)]))
         elif self.outcome is Outcome.LOOKUPS:
-            rows = ([_asked(lookup["of"]), _found(lookup["is"])] for lookup in self.expected)
+            rows = (
+                [_lookup_text(lookup["of"]), _answer_text(lookup["is"])] for lookup in self.expected
+            )
             lookup_table = table(["asked", "found"], rows)
         elif template:
             parts.append("\n".join([*template, *self._comment()]))
@@ -138,7 +140,7 @@ def _yaml(value: Mapping[str, Any]) -> Iterator[str]:
             yield from (f"  - {as_json(entry)}" for entry in entries)
 
 
-def _asked(lookup: Mapping[str, Any]) -> str:
+def _lookup_text(lookup: Mapping[str, Any]) -> str:
     name = lookup.get("name")
     if "hook" in lookup:
         return f"`{name}` waits at `{lookup['hook']}`"
@@ -147,16 +149,16 @@ def _asked(lookup: Mapping[str, Any]) -> str:
     return f"`{lookup['type']}`" + (f", resource `{name}`" if name else "")
 
 
-def _found(answer: Mapping[str, Any]) -> str:
+def _answer_text(answer: Mapping[str, Any]) -> str:
     match answer:
-        case {"matches": found}:
-            return "yes" if found else "no"
+        case {"matches": matches}:
+            return "yes" if matches else "no"
         case {"actions": list(actions)}:
             return ", ".join(actions) or "nothing"
-        case {"class_of": found}:
-            return f"the built-in type `{found}`"
-        case {"template": found}:
-            return f"the template `{found}`"
+        case {"class_of": type_name}:
+            return f"the built-in type `{type_name}`"
+        case {"template": file}:
+            return f"the template `{file}`"
         case _:
             return "nothing: the type is unknown"
 

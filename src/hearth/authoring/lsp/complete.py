@@ -55,7 +55,7 @@ class Completion:
 
     def keys(self, context: CursorContext) -> list[Word]:
         """Return the keys that the map at the cursor may have, except those that it already has."""
-        present = _given(context)
+        present = _present_keys(context)
         alone = not present
         return [word for word in self._keys(context, alone) if word.name not in present]
 
@@ -130,7 +130,7 @@ def _resource_around(context: CursorContext) -> str | None:
 # -- what is there ------------------------------------------------------------------------------
 
 
-def _given(context: CursorContext) -> set[str]:
+def _present_keys(context: CursorContext) -> set[str]:
     """Return the keys of the map at the cursor, except the one that is being typed."""
     if context.location.what in (What.ROOT, What.ENVIRONMENT):
         sections = context.document.layout.sections

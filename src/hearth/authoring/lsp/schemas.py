@@ -133,7 +133,7 @@ class Schemas:
         prop = self.prop(document, holder) if holder.steps else None
         return prop is not None and _holds_resource(prop)
 
-    def held(
+    def resource_at(
         self, document: Document, resource: str, steps: Sequence[str | int]
     ) -> tuple[str, str] | None:
         """Return (type name, resource name) of the resource whose properties are at the path
@@ -160,7 +160,7 @@ class Schemas:
         """Return the nested template whose parameters are set at the path `steps` in a resource, or
         None.
         """
-        inner_type = self.held(document, resource, steps)
+        inner_type = self.resource_at(document, resource, steps)
         kin = self.find(document.path, *inner_type) if inner_type else None
         return kin.child if kin else None
 
@@ -181,7 +181,9 @@ class Schemas:
                 holder, prop = prop, entries.get(step)
                 entries = prop.entries if prop else None
                 if step == "properties" and holder is not None and _holds_resource(holder):
-                    inner_type = self.held(document, location.name, location.steps[: depth + 1])
+                    inner_type = self.resource_at(
+                        document, location.name, location.steps[: depth + 1]
+                    )
                     kin = self.find(document.path, *inner_type) if inner_type else None
                     entries = kin.properties if kin else None
             elif prop is not None and prop.item is not None:

@@ -127,7 +127,7 @@ def _from_outside(symbol: Symbol, document: Document, schemas: Schemas) -> Itera
     for base, uses in uses_in(document):
         for use in uses:
             if use.of is of and use.name == symbol.name:
-                inner_type = schemas.held(document, use.owner, use.steps)
+                inner_type = schemas.resource_at(document, use.owner, use.steps)
                 if inner_type and schemas.child_path(document.path, *inner_type) == home:
                     yield Occurrence(document, base + use.start, base + use.end)
 

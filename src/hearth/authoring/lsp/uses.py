@@ -86,10 +86,10 @@ def uses_in(document: Document) -> Iterator[tuple[int, list[Use]]]:
 
 def _of_block(placed: Placed, location: Location, grammar: Grammar, about: object) -> list[Use]:
     block = placed.block
-    return block.note(about, lambda: _found(block.root, location, grammar))
+    return block.note(about, lambda: _references(block.root, location, grammar))
 
 
-def _found(root: Node, top: Location, grammar: Grammar) -> list[Use]:
+def _references(root: Node, top: Location, grammar: Grammar) -> list[Use]:
     uses: list[Use] = []
     waiting: list[tuple[Node, Location]] = [(root, top)]
     while waiting:
