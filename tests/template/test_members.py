@@ -2,7 +2,7 @@
 
 import pytest
 
-from hearth.template.members import asked, asked_below, names_read
+from hearth.template.members import attributes_below, full_attribute, names_read
 
 WAYS = [
     (("y",), "y", ()),
@@ -20,12 +20,12 @@ WAYS = [
 
 @pytest.mark.parametrize(("read", "name", "left"), WAYS)
 def test_every_way_to_write_a_member_is_one_name(read, name, left):
-    assert asked(read[0], read[1:]) == (name, left)
+    assert full_attribute(read[0], read[1:]) == (name, left)
     assert names_read([read]) == {read[0], name}
 
 
 def test_a_stack_below_hears_of_words_and_of_names_that_lead_on():
-    below = asked_below([("resource.m", "resource.q", "value"), ("y", "k")])
+    below = attributes_below([("resource.m", "resource.q", "value"), ("y", "k")])
     assert below == {"resource", "m", "q", "value", "y", "k", "resource.q.value"}
-    assert "resource.q.value" not in asked_below([("resource.q", "value")])
-    assert asked_below([("resource.q.value",)]) == {"resource", "q", "value"}
+    assert "resource.q.value" not in attributes_below([("resource.q", "value")])
+    assert attributes_below([("resource.q.value",)]) == {"resource", "q", "value"}

@@ -110,7 +110,7 @@ def test_short_secrets_are_masked_where_they_stand_alone(secrets, text, shown):
 
 @pytest.mark.parametrize("limit", [0, 3.0, "7", 10**400, -(10**400), 1e308, "9" * 400])
 def test_a_limit_of_a_constraint_may_be_any_whole_number(limit):
-    assert bound(limit, whole=True) == int(limit)
+    assert bound(limit, integral=True) == int(limit)
 
 
 @pytest.mark.parametrize(
@@ -119,4 +119,4 @@ def test_a_limit_of_a_constraint_may_be_any_whole_number(limit):
 )
 def test_a_limit_of_a_constraint_that_is_no_whole_number_is_refused(limit, error):
     with pytest.raises(error):
-        bound(limit, whole=True)
+        bound(limit, integral=True)

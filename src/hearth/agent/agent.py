@@ -79,19 +79,19 @@ class Http:
         long.
         """
         data = None if body is None else json.dumps(body).encode()
-        given = {"Content-Type": "application/json", "Accept": "*/*"}
-        given.update(headers or {})
-        asked = urllib.request.Request(url, data, given, method=method)
+        all_headers = {"Content-Type": "application/json", "Accept": "*/*"}
+        all_headers.update(headers or {})
+        http_request = urllib.request.Request(url, data, all_headers, method=method)
         try:
-            with urllib.request.urlopen(asked, timeout=TIMEOUT_S) as answer:
+            with urllib.request.urlopen(http_request, timeout=TIMEOUT_S) as answer:
                 content = answer.read(DOCUMENT_MAX + 1)
-                found = {name.lower(): value for name, value in answer.headers.items()}
+                answer_headers = {name.lower(): value for name, value in answer.headers.items()}
         except urllib.error.HTTPError as problem:
             problem.close()
             raise
         if len(content) > DOCUMENT_MAX:
             raise Unavailable(f"the response of {place(url)} has more than {DOCUMENT_MAX} bytes")
-        return content, found
+        return content, answer_headers
 
     def persist(self, send: Callable[[], Any]) -> None:
         """Call `send` until it succeeds, at most ATTEMPTS times.
@@ -149,8 +149,8 @@ class Http:
             user = {"id": access["user_id"], "password": access["password"]}
             identity = {"methods": ["password"], "password": {"user": user}}
             scope = {"project": {"id": access["project_id"]}}
-            asked = {"auth": {"identity": identity, "scope": scope}}
-            content, headers = self.request("POST", url + "/auth/tokens", asked)
+            credentials = {"auth": {"identity": identity, "scope": scope}}
+            content, headers = self.request("POST", url + "/auth/tokens", credentials)
             catalog = json.loads(content.decode())["token"].get("catalog") or []
             self._tokens[key] = (headers["x-subject-token"], catalog)
         return self._tokens[key]
@@ -162,10 +162,10 @@ def endpoint(catalog: list[Any], service: str, region: str | None) -> str:
     `catalog` is the catalog of a token. Raises Unavailable if there is none.
     """
     for entry in catalog:
-        for one in entry.get("endpoints", ()) if entry.get("type") == service else ():
-            there = one.get("region_id") or one.get("region")
-            if one.get("interface") == "public" and (not region or there == region):
-                return str(one["url"]).rstrip("/")
+        for address in entry.get("endpoints", ()) if entry.get("type") == service else ():
+            its_region = address.get("region_id") or address.get("region")
+            if address.get("interface") == "public" and (not region or its_region == region):
+                return str(address["url"]).rstrip("/")
     raise Unavailable(f"the catalog has no public endpoint for the service {service}")
 
 
@@ -205,8 +205,8 @@ def signature(verb: str, url: str, params: dict[str, str], secret: str) -> str:
         for name in sorted(params)
     )
     text = f"{verb}\n{parts.netloc.lower()}\n{parts.path}\n{query}"
-    made = hmac.new(secret.encode(), text.encode(), hashlib.sha256).digest()
-    return base64.b64encode(made).decode()
+    digest = hmac.new(secret.encode(), text.encode(), hashlib.sha256).digest()
+    return base64.b64encode(digest).decode()
 
 
 def poll_cfn(agent: Agent, section: dict[str, Any]) -> Any:
@@ -229,10 +229,10 @@ def poll_cfn(agent: Agent, section: dict[str, Any]) -> Any:
     content, _ = agent.http.request("GET", f"{url}?{query}")
     tree = ET.fromstring(content)
     field, *inner = keys.split(".")
-    found = tree.find("DescribeStackResourceResult/StackResourceDetail/" + field)
-    if found is None:
+    element = tree.find("DescribeStackResourceResult/StackResourceDetail/" + field)
+    if element is None:
         raise Unavailable(f"the response of {place(url)} has no {field}")
-    value = json.loads(found.text or "{}")
+    value = json.loads(element.text or "{}")
     for key in inner:
         value = value[key]
     return value
@@ -256,9 +256,9 @@ def poll_request(agent: Agent, section: dict[str, Any]) -> Any:
     the last poll. Raises an exception if that fails.
     """
     url = str(section["metadata_url"])
-    known = {"If-None-Match": agent.etags[url]} if url in agent.etags else {}
+    conditions = {"If-None-Match": agent.etags[url]} if url in agent.etags else {}
     try:
-        content, headers = agent.http.request("GET", url, headers=known)
+        content, headers = agent.http.request("GET", url, headers=conditions)
     except urllib.error.HTTPError as problem:
         if problem.code == 304:
             return None
@@ -321,39 +321,39 @@ class Agent:
         If the fetched document configures another transport, fetch it again through that transport.
         Raises Unavailable.
         """
-        changed = False
-        document = self.known()
+        has_run = False
+        document = self.stored_document()
         for _ in range(MOVES_MAX):
             if self.run_all(document):
-                changed = True
+                has_run = True
             before = active(document)
             if before is None:
                 raise Unavailable(
                     f"{self.path(BOOT_DOCUMENT)} does not configure a transport to poll"
                 )
             name, section = before
-            found = self._fetched(name, section)
-            if not isinstance(found, dict):
-                return changed
-            if found != document:
-                write(self.path(STATE, "document.json"), json.dumps(found))
-            document = found
-            if active(found) in (None, before):
+            fetched = self._fetched(name, section)
+            if not isinstance(fetched, dict):
+                return has_run
+            if fetched != document:
+                write(self.path(STATE, "document.json"), json.dumps(fetched))
+            document = fetched
+            if active(fetched) in (None, before):
                 break
-            log(f'the metadata now comes from the transport "{active(found)[0]}"')  # type: ignore[index]
-        return self.run_all(document) or changed
+            log(f'the metadata now comes from the transport "{active(fetched)[0]}"')  # type: ignore[index]
+        return self.run_all(document) or has_run
 
-    def known(self) -> Any:
+    def stored_document(self) -> Any:
         """Return the boot document or the last fetched metadata document, whichever is newer.
 
         Return an empty map if neither exists. Raises Unavailable if the file is not JSON.
         """
         paths = [self.path(STATE, "document.json"), self.path(BOOT_DOCUMENT)]
-        there = [path for path in paths if os.path.exists(path)]
-        if not there:
+        existing = [path for path in paths if os.path.exists(path)]
+        if not existing:
             return {}
         try:
-            return read_json(max(there, key=os.path.getmtime))
+            return read_json(max(existing, key=os.path.getmtime))
         except ValueError as problem:
             raise Unavailable(f"a stored metadata document is not JSON: {problem}") from None
 
@@ -363,8 +363,8 @@ class Agent:
         except (
             OSError, ValueError, KeyError, TypeError, ET.ParseError
         ) as problem:  # fmt: skip
-            words = f'no metadata from the transport "{name}": {said(problem)}'
-            raise Unavailable(words) from None
+            message = f'no metadata from the transport "{name}": {said(problem)}'
+            raise Unavailable(message) from None
 
     def run_all(self, document: Any) -> bool:
         """Run the configurations of a metadata document that have not run yet.
@@ -373,8 +373,8 @@ class Agent:
         """
         if document == self._done:
             return False
-        listed = document.get("deployments") if isinstance(document, dict) else None
-        for config in listed if isinstance(listed, list) else ():
+        configs = document.get("deployments") if isinstance(document, dict) else None
+        for config in configs if isinstance(configs, list) else ():
             try:
                 self.run(config)
             except Exception as problem:  # the other configurations still run
@@ -428,9 +428,9 @@ class Agent:
         if os.environ.get("HEAT_CONFIG_HOOKS"):
             folders.insert(0, os.environ["HEAT_CONFIG_HOOKS"])
         for folder in folders:
-            found = os.path.join(folder, name)
-            if name and os.path.isfile(found) and os.access(found, os.X_OK):
-                return lambda config: run_executable(found, config)
+            path = os.path.join(folder, name)
+            if name and os.path.isfile(path) and os.access(path, os.X_OK):
+                return lambda config: run_executable(path, config)
         if name == "script":
             return self._script
         if name == "ansible" and shutil.which("ansible-playbook"):
@@ -443,12 +443,12 @@ class Agent:
         The inputs are passed as environment variables. Return the results.
         """
         file, outputs = self._prepared("script", config, 0o700)
-        given = {
+        variables = {
             name: text(value)
             for name, value in inputs_of(config).items()
             if name and "=" not in name and "\0" not in name + text(value)
         }
-        environment = dict(os.environ, **given)
+        environment = dict(os.environ, **variables)
         environment["heat_outputs_path"] = outputs
         return self._outcome([file], environment, config, outputs)
 
@@ -530,22 +530,22 @@ def with_texts(config: dict[str, Any]) -> dict[str, Any]:
     return dict(
         config,
         inputs=[
-            dict(one, value=text(one.get("value"))) if one.get("type") == "String" else one
-            for one in config.get("inputs") or ()
+            dict(entry, value=text(entry.get("value"))) if entry.get("type") == "String" else entry
+            for entry in config.get("inputs") or ()
         ],
     )
 
 
 def inputs_of(config: dict[str, Any]) -> dict[str, Any]:
     """Return the values of a configuration's inputs by name."""
-    return {str(one["name"]): one.get("value") for one in config.get("inputs") or ()}
+    return {str(entry["name"]): entry.get("value") for entry in config.get("inputs") or ()}
 
 
 def output_names(config: dict[str, Any]) -> Iterator[str]:
     """Yield the names of a configuration's outputs that are valid file names."""
-    for one in config.get("outputs") or ():
-        if one.get("name") and "/" not in one["name"] and "\0" not in one["name"]:
-            yield str(one["name"])
+    for output in config.get("outputs") or ():
+        if output.get("name") and "/" not in output["name"] and "\0" not in output["name"]:
+            yield str(output["name"])
 
 
 def text(value: Any) -> str:
@@ -603,11 +603,11 @@ class Tail:
 
 
 def execute(
-    command: list[str], environment: dict[str, str], folder: str | None, given: bytes = b""
+    command: list[str], environment: dict[str, str], folder: str | None, stdin: bytes = b""
 ) -> tuple[int, str, str]:
     """Run a command; return its exit status and the last part of its output and error streams.
 
-    `environment` has its environment variables, `given` is its standard input, and `folder` its
+    `environment` has its environment variables, `stdin` is its standard input, and `folder` its
     working directory. If a signal ended the command, the status is 128 plus the signal number, as
     in a shell. Raises OSError if it cannot start.
     """
@@ -618,7 +618,7 @@ def execute(
     out, err = Tail(process.stdout), Tail(process.stderr)
     assert process.stdin is not None
     try:
-        process.stdin.write(given)
+        process.stdin.write(stdin)
         process.stdin.close()
     except BrokenPipeError:
         pass  # the command does not read its input
@@ -634,10 +634,10 @@ def notify(http: Http, inputs: dict[str, Any], results: dict[str, Any]) -> None:
 
     Do nothing if they configure none. Raises an exception if the transport fails.
     """
-    sent = bounded(results)
+    report = bounded(results)
     if inputs.get("deploy_signal_id"):
         verb = str(inputs.get("deploy_signal_verb") or "POST")
-        http.persist(lambda: http.request(verb, str(inputs["deploy_signal_id"]), sent))
+        http.persist(lambda: http.request(verb, str(inputs["deploy_signal_id"]), report))
     if not inputs.get("deploy_auth_url"):
         return
     keys = ("auth_url", "user_id", "password", "project_id", "region_name")
@@ -645,30 +645,30 @@ def notify(http: Http, inputs: dict[str, Any], results: dict[str, Any]) -> None:
     if inputs.get("deploy_queue_id"):
         queue = urllib.parse.quote(str(inputs["deploy_queue_id"]), safe="")
         path = f"/v2/queues/{queue}/messages"
-        body = {"messages": [{"body": sent, "ttl": 600}]}
+        body = {"messages": [{"body": report, "ttl": 600}]}
         http.persist(lambda: http.as_user(access, "messaging", "POST", path, body))
         return
     stack = urllib.parse.quote(str(inputs["deploy_stack_id"]))
     name = urllib.parse.quote(str(inputs["deploy_resource_name"]), safe="")
     path = f"/stacks/{stack}/resources/{name}/signal"
-    http.persist(lambda: http.as_user(access, "orchestration", "POST", path, sent))
+    http.persist(lambda: http.as_user(access, "orchestration", "POST", path, report))
 
 
 def bounded(results: dict[str, Any]) -> dict[str, Any]:
     """Return results of at most RESULTS_MAX bytes as JSON: the start of long outputs is cut off."""
-    kept = dict(results)
+    shortened = dict(results)
     for _ in range(64):
-        over = len(json.dumps(kept)) - RESULTS_MAX
+        over = len(json.dumps(shortened)) - RESULTS_MAX
         if over <= 0:
             break
-        texts = [key for key, value in kept.items() if isinstance(value, str) and value]
+        texts = [key for key, value in shortened.items() if isinstance(value, str) and value]
         if not texts:
             break
         streams = [key for key in texts if key in ("deploy_stdout", "deploy_stderr")]
-        longest = max(streams or texts, key=lambda key: len(json.dumps(kept[key])))
-        wide = max(1, len(json.dumps(kept[longest])) // len(kept[longest]))
-        kept[longest] = kept[longest][max(1, over // wide) :]
-    return kept
+        longest = max(streams or texts, key=lambda key: len(json.dumps(shortened[key])))
+        wide = max(1, len(json.dumps(shortened[longest])) // len(shortened[longest]))
+        shortened[longest] = shortened[longest][max(1, over // wide) :]
+    return shortened
 
 
 # files and log
@@ -696,9 +696,9 @@ def said(problem: Exception) -> str:
     return f"{type(problem).__name__}: {problem}"
 
 
-def log(words: str) -> None:
+def log(message: str) -> None:
     """Write a line of log to standard error."""
-    print("hearth-agent: " + words, file=sys.stderr, flush=True)
+    print("hearth-agent: " + message, file=sys.stderr, flush=True)
 
 
 def alone(agent: Agent) -> Any:
@@ -726,14 +726,14 @@ def keep_polling(agent: Agent, longest_s: float, pause: Callable[[float], Any]) 
     before = ""
     while True:
         try:
-            changed = agent.poll()
+            has_changed = agent.poll()
             before = ""
         except Unavailable as problem:
-            changed = False
+            has_changed = False
             if str(problem) != before:
                 log(str(problem))
             before = str(problem)
-        pause_s = min(POLL_MIN_S if changed else pause_s * 2, longest_s)
+        pause_s = min(POLL_MIN_S if has_changed else pause_s * 2, longest_s)
         pause(pause_s)
 
 

@@ -35,16 +35,16 @@ def formatted(text: str, file: str = "template") -> str:
         if is_json(after):  # except for an unusual line break it was formatted already
             after = laid_out_json(after)
     if len(after) > LIMITS.template_size_max >= len(text):
-        most = LIMITS.template_size_max
-        raise _left(
-            file, f"make the file {len(after)} characters long, more than the limit of {most}"
+        limit = LIMITS.template_size_max
+        raise _unchanged(
+            file, f"make the file {len(after)} characters long, more than the limit of {limit}"
         )
-    if not (_kept(plain, after) and same(before, load(after, file))):
-        raise _left(file, "change the meaning of the text")
+    if not (_keeps_tokens(plain, after) and same(before, load(after, file))):
+        raise _unchanged(file, "change the meaning of the text")
     return after
 
 
-def _kept(before: str, after: str) -> bool:
+def _keeps_tokens(before: str, after: str) -> bool:
     """Return whether formatting kept the parts of the text that the loader ignores.
 
     These are comments, the styles of scalars, and duplicate keys.
@@ -57,9 +57,9 @@ def _kept(before: str, after: str) -> bool:
         return False
 
 
-def _left(file: str, would: str) -> Rejected:
-    words = f"left unchanged: formatting would {would}"
-    return Rejected([HTTPBadRequest(Span(file, 1, 1), words)])
+def _unchanged(file: str, would: str) -> Rejected:
+    message = f"left unchanged: formatting would {would}"
+    return Rejected([HTTPBadRequest(Span(file, 1, 1), message)])
 
 
 def is_json(text: str) -> bool:
@@ -83,26 +83,26 @@ def json_words(text: str) -> Any:
     )
 
 
-def same(one: Node, other: Node) -> bool:
+def same(first: Node, second: Node) -> bool:
     """Return whether two trees have equal values of equal types, with keys in the same order."""
-    seen: set[tuple[int, int]] = set()
-    left = [(one.value, other.value)]
-    while left:
-        a, b = left.pop()
+    compared: set[tuple[int, int]] = set()
+    pairs = [(first.value, second.value)]
+    while pairs:
+        a, b = pairs.pop()
         if type(a) is not type(b):
             return False
         if not isinstance(a, dict | list):
             if a != b and a == a:  # NaN is not equal to itself
                 return False
             continue
-        if (id(a), id(b)) in seen:
+        if (id(a), id(b)) in compared:
             continue
-        seen.add((id(a), id(b)))
+        compared.add((id(a), id(b)))
         if len(a) != len(b):
             return False
         if isinstance(a, dict):
             if list(a) != list(b):
                 return False
             a, b = list(a.values()), list(b.values())
-        left += [(x.value, y.value) for x, y in zip(a, b, strict=True)]
+        pairs += [(x.value, y.value) for x, y in zip(a, b, strict=True)]
     return True

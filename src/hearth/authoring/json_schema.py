@@ -81,17 +81,21 @@ def grammars_of(form: str, version: str | None) -> tuple[Grammar, ...]:
     """
     if version is None:
         return tuple(grammar for grammar in GRAMMARS if grammar.type == form)
-    known = {name: grammar for (_, name), grammar in BY_VERSION.items() if grammar.type == form}
-    if version not in known:
-        near = hint(nearest(version, known))
+    by_version = {
+        name: grammar for (_, name), grammar in BY_VERSION.items() if grammar.type == form
+    }
+    if version not in by_version:
+        near = hint(nearest(version, by_version))
         raise NoSuch(f"there is no version {version} of {form} templates{near}")
-    return (known[version],)
+    return (by_version[version],)
 
 
 def template_schema(grammars: Sequence[Grammar], catalog: TypeCatalog) -> Schema:
     """Return one schema for templates of several versions, which must have the same format."""
     last = grammars[-1]
-    types = {name: found for name in catalog.names() if (found := catalog.find(name)) is not None}
+    types = {
+        name: type_info for name in catalog.names() if (type_info := catalog.find(name)) is not None
+    }
     keys = list(dict.fromkeys(grammar.key for grammar in grammars))
     sections = _union(grammar.sections for grammar in grammars)
     schema: Schema = {
@@ -126,11 +130,11 @@ def type_schema(grammars: Sequence[Grammar], catalog: TypeCatalog, name: str) ->
 
     Raises NoSuch if the catalogue does not contain the type.
     """
-    found = catalog.find(name)
-    if found is None:
+    type_info = catalog.find(name)
+    if type_info is None:
         near = hint(nearest(name, catalog.names()))
         raise NoSuch(f"there is no resource type {name}{near}")
-    definitions = {**of_functions(grammars), **_definitions({name: found})}
+    definitions = {**of_functions(grammars), **_definitions({name: type_info})}
     root = definitions.pop(name)
     return {
         "$schema": DIALECT,
@@ -145,7 +149,9 @@ def as_text(schema: Schema) -> str:
     lines = []
     for key, value in schema.items():
         if key == "definitions":
-            inner = ",\n".join(f"{_json(name)}:{_json(one)}" for name, one in value.items())
+            inner = ",\n".join(
+                f"{_json(name)}:{_json(definition)}" for name, definition in value.items()
+            )
             lines.append(f'"definitions":{{\n{inner}\n}}')
         else:
             lines.append(f"{_json(key)}:{_json(value)}")
@@ -161,16 +167,16 @@ def _json(value: Any) -> str:
 
 def _union(maps: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     """Return the union of several maps; later maps take precedence and determine the order."""
-    found: dict[str, Any] = {}
-    for one in reversed(list(maps)):
-        found |= {key: value for key, value in one.items() if key not in found}
-    return found
+    union: dict[str, Any] = {}
+    for mapping in reversed(list(maps)):
+        union |= {key: value for key, value in mapping.items() if key not in union}
+    return union
 
 
 def _versions(grammars: Sequence[Grammar], key: str) -> list[str]:
     """Return the values of a version key, newest first, in which order editors show them."""
-    named = [grammar for grammar in grammars if grammar.key == key]
-    return [name for grammar in reversed(named) for name in (grammar.value, *grammar.aliases)]
+    with_key = [grammar for grammar in grammars if grammar.key == key]
+    return [name for grammar in reversed(with_key) for name in (grammar.value, *grammar.aliases)]
 
 
 def _narrowed(grammar: Grammar, grammars: Sequence[Grammar]) -> Schema:
@@ -178,7 +184,7 @@ def _narrowed(grammar: Grammar, grammars: Sequence[Grammar]) -> Schema:
     versions.
     """
     then: Schema = {}
-    if set(grammar.sections) != set(_union(one.sections for one in grammars)):
+    if set(grammar.sections) != set(_union(other_grammar.sections for other_grammar in grammars)):
         then["propertyNames"] = {"enum": list(grammar.sections)}
     inner: Schema = {}
     if grammar.hot:
@@ -187,15 +193,19 @@ def _narrowed(grammar: Grammar, grammars: Sequence[Grammar]) -> Schema:
             ("outputs", "output_keys"),
             ("parameters", "parameter_keys"),
         ):
-            named = set(getattr(grammar, keys))
-            if named != {key for one in grammars for key in getattr(one, keys)}:
-                inner[section] = {"propertyNames": {"enum": sorted(named)}}
-        if set(grammar.constraints) != {key for one in grammars for key in one.constraints}:
-            words = {"enum": [*grammar.constraints, "description"]}
-            within = {"constraints": {"items": {"propertyNames": words}}}
+            names = set(getattr(grammar, keys))
+            if names != {key for other_grammar in grammars for key in getattr(other_grammar, keys)}:
+                inner[section] = {"propertyNames": {"enum": sorted(names)}}
+        if set(grammar.constraints) != {
+            key for other_grammar in grammars for key in other_grammar.constraints
+        }:
+            kinds = {"enum": [*grammar.constraints, "description"]}
+            within = {"constraints": {"items": {"propertyNames": kinds}}}
             inner.setdefault("parameters", {})["properties"] = within
     if inner:
-        then["properties"] = {key: {"additionalProperties": one} for key, one in inner.items()}
+        then["properties"] = {
+            key: {"additionalProperties": restriction} for key, restriction in inner.items()
+        }
     version = {"enum": [grammar.value, *grammar.aliases]}
     return {
         "if": {"required": [grammar.key], "properties": {grammar.key: version}},
@@ -209,13 +219,13 @@ def _narrowed(grammar: Grammar, grammars: Sequence[Grammar]) -> Schema:
 def _section(ours: str) -> Schema:
     match ours:
         case "parameters":
-            return _named(ref("parameter"))
+            return _map_of(ref("parameter"))
         case "resources":
-            return {**_named(ref("resource")), "propertyNames": {"pattern": "^[^/]*$"}}
+            return {**_map_of(ref("resource")), "propertyNames": {"pattern": "^[^/]*$"}}
         case "outputs":
-            return _named(ref("output"))
+            return _map_of(ref("output"))
         case "mappings":
-            return _named({"type": "object", "additionalProperties": {"type": "object"}})
+            return _map_of({"type": "object", "additionalProperties": {"type": "object"}})
         case "conditions":  # must not be null
             definition = {"type": ["boolean", "object"], **_all(CONDITION)}
             return {"type": "object", "additionalProperties": definition}
@@ -225,15 +235,15 @@ def _section(ours: str) -> Schema:
             return {}
 
 
-def _named(one: Schema) -> Schema:
-    return {"type": ["object", "null"], "additionalProperties": one}
+def _map_of(schema: Schema) -> Schema:
+    return {"type": ["object", "null"], "additionalProperties": schema}
 
 
 def _parameter(grammars: Sequence[Grammar]) -> Schema:
     last = grammars[-1]
     names = [str(kind) if last.hot else CFN_NAMES[kind] for kind in ParameterType]
     kinds = list(_union(dict.fromkeys(grammar.constraints) for grammar in grammars))
-    known: Mapping[str, Schema] = {
+    schemas: Mapping[str, Schema] = {
         "type": {"enum": names},
         "hidden": FLAG,
         "immutable": FLAG,
@@ -255,7 +265,7 @@ def _parameter(grammars: Sequence[Grammar]) -> Schema:
     keys = sorted({key for grammar in grammars for key in grammar.parameter_keys})
     return {
         "type": "object",
-        "properties": {key: known.get(key, {}) for key in keys},
+        "properties": {key: schemas.get(key, {}) for key in keys},
         "required": [last.word("type") if last.hot else "Type"],
         "additionalProperties": False,
     }
@@ -263,11 +273,11 @@ def _parameter(grammars: Sequence[Grammar]) -> Schema:
 
 def _output(grammars: Sequence[Grammar]) -> Schema:
     last = grammars[-1]
-    known = {"condition": CONDITIONAL}
+    schemas = {"condition": CONDITIONAL}
     keys = _union(grammar.output_keys for grammar in grammars)
     return {
         "type": "object",
-        "properties": {word: known.get(ours, {}) for word, ours in keys.items()},
+        "properties": {word: schemas.get(ours, {}) for word, ours in keys.items()},
         "required": [last.word("value")],
         "additionalProperties": not last.hot,
     }
@@ -286,8 +296,8 @@ def _condition(grammars: Sequence[Grammar]) -> Schema:
 
 def _resource(grammars: Sequence[Grammar], types: Mapping[str, TypeInfo]) -> Schema:
     last = grammars[-1]
-    policies = sorted({one for grammar in grammars for one in grammar.deletion_policies})
-    known: Mapping[str, Schema] = {
+    policies = sorted({policy for grammar in grammars for policy in grammar.deletion_policies})
+    schemas: Mapping[str, Schema] = {
         "type": {"anyOf": [{"enum": _offered(types)}, {"type": "string", "minLength": 1}]},
         "properties": {"type": "object"},
         "metadata": {"type": "object"},
@@ -299,56 +309,63 @@ def _resource(grammars: Sequence[Grammar], types: Mapping[str, TypeInfo]) -> Sch
         "description": {"type": "string"},
     }
     keys = _union(grammar.resource_keys for grammar in grammars)
-    words = {ours: word for word, ours in keys.items()}
+    keywords = {ours: word for word, ours in keys.items()}
     return {
         "type": "object",
-        "properties": {word: known[ours] for word, ours in keys.items()},
-        "required": [words["type"]],
+        "properties": {word: schemas[ours] for word, ours in keys.items()},
+        "required": [keywords["type"]],
         "additionalProperties": not last.hot,
-        "if": {"required": [words["type"]]},
-        "then": {"allOf": list(_by_type(types, words))},
+        "if": {"required": [keywords["type"]]},
+        "then": {"allOf": list(_by_type(types, keywords))},
     }
 
 
 def _offered(types: Mapping[str, TypeInfo]) -> list[str]:
-    return [name for name, one in types.items() if one.support is None or not one.support.hidden]
+    return [
+        name
+        for name, type_info in types.items()
+        if type_info.support is None or not type_info.support.hidden
+    ]
 
 
-def _by_type(types: Mapping[str, TypeInfo], words: Mapping[str, str]) -> Iterator[Schema]:
-    kind = words["type"]
+def _by_type(types: Mapping[str, TypeInfo], keywords: Mapping[str, str]) -> Iterator[Schema]:
+    kind = keywords["type"]
     without_policy = []
-    for name, one in types.items():
-        then: Schema = {"properties": {words["properties"]: ref(name)}}
-        if one.update_policy:
-            policy = Prop(MAP, schema=one.update_policy)
-            then["properties"][words["update_policy"]] = property_schema(policy)
+    for name, type_info in types.items():
+        then: Schema = {"properties": {keywords["properties"]: ref(name)}}
+        if type_info.update_policy:
+            policy = Prop(MAP, schema=type_info.update_policy)
+            then["properties"][keywords["update_policy"]] = property_schema(policy)
         else:
             without_policy.append(name)
-        if _needs(one):
-            then["required"] = [words["properties"]]
+        if _needs(type_info):
+            then["required"] = [keywords["properties"]]
         yield {"if": _is(kind, {"const": name}), "then": then}
-    none = {words["update_policy"]: property_schema(Prop(MAP, schema={}))}
+    none = {keywords["update_policy"]: property_schema(Prop(MAP, schema={}))}
     yield {"if": _is(kind, {"enum": without_policy}), "then": {"properties": none}}
 
 
-def _is(key: str, what: Schema) -> Schema:
-    return {"properties": {key: what}}
+def _is(key: str, schema: Schema) -> Schema:
+    return {"properties": {key: schema}}
 
 
 def _needs(type_info: TypeInfo) -> bool:
     """Return whether a resource type has required properties."""
-    return any(one.required and not one.has_default for one in type_info.properties.values())
+    return any(prop.required and not prop.has_default for prop in type_info.properties.values())
 
 
 def _definitions(types: Mapping[str, TypeInfo]) -> Schema:
-    return {name: {**_description(one), **properties_schema(one)} for name, one in types.items()}
+    return {
+        name: {**_description(type_info), **properties_schema(type_info)}
+        for name, type_info in types.items()
+    }
 
 
 def _written_once(definitions: Schema) -> Schema:
     """Return the definitions of types; a map that several properties take becomes a definition of
     its own.
     """
-    maps = [(_json(one), one) for one in _maps(definitions)]
+    maps = [(_json(schema), schema) for schema in _maps(definitions)]
     counts, schemas = Counter(text for text, _ in maps), dict(maps)
     repeated = [text for text, count in counts.items() if count > 1 and len(text) >= SHARED_MIN]
     names = {text: f"map-{number}" for number, text in enumerate(repeated, 1)}
@@ -358,29 +375,29 @@ def _written_once(definitions: Schema) -> Schema:
             case dict():
                 return {
                     key: ref(names[text])
-                    if key == MAP_SCHEMA and (text := _json(one)) in names
-                    else with_refs(one)
-                    for key, one in value.items()
+                    if key == MAP_SCHEMA and (text := _json(inner)) in names
+                    else with_refs(inner)
+                    for key, inner in value.items()
                 }
             case list():
-                return [with_refs(one) for one in value]
+                return [with_refs(inner) for inner in value]
         return value
 
-    own = {name: with_refs(schemas[text]) for text, name in names.items()}
-    return {**with_refs(definitions), **own}
+    shared = {name: with_refs(schemas[text]) for text, name in names.items()}
+    return {**with_refs(definitions), **shared}
 
 
 def _maps(value: Any) -> Iterator[Schema]:
     """Yield the schemas of all maps with known keys in a schema."""
     inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    for one in inner:
-        yield from _maps(one)
+    for part in inner:
+        yield from _maps(part)
     if isinstance(value, dict) and MAP_SCHEMA in value:
         yield value[MAP_SCHEMA]
 
 
-def _description(one: TypeInfo) -> Schema:
-    text = inspect.getdoc(type(one)) if isinstance(one, ResourceType) else None
+def _description(type_info: TypeInfo) -> Schema:
+    text = inspect.getdoc(type(type_info)) if isinstance(type_info, ResourceType) else None
     return {"description": text.split("\n\n")[0].replace("\n", " ")} if text else {}
 
 

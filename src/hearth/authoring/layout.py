@@ -52,7 +52,7 @@ UNFINISHED = ("-", "?", ":", "&", "!")
 
 def laid_out(text: str) -> str:
     """Return the text in Hearth's style. It must be valid YAML whose line breaks are `\n`."""
-    return _Layout(text).run()
+    return _Writer(text).run()
 
 
 def signature(text: str) -> list[tuple[Any, ...]]:
@@ -61,24 +61,24 @@ def signature(text: str) -> list[tuple[Any, ...]]:
     These are the tokens with their styles, and the comments. A scalar is represented by its value;
     trailing spaces of comments are ignored. Raises YAMLError.
     """
-    found: list[tuple[Any, ...]] = []
+    parts: list[tuple[Any, ...]] = []
     end = 0
     for token in tokens(text):
         start = token.start_mark.index
-        found += _comments(text[end:start])
+        parts += _comments(text[end:start])
         end = max(end, token.end_mark.index)
         match token:
             case yt.ScalarToken():
-                found.append((token.value, token.plain, token.style))
+                parts.append((token.value, token.plain, token.style))
                 if token.style in ("|", ">"):
-                    found += _comments(BREAK.split(text[start:end], maxsplit=1)[0])
+                    parts += _comments(BREAK.split(text[start:end], maxsplit=1)[0])
             case yt.AnchorToken() | yt.AliasToken() | yt.TagToken() | yt.DirectiveToken():
-                found.append((type(token), token.value))
+                parts.append((type(token), token.value))
             case yt.BlockSequenceStartToken() | yt.BlockEndToken():
                 pass  # a list in the column of its key has none
             case _:
-                found.append((type(token),))
-    return found
+                parts.append((type(token),))
+    return parts
 
 
 def tokens(text: str) -> Iterator[Any]:
@@ -89,10 +89,10 @@ def tokens(text: str) -> Iterator[Any]:
 
 
 def _comments(gap: str) -> list[tuple[str]]:
-    return [(one.rstrip(" \t"),) for one in COMMENT.findall(gap)] if "#" in gap else []
+    return [(comment.rstrip(" \t"),) for comment in COMMENT.findall(gap)] if "#" in gap else []
 
 
-class Line(Struct):
+class OutputLine(Struct):
     """A line of the formatted text: its text, its comment, and the original column of the comment.
 
     If a line has only a comment, `text` is the white space before it.
@@ -108,7 +108,7 @@ class Line(Struct):
         return bool(self.text.strip(" "))
 
 
-class _Block(Struct, frozen=True):
+class _OpenBlock(Struct, frozen=True):
     """A list or map in block style, with its original and its new column."""
 
     is_list: bool
@@ -129,7 +129,7 @@ class _Flow(Struct, frozen=True):
     closer: int
 
 
-class _Entry(Struct):
+class _TopKey(Struct):
     """A key at the top level, given by its first line and the last line of its value."""
 
     first: int
@@ -137,14 +137,14 @@ class _Entry(Struct):
     keeps_blanks: bool = False  # its value ends with blank lines that count
 
 
-class _Layout:
+class _Writer:
     def __init__(self, text: str) -> None:
         self.text = text
-        self.lines: list[Line] = []
+        self.lines: list[OutputLine] = []
         self.line: list[str] = []  # of the current line
         self.width = 0  # of the current line
-        self.blocks: list[_Block] = []
-        self.before: list[_Block] = []  # those open at the last token
+        self.blocks: list[_OpenBlock] = []
+        self.before: list[_OpenBlock] = []  # those open at the last token
         self.flows: list[_Flow] = []
         self.end = 0  # where the last token ended
         self.end_column = 0  # in the source
@@ -152,7 +152,7 @@ class _Layout:
         self.at_key = False  # an implicit key starts with the next token
         self.logical = 0  # column of the first token of the line that is no dash
         self.fresh = True  # there have been only dashes in this line
-        self.entries: list[_Entry] = []
+        self.entries: list[_TopKey] = []
         self.keeps_blanks = False  # the last token ended with blank lines that count
         self.ends_open = False  # the text ends in a block scalar, without a line break
 
@@ -178,7 +178,7 @@ class _Layout:
 
     def open(self, token: Any, is_list: bool, *, dashes_at_key: bool = False) -> None:
         column = self.blocks[-1].column + STEP if self.blocks else 0
-        self.blocks.append(_Block(is_list, token.start_mark.column, column, dashes_at_key))
+        self.blocks.append(_OpenBlock(is_list, token.start_mark.column, column, dashes_at_key))
 
     def close_dashes(self) -> None:
         if self.blocks and self.blocks[-1].dashes_at_key:
@@ -262,7 +262,7 @@ class _Layout:
 
     def note_entry(self, breaks: bool) -> None:
         if self.at_key and breaks and len(self.blocks) == 1 and not self.flows:
-            self.entries.append(_Entry(first=len(self.lines), last=len(self.lines)))
+            self.entries.append(_TopKey(first=len(self.lines), last=len(self.lines)))
 
     def scalar(self, token: Any) -> None:
         text = self.text[token.start_mark.index : token.end_mark.index]
@@ -299,16 +299,16 @@ class _Layout:
         match = HEADER.match(text)
         assert match
         header = match[0]
-        first, *rest = BREAK.split(text)
+        first, *body_parts = BREAK.split(text)
         self.add(header)
         self.keeps_blanks = "+" in header
         comment = COMMENT.search(first, match.end())
         if comment:
             self.comment(comment[0], token.start_mark.column + comment.start())
         self.end = start + len(first)
-        if not rest:
+        if not body_parts:
             return
-        lines = [(rest[at], rest[at + 1]) for at in range(0, len(rest), 2)]
+        lines = [(body_parts[at], body_parts[at + 1]) for at in range(0, len(body_parts), 2)]
         digits = re.search("[1-9]", header)
         block = self.blocks[-1] if self.blocks else None
         if digits:
@@ -386,7 +386,7 @@ class _Layout:
         return column
 
     def comment(self, text: str, column: int) -> None:
-        self.lines.append(Line("".join(self.line), text.rstrip(" \t"), column))
+        self.lines.append(OutputLine("".join(self.line), text.rstrip(" \t"), column))
         self.line, self.width = [], 0
 
     def add(self, text: str) -> None:
@@ -396,18 +396,18 @@ class _Layout:
     def add_lines(self, text: str) -> None:
         """Append text with line breaks to the current line; each line break starts a new line."""
         *done, last = ("".join(self.line) + text).split("\n")
-        self.lines += [Line(one) for one in done]
+        self.lines += [OutputLine(line_text) for line_text in done]
         self.line, self.width = [last], len(last)
 
     def end_line(self) -> None:
         if self.line:
-            self.lines.append(Line("".join(self.line)))
+            self.lines.append(OutputLine("".join(self.line)))
             self.line, self.width = [], 0
 
     def new_line(self, *, blank: bool) -> None:
         self.end_line()
         if blank:
-            self.lines.append(Line(""))
+            self.lines.append(OutputLine(""))
 
     def set_off_entries(self) -> None:
         """Add a blank line before and after each top-level entry with several lines."""
@@ -415,7 +415,7 @@ class _Layout:
             above, below = self.entries[at - 1], self.entries[at]
             apart = below.first != above.last + 1 or above.keeps_blanks
             if not apart and (above.first < above.last or below.first < below.last):
-                self.lines.insert(below.first, Line(""))
+                self.lines.insert(below.first, OutputLine(""))
 
 
 def _space(before: str, after: str) -> str:
@@ -450,7 +450,7 @@ def _found_indent(lines: list[str], parent: int) -> int:
     return deepest
 
 
-def _joined(lines: list[Line]) -> Iterator[str]:
+def _joined(lines: list[OutputLine]) -> Iterator[str]:
     """Return lines with their comments; comments that were aligned stay aligned."""
     at = 0
     while at < len(lines):
@@ -463,6 +463,6 @@ def _joined(lines: list[Line]) -> Iterator[str]:
         while at < len(lines) and lines[at].comment and lines[at].column == line.column:
             run.append(lines[at])
             at += 1
-        column = max(len(one.text) for one in run if one.says) + COMMENT_GAP
-        for one in run:
-            yield (one.text if one.says else "").ljust(column) + one.comment
+        column = max(len(aligned.text) for aligned in run if aligned.says) + COMMENT_GAP
+        for aligned in run:
+            yield (aligned.text if aligned.says else "").ljust(column) + aligned.comment

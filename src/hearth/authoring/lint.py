@@ -100,12 +100,12 @@ def _problems(root: Node, name: str, project: Project) -> Iterator[Problem]:
         yield from rejected.problems
         return
     alone = not project.environments
-    found = [_unread(one) for one in examine(module, alone=alone)]
+    problems = [_unread(problem) for problem in examine(module, alone=alone)]
     if project.environments:
-        found.extend(_given(module, project))
-    yield from found
-    sound = all(isinstance(one, Notice) for one in (*found, *wrong_environment))
-    sound = sound and all(one.code != "missing-property" for one in found)
+        problems.extend(_value_problems(module, project))
+    yield from problems
+    sound = all(isinstance(problem, Notice) for problem in (*problems, *wrong_environment))
+    sound = sound and all(problem.code != "missing-property" for problem in problems)
     if sound and not module.problems and (project.environments or not module.syntax.parameters):
         yield from _with_values(module, environment)
 
@@ -113,17 +113,19 @@ def _problems(root: Node, name: str, project: Project) -> Iterator[Problem]:
 def _environment(project: Project, root: str) -> tuple[Environment, list[Problem]]:
     """Return the merged environment files, and their problems; `root` is the template's name."""
     problems: list[Problem] = []
-    read: dict[str, Any] = {}
+    environments: dict[str, Any] = {}
     for name, node in project.environments.items():
         try:
-            read[name] = Environment.of(node, name).as_map()
+            environments[name] = Environment.of(node, name).as_map()
         except Rejected as rejected:
-            problems.extend(replace(one, code="wrong-environment") for one in rejected.problems)
+            problems.extend(
+                replace(problem, code="wrong-environment") for problem in rejected.problems
+            )
     merged = Environment(base=DEFAULTS)
     try:
-        merged = merged.merge(list(read), read, _types(project, root))
+        merged = merged.merge(list(environments), environments, _types(project, root))
     except Rejected as rejected:
-        problems.extend(replace(one, code="wrong-environment") for one in rejected.problems)
+        problems.extend(replace(problem, code="wrong-environment") for problem in rejected.problems)
     return merged, problems
 
 
@@ -135,7 +137,7 @@ def _types(project: Project, root: str) -> dict[str, ParameterType]:
             declared = parse(node, name).parameters
         except Rejected:
             continue
-        types = {**{key: one.type for key, one in declared.items()}, **types}
+        types = {**{key: schema.type for key, schema in declared.items()}, **types}
     return types
 
 
@@ -147,12 +149,12 @@ def _unread(problem: Problem) -> Problem:
     unchanged.
     """
     if isinstance(problem, TemplateMissing) and is_url(problem.template):
-        words = f"{problem.template} is not fetched: its declarations are not checked"
-        return Notice(problem.at, words, code="not-read")
+        message = f"{problem.template} is not fetched: its declarations are not checked"
+        return Notice(problem.at, message, code="not-read")
     return problem
 
 
-def _given(module: Module, project: Project) -> Iterator[Problem]:
+def _value_problems(module: Module, project: Project) -> Iterator[Problem]:
     """Yield the problems of the parameter values in environments.
 
     The values are checked with the declarations in the root template.
@@ -179,12 +181,12 @@ def _value(schema: ParameterSchema, node: Node, file: str, path: str) -> Iterato
         return
     try:
         value = parse_value(schema.type, node.plain())
-        named = (wrong_value(one.name, value) for one in lookups(schema))
-        words = wrong(schema, value) or next(filter(None, named), None)
+        errors = (wrong_value(constraint.name, value) for constraint in lookups(schema))
+        reason = wrong(schema, value) or next(filter(None, errors), None)
     except ValueError as error:
-        words = str(error)
-    if words is not None:
-        message = f'parameter "{schema.name}": {words}'
+        reason = str(error)
+    if reason is not None:
+        message = f'parameter "{schema.name}": {reason}'
         yield StackValidationFailed(node.span(file, path), message, code="wrong-value")
 
 
@@ -210,19 +212,19 @@ def _findings(problems: Sequence[Problem], root: str, project: Project) -> list[
     """
     ignored = {name: Ignored(text) for name, text in project.texts.items()}
     lines = {name: lines_of(text) for name, text in project.texts.items()}
-    found: dict[tuple[Any, ...], Finding] = {}
+    by_place: dict[tuple[Any, ...], Finding] = {}
     for problem in problems:
-        one = _finding(problem, root, lines)
-        if one.file in ignored and ignored[one.file].covers(one.code, one.line):
+        finding = _finding(problem, root, lines)
+        if finding.file in ignored and ignored[finding.file].covers(finding.code, finding.line):
             continue
-        found.setdefault((one.file, one.line, one.column, one.message), one)
-    return sorted(found.values(), key=lambda one: (one.file != root, one))
+        by_place.setdefault((finding.file, finding.line, finding.column, finding.message), finding)
+    return sorted(by_place.values(), key=lambda finding: (finding.file != root, finding))
 
 
 def _finding(problem: Problem, root: str, lines: Mapping[str, list[str]]) -> Finding:
     at = problem.at or Span(root)
     file = at.file if at.file in lines else root
-    shown = lines.get(file, [])
+    source_lines = lines.get(file, [])
     line, column = max(at.line, 1), max(at.column, 1)
     suggestion = problem.suggestion
     if suggestion is not None and rule_of(problem) == MISSING_FILE:  # as it would appear there
@@ -235,5 +237,5 @@ def _finding(problem: Problem, root: str, lines: Mapping[str, list[str]]) -> Fin
         severity=Severity.WARNING if isinstance(problem, Notice) else Severity.ERROR,
         message=problem.text,
         suggestion=suggestion,
-        length=length_at(shown[line - 1], column) if line <= len(shown) else 1,
+        length=length_at(source_lines[line - 1], column) if line <= len(source_lines) else 1,
     )

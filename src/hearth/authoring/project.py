@@ -78,8 +78,8 @@ class Project(Struct):
             return self.parsed.get(name)
         if at is not None and not self.exists(name):
             if at.file in self.environments or at.file not in self.texts:
-                words = f'the template "{name}" does not exist'
-                self.problems.append(HTTPBadRequest(at, words, code="missing-file"))
+                message = f'the template "{name}" does not exist'
+                self.problems.append(HTTPBadRequest(at, message, code="missing-file"))
             return None
         node = self.load(name)
         if node is not None and at is None and is_environment(node):
@@ -89,8 +89,8 @@ class Project(Struct):
         if node is None:
             return None
         self.parsed[name] = node
-        for one in _nodes(node):
-            self.follow(one, name)
+        for map_node in _nodes(node):
+            self.follow(map_node, name)
         return node
 
     def follow(self, node: Node, file: str) -> None:
@@ -142,8 +142,10 @@ class Project(Struct):
             self.files[name] = UNKNOWN
         elif self.elsewhere(name, at.file):
             self.files[name] = UNKNOWN
-            words = f"{name} is outside of the template's folder and does not exist on this machine"
-            self.problems.append(Notice(at, words, code="not-read"))
+            message = (
+                f"{name} is outside of the template's folder and does not exist on this machine"
+            )
+            self.problems.append(Notice(at, message, code="not-read"))
         elif name not in self.files and self.exists(name):
             text = self.open_texts.get(Path(name).absolute())
             try:
@@ -173,8 +175,8 @@ class Project(Struct):
             if text is None:
                 text = Path(name).read_bytes().decode("utf-8")
         except UnicodeDecodeError as error:
-            words = f"the file is not UTF-8: byte {error.start} cannot be read"
-            self.problems.append(HTTPBadRequest(Span(name, 1, 1), words, code="syntax"))
+            message = f"the file is not UTF-8: byte {error.start} cannot be read"
+            self.problems.append(HTTPBadRequest(Span(name, 1, 1), message, code="syntax"))
             self.texts[name] = ""
             return None
         text = text.removeprefix("\ufeff")
@@ -185,7 +187,7 @@ class Project(Struct):
         except Rejected as rejected:
             self.problems.extend(rejected.problems)
             return None
-        self.problems.extend(_told(one, name) for one in repeated)
+        self.problems.extend(_duplicate_key(duplicate, name) for duplicate in repeated)
         return node
 
 
@@ -196,31 +198,32 @@ def is_environment(node: Node) -> bool:
     `parameters` is its only section.
     """
     names = set(node.value) if isinstance(node.value, dict) else set()
-    own = SECTIONS.keys() - {"parameters"}
-    return names == {"parameters"} or (bool(names & own) and not names & set(VERSION_KEYS))
+    sections = SECTIONS.keys() - {"parameters"}
+    return names == {"parameters"} or (bool(names & sections) and not names & set(VERSION_KEYS))
 
 
-def _told(one: Repeated, file: str) -> Problem:
-    words = (
-        f'the key "{one.key}" is a duplicate of line {one.first_line}; only the last value counts'
+def _duplicate_key(repeated: Repeated, file: str) -> Problem:
+    message = (
+        f'the key "{repeated.key}" is a duplicate of line {repeated.first_line}; '
+        "only the last value counts"
     )
-    return Notice(Span(file, one.line, one.column), words, code="duplicate-key")
+    return Notice(Span(file, repeated.line, repeated.column), message, code="duplicate-key")
 
 
 def _nodes(root: Node) -> Iterator[Node]:
     """Yield all maps in a tree of nodes, including the root."""
     waiting = [root]
-    seen: set[int] = set()
+    visited: set[int] = set()
     while waiting:
         node = waiting.pop()
-        if id(node.value) in seen:
+        if id(node.value) in visited:
             continue
         if isinstance(node.value, dict):
-            seen.add(id(node.value))
+            visited.add(id(node.value))
             yield node
             waiting.extend(node.value.values())
         elif isinstance(node.value, list):
-            seen.add(id(node.value))
+            visited.add(id(node.value))
             waiting.extend(node.value)
 
 

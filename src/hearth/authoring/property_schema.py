@@ -39,12 +39,12 @@ FLAG_TEXT = "[tT][rR][uU][eE]|[fF][aA][lL][sS][eE]"
 BOOLEAN_TEXT = f"^({FLAG_TEXT}|[yY]es|YES|[nN]o|NO|[oO]n|ON|[oO]ff|OFF)$"
 
 
-def text_like(pattern: str, wanted: str) -> Schema:
+def text_like(pattern: str, expected: str) -> Schema:
     """Return the schema of a text that Hearth converts to another type.
 
-    Editors show `wanted`, a description of the expected value.
+    Editors show `expected`, a description of the expected value.
     """
-    return {"pattern": pattern, "patternErrorMessage": f"{wanted} is needed"}
+    return {"pattern": pattern, "patternErrorMessage": f"{expected} is needed"}
 
 
 TAKES: Mapping[ValueKind, Schema] = {
@@ -85,11 +85,11 @@ def of_functions(grammars: Sequence[Grammar]) -> Schema:
                 names[name] = {}
             elif names.setdefault(name, None) is not None:
                 names[name] = {"doNotSuggest": True}
-    known = {name: schema for name, schema in names.items() if schema is not None}
+    functions = {name: schema for name, schema in names.items() if schema is not None}
     one_key = {"minProperties": 1, "maxProperties": 1}
     return {
         # applies only to maps
-        FUNCTION: {**one_key, "properties": known, "additionalProperties": False},
+        FUNCTION: {**one_key, "properties": functions, "additionalProperties": False},
         CALL: {"type": "object", **one_key, "propertyNames": {"enum": list(names)}},
         COMPUTED: {"type": ["object", "null"], "allOf": [ref(FUNCTION)]},
         **{kind.value: _kind(kind) for kind in TAKES},
@@ -113,15 +113,15 @@ def properties_schema(type_info: TypeInfo) -> Schema:
         for rule in getattr(type_info, "translation", ())
         if isinstance(rule, Replace) and len(rule.path) == 1 and rule.value_path
     }
-    needed = schema.pop("required", [])
+    names = schema.pop("required", [])
     either = [
         {"anyOf": [{"required": [name]}, {"required": [older[name]]}]}
-        for name in needed
+        for name in names
         if name in older
     ]
     if either:
         schema["allOf"] = either
-    required = [name for name in needed if name not in older]
+    required = [name for name in names if name not in older]
     return {**schema, "required": required} if required else schema
 
 
@@ -130,9 +130,9 @@ def property_schema(prop: Prop) -> Schema:
     about = _about(prop)
     if prop.kind is ValueKind.ANY or (prop.kind is ValueKind.STRING and prop.allow_conversion):
         return about
-    allowed = _allowed(prop)
-    if allowed is not None and prop.kind is not ValueKind.LIST:
-        return {**about, "anyOf": [allowed, ref(COMPUTED)]}
+    values = _allowed(prop)
+    if values is not None and prop.kind is not ValueKind.LIST:
+        return {**about, "anyOf": [values, ref(COMPUTED)]}
     if prop.kind is ValueKind.MAP and prop.schema is not None and not prop.allow_conversion:
         return {**about, **_map(prop)}
     base = ref(prop.kind.value)
@@ -141,8 +141,8 @@ def property_schema(prop: Prop) -> Schema:
     limits = dict(_limits(prop))
     if prop.kind is ValueKind.LIST:
         items = [property_schema(prop.item)] if prop.item is not None else []
-        if allowed is not None:
-            items.append({"anyOf": [allowed, ref(COMPUTED)]})
+        if values is not None:
+            items.append({"anyOf": [values, ref(COMPUTED)]})
         if items:
             limits["items"] = items[0] if len(items) == 1 else {"allOf": items}
     if not about and not limits:
@@ -181,8 +181,8 @@ def _about(prop: Prop) -> Schema:
     if not prop.implemented:
         about |= {"deprecationMessage": "Not implemented.", "doNotSuggest": True}
     elif support is not None and support.status != SupportStatus.SUPPORTED:
-        words = support.message or f"{str(support.status).capitalize()} since {support.version}."
-        about["deprecationMessage"] = words
+        message = support.message or f"{str(support.status).capitalize()} since {support.version}."
+        about["deprecationMessage"] = message
         if support.hidden:
             about["doNotSuggest"] = True
     return about
@@ -199,10 +199,12 @@ def _allowed(prop: Prop) -> Schema | None:
             kind = prop.kind
             if kind is ValueKind.LIST:
                 kind = prop.item.kind if prop.item is not None else ValueKind.ANY
-            other = _SPELLED.get(kind, _as_it_is)
-            others = [one for one in map(other, constraint.values) if one is not None]
-            spelled = [*constraint.values, *others]
-            return {"enum": list({json.dumps(one): one for one in spelled}.values())}
+            spell = _SPELLED.get(kind, _as_it_is)
+            spellings = [
+                spelling for spelling in map(spell, constraint.values) if spelling is not None
+            ]
+            spelled = [*constraint.values, *spellings]
+            return {"enum": list({json.dumps(value): value for value in spelled}.values())}
     return None
 
 
@@ -257,12 +259,12 @@ def referred(definitions: Schema, roots: Iterable[Any]) -> Schema:
     """Return those definitions to which the schemas in `roots` refer, directly or through other
     definitions.
     """
-    found: Schema = {}
-    left = [json.dumps(root) for root in roots]
-    while left:
-        for name in re.findall(r'"#/definitions/([^"]+)"', left.pop()):
+    reachable: Schema = {}
+    texts = [json.dumps(root) for root in roots]
+    while texts:
+        for name in re.findall(r'"#/definitions/([^"]+)"', texts.pop()):
             name = name.replace("~1", "/").replace("~0", "~")
-            if name not in found:
-                found[name] = definitions[name]
-                left.append(json.dumps(definitions[name]))
-    return {name: schema for name, schema in definitions.items() if name in found}
+            if name not in reachable:
+                reachable[name] = definitions[name]
+                texts.append(json.dumps(definitions[name]))
+    return {name: schema for name, schema in definitions.items() if name in reachable}

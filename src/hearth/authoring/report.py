@@ -23,22 +23,24 @@ WIDTH_MAX = 160
 def as_text(findings: Sequence[Finding], texts: Texts) -> str:
     """Return the findings as text: excerpts of the files with carets, and a summary."""
     lines = {name: lines_of(text) for name, text in texts.items()}
-    shown = [line for one in findings for line in _excerpt(one, lines.get(one.file, []))]
-    shown.append(_summary(findings, len(texts)))
-    return "".join(f"{printable(line)}\n" for line in shown)
+    excerpts = [
+        line for finding in findings for line in _excerpt(finding, lines.get(finding.file, []))
+    ]
+    excerpts.append(_summary(findings, len(texts)))
+    return "".join(f"{printable(line)}\n" for line in excerpts)
 
 
-def _excerpt(one: Finding, lines: Sequence[str]) -> Iterator[str]:
-    colour = COLOURS[one.severity]
-    head = style(f"{one.severity}[{one.code}]", fg=colour, bold=True)
-    place = style(f"{one.file}:{one.line}:{one.column}", bold=True)
-    yield f"{place}: {head}: {one.message}"
-    if one.line <= len(lines):
-        line, column = _cut(lines[one.line - 1].replace("\t", " "), one.column)
-        margin = len(str(one.line))
-        carets = "^" * max(1, min(one.length, len(line) - column + 1))
+def _excerpt(finding: Finding, lines: Sequence[str]) -> Iterator[str]:
+    colour = COLOURS[finding.severity]
+    head = style(f"{finding.severity}[{finding.code}]", fg=colour, bold=True)
+    position = style(f"{finding.file}:{finding.line}:{finding.column}", bold=True)
+    yield f"{position}: {head}: {finding.message}"
+    if finding.line <= len(lines):
+        line, column = _cut(lines[finding.line - 1].replace("\t", " "), finding.column)
+        margin = len(str(finding.line))
+        carets = "^" * max(1, min(finding.length, len(line) - column + 1))
         bar = style("|", dim=True)
-        yield f"  {one.line} {bar} {line}"
+        yield f"  {finding.line} {bar} {line}"
         carets = style(carets, fg=colour, bold=True)
         yield f"  {' ' * margin} {bar} {' ' * (column - 1)}{carets}"
     yield ""
@@ -52,25 +54,25 @@ def _cut(line: str, column: int) -> tuple[str, int]:
 
 
 def _summary(findings: Sequence[Finding], files: int) -> str:
-    errors = sum(one.severity is Severity.ERROR for one in findings)
+    errors = sum(finding.severity is Severity.ERROR for finding in findings)
     warnings = len(findings) - errors
     if not findings:
         return style(f"No problems found in {_count(files, 'file')}", fg="green")
     return f"{_count(errors, 'error')}, {_count(warnings, 'warning')}"
 
 
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}{'' if number == 1 else 's'}"
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def as_json(findings: Sequence[Finding], texts: Texts) -> str:
     """Return the findings as a JSON list of maps."""
-    return json.dumps([one.as_json() for one in findings], indent=1) + "\n"
+    return json.dumps([finding.as_json() for finding in findings], indent=1) + "\n"
 
 
 def as_sarif(findings: Sequence[Finding], texts: Texts) -> str:
     """Return the findings as SARIF 2.1.0, which code hosts and editors read."""
-    codes = sorted({one.code for one in findings})
+    codes = sorted({finding.code for finding in findings})
     run = {
         "tool": {
             "driver": {
@@ -80,7 +82,7 @@ def as_sarif(findings: Sequence[Finding], texts: Texts) -> str:
             }
         },
         "columnKind": "unicodeCodePoints",
-        "results": [_sarif_result(one, codes) for one in findings],
+        "results": [_sarif_result(finding, codes) for finding in findings],
     }
     log = {
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
@@ -99,21 +101,21 @@ def _sarif_rule(code: str) -> dict[str, Any]:
     }
 
 
-def _sarif_result(one: Finding, codes: Sequence[str]) -> dict[str, Any]:
+def _sarif_result(finding: Finding, codes: Sequence[str]) -> dict[str, Any]:
     region = {
-        "startLine": one.line,
-        "startColumn": one.column,
-        "endColumn": one.column + one.length,
+        "startLine": finding.line,
+        "startColumn": finding.column,
+        "endColumn": finding.column + finding.length,
     }
     return {
-        "ruleId": one.code,
-        "ruleIndex": codes.index(one.code),
-        "level": one.severity.value,
-        "message": {"text": one.message},
+        "ruleId": finding.code,
+        "ruleIndex": codes.index(finding.code),
+        "level": finding.severity.value,
+        "message": {"text": finding.message},
         "locations": [
             {
                 "physicalLocation": {
-                    "artifactLocation": {"uri": PurePath(one.file).as_posix()},
+                    "artifactLocation": {"uri": PurePath(finding.file).as_posix()},
                     "region": region,
                 }
             }
@@ -126,14 +128,14 @@ def as_github(findings: Sequence[Finding], texts: Texts) -> str:
     request.
     """
     return "".join(
-        f"::{one.severity} file={_escaped(one.file, ',:')},line={one.line},col={one.column},"
-        f"title={_escaped(one.code, ',:')}::{_escaped(one.message)}\n"
-        for one in findings
+        f"::{finding.severity} file={_escaped(finding.file, ',:')},line={finding.line},"
+        f"col={finding.column},title={_escaped(finding.code, ',:')}::{_escaped(finding.message)}\n"
+        for finding in findings
     )
 
 
-def _escaped(text: str, more: str = "") -> str:
-    for letter in "%\r\n" + more:
+def _escaped(text: str, letters: str = "") -> str:
+    for letter in "%\r\n" + letters:
         text = text.replace(letter, f"%{ord(letter):02X}")
     return escaped(text)
 

@@ -18,11 +18,11 @@ class Rule(Struct, frozen=True):
     @property
     def text(self) -> str:
         """The text that `hearth lint --explain` prints for the rule."""
-        shown = f"{self.code}: {self.summary}\n\n{self.details}\n"
+        explanation = f"{self.code}: {self.summary}\n\n{self.details}\n"
         if self.example:
             lines = "\n".join(f"    {line}" for line in self.example.rstrip("\n").split("\n"))
-            shown += f"\nFor example:\n\n{lines}\n"
-        return f"{shown}\nTo disable it, end the line with `# hearth: ignore[{self.code}]`.\n"
+            explanation += f"\nFor example:\n\n{lines}\n"
+        return f"{explanation}\nTo disable it, end the line with `# hearth: ignore[{self.code}]`.\n"
 
 
 def _hot(body: str) -> str:

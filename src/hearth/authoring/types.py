@@ -75,8 +75,8 @@ class DeclaredType(Struct, frozen=True):
 class AuthorCatalog:
     """The resource types of Hearth and the other types of Heat."""
 
-    def __init__(self, here: Catalog) -> None:
-        self._here = here
+    def __init__(self, installed: Catalog) -> None:
+        self._here = installed
 
     def find(self, name: str) -> TypeInfo | None:
         """Return the type with this exact name, or None."""
@@ -109,7 +109,7 @@ def declared(name: str) -> DeclaredType | None:
     return DeclaredType(
         name=name,
         properties=_props(facts["properties"]),
-        attributes={key: _attr(one) for key, one in facts["attributes"].items()},
+        attributes={key: _attr(attribute) for key, attribute in facts["attributes"].items()},
         update_policy=_props(facts.get("update_policy", {})),
         support=_support(facts.get("support")),
         # a type that reads attributes itself may have undeclared ones
@@ -120,7 +120,7 @@ def declared(name: str) -> DeclaredType | None:
 
 
 def _props(facts: Mapping[str, Any]) -> dict[str, Prop]:
-    return {name: _prop(one) for name, one in facts.items()}
+    return {name: _prop(prop_facts) for name, prop_facts in facts.items()}
 
 
 def _prop(facts: Mapping[str, Any]) -> Prop:
@@ -134,7 +134,7 @@ def _prop(facts: Mapping[str, Any]) -> Prop:
         default=facts.get("default", UNSET),
         update_allowed=facts.get("update_allowed", False),
         immutable=facts.get("immutable", False),
-        constraints=tuple(_constraint(one) for one in facts.get("constraints", ())),
+        constraints=tuple(_constraint(constraint) for constraint in facts.get("constraints", ())),
         schema=schema,
         support=_support(facts.get("support")),
         implemented=facts.get("implemented", True),
@@ -166,6 +166,6 @@ def _support(facts: Mapping[str, Any] | None) -> Support | None:
         return None
     before = facts.get("previous", ())
     previous = None
-    for one in reversed(before):
-        previous = Support(one["status"], one.get("version"), None, previous)
+    for entry in reversed(before):
+        previous = Support(entry["status"], entry.get("version"), None, previous)
     return Support(facts["status"], facts.get("version"), None, previous)

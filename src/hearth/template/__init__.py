@@ -14,7 +14,7 @@ from hearth.template.errors import BelowError, EvaluationError
 from hearth.template.evaluated import Evaluated
 from hearth.template.limits import Limits
 from hearth.template.load import Node, load
-from hearth.template.members import asked
+from hearth.template.members import full_attribute
 from hearth.template.output import Output
 from hearth.template.parameters import ParameterValue
 from hearth.template.program import Module, Program, ResourceDefinition
@@ -40,8 +40,8 @@ __all__ = [
     "TypeCatalog",
     "TypeInfo",
     "World",
-    "asked",
     "compile_template",
+    "full_attribute",
     "load",
     "module_key",
     "parameter_types",

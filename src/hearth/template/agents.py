@@ -25,10 +25,10 @@ def servers_of(type_info: TypeInfo, properties: Expr) -> Iterator[tuple[str, str
         value = _entries(properties).get(name)
         if value is None:
             continue
-        inside = {f"{name}.{key}": one for key, one in _entries(value).items()}
-        for path, one in {name: value, **inside}.items():
-            if isinstance(one, Call) and one.function.refers is Refers.RESOURCE:
-                server = referred(one.function.refers, one.args)
+        inside = {f"{name}.{key}": expr for key, expr in _entries(value).items()}
+        for path, expr in {name: value, **inside}.items():
+            if isinstance(expr, Call) and expr.function.refers is Refers.RESOURCE:
+                server = referred(expr.function.refers, expr.args)
                 if server is not None:
                     yield path, server
 
@@ -40,8 +40,8 @@ def refusal(server: str, type_info: TypeInfo, values: Mapping[str, Any]) -> str 
     `server` is the name of its resource; unknown values are missing or null.
     """
     without_agent = getattr(type_info, "without_agent", None)
-    why = without_agent(values) if without_agent is not None else None
-    return None if why is None else f'"{server}" gets no software deployments: {why}'
+    reason = without_agent(values) if without_agent is not None else None
+    return None if reason is None else f'"{server}" gets no software deployments: {reason}'
 
 
 def _entries(expr: Expr) -> Mapping[Any, Expr]:
@@ -49,5 +49,5 @@ def _entries(expr: Expr) -> Mapping[Any, Expr]:
         case MapOf():
             return expr.entries
         case Const(value=Mapping() as values):
-            return {key: Const(one) for key, one in values.items()}
+            return {key: Const(entry) for key, entry in values.items()}
     return {}

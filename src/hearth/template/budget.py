@@ -82,12 +82,12 @@ class Budget:
         """
         if self.inline:
             return
-        more = min(resources * RESOURCE_BYTES, MADE_BYTES_MAX - self.allowed)
-        self.allowed += more
-        self.bytes += more
-        more = min(resources * RESOURCE_STEPS, STEPS_MAX - self.steps_allowed)
-        self.steps_allowed += more
-        self.steps += more
+        more_bytes = min(resources * RESOURCE_BYTES, MADE_BYTES_MAX - self.allowed)
+        self.allowed += more_bytes
+        self.bytes += more_bytes
+        more_steps = min(resources * RESOURCE_STEPS, STEPS_MAX - self.steps_allowed)
+        self.steps_allowed += more_steps
+        self.steps += more_steps
 
     def made(self, function: Function, value: Any) -> None:
         """Subtract the memory of `value`, the result of a function. Short texts are not counted.
@@ -105,8 +105,8 @@ class Budget:
         if self.bytes < 0:
             if self.inline:
                 raise Overrun
-            words = f"all values together need more than {self.allowed // 1024**2} MiB"
-            raise EvaluationError(words)
+            message = f"all values together need more than {self.allowed // 1024**2} MiB"
+            raise EvaluationError(message)
 
     def compiled(self, resources: int) -> None:
         """Subtract this number of compiled or checked resources.
@@ -162,22 +162,22 @@ class spending:  # noqa: N801 - it is used as a function
             _current.reset(self.token)
 
 
-def weight(value: Any, most: int) -> int:
-    """Return the approximate size of a value in bytes; counting stops above `most`."""
+def weight(value: Any, limit: int) -> int:
+    """Return the approximate size of a value in bytes; counting stops above `limit`."""
     total = 0
     waiting = [value]
-    while waiting and total <= most:
-        one = waiting.pop()
-        if isinstance(one, str):
-            total += TEXT_BYTES + len(one)
-        elif isinstance(one, list):
-            total += ITEM_BYTES * (len(one) + 1)
-            if total <= most:
-                waiting.extend(one)
-        elif isinstance(one, dict):
-            total += 2 * ITEM_BYTES * (len(one) + 1)
-            if total <= most:
-                waiting.extend(one.values())
+    while waiting and total <= limit:
+        part = waiting.pop()
+        if isinstance(part, str):
+            total += TEXT_BYTES + len(part)
+        elif isinstance(part, list):
+            total += ITEM_BYTES * (len(part) + 1)
+            if total <= limit:
+                waiting.extend(part)
+        elif isinstance(part, dict):
+            total += 2 * ITEM_BYTES * (len(part) + 1)
+            if total <= limit:
+                waiting.extend(part.values())
     return total
 
 

@@ -124,22 +124,23 @@ def misfits(child: ChildType, built_in: TypeInfo, at: Span) -> list[Problem]:
     """
     problems: list[Problem] = []
 
-    def wrong(words: str, place: Span = at) -> None:
-        problems.append(StackValidationFailed(place, f"{child.name}: {words}", code="misfit"))
+    def wrong(message: str, span: Span = at) -> None:
+        problems.append(StackValidationFailed(span, f"{child.name}: {message}", code="misfit"))
 
     for name, prop in built_in.properties.items():
-        mine = child.properties.get(name)
-        if mine is None:
+        parameter = child.properties.get(name)
+        if parameter is None:
             if prop.required:
                 wrong(f'no parameter "{name}", a required property of {built_in.name}')
         elif (
-            prop.kind is not ValueKind.ANY and SAME_KIND.get(prop.kind, prop.kind) is not mine.kind
+            prop.kind is not ValueKind.ANY
+            and SAME_KIND.get(prop.kind, prop.kind) is not parameter.kind
         ):
             wrong(f'parameter "{name}" must be a {prop.kind}, as in {built_in.name}')
-    for name, mine in child.properties.items():
-        if mine.required and name not in built_in.properties:
-            words = f'parameter "{name}" is required, but {built_in.name} has no such property'
-            wrong(words, at.under("properties"))
+    for name, parameter in child.properties.items():
+        if parameter.required and name not in built_in.properties:
+            message = f'parameter "{name}" is required, but {built_in.name} has no such property'
+            wrong(message, at.under("properties"))
     for name in built_in.attributes:
         if name != "show" and name not in child.attributes:
             wrong(f'no output "{name}", an attribute of {built_in.name}')

@@ -117,7 +117,7 @@ def draft_template(
 
 
 def _sound(module: Module, passed: Set[str] = frozenset()) -> Module:
-    if any(one.code not in passed for one in module.problems):
+    if any(problem.code not in passed for problem in module.problems):
         raise Rejected(module.problems)
     return module
 
@@ -137,16 +137,16 @@ def compile_nested(
     `strict` is false, not for problems in LEFT_TO_CREATE.
     """
     key = f"{resource}\0{json.dumps(definition, sort_keys=True, default=str)}"
-    known = parent.nested.get(key)
-    if known is None:
+    module = parent.nested.get(key)
+    if module is None:
         compiler = _Compiler(parent.files, parent.catalog, parent.limits)
         environment = parent.environment.for_child(resource, None)
         with spending():
-            known = compiler.compile(definition, environment, template_name, parent.depth + 1)
+            module = compiler.compile(definition, environment, template_name, parent.depth + 1)
         if len(parent.nested) >= NESTED_MAX:
             parent.nested.clear()
-        parent.nested[key] = known
-    return _sound(known, frozenset() if strict else LEFT_TO_CREATE)
+        parent.nested[key] = module
+    return _sound(module, frozenset() if strict else LEFT_TO_CREATE)
 
 
 def module_key(
@@ -237,8 +237,8 @@ class _Compiler:
         if (budget := current()) is not None:
             budget.compiled(len(syntax.resources))
         if self.resources_left < 0:
-            words = f"all templates together have more than {TREE_RESOURCES_MAX} resources"
-            raise Rejected([RequestLimitExceeded(Span(file), words)])
+            message = f"all templates together have more than {TREE_RESOURCES_MAX} resources"
+            raise Rejected([RequestLimitExceeded(Span(file), message)])
         bindings = self.bindings(syntax, environment, depth)
         members = self.members(syntax, bindings, environment, depth) if self.drafting else {}
         problems = (
@@ -262,13 +262,13 @@ class _Compiler:
 
         The tree of a nested template is cached, because it does not depend on the environment.
         """
-        known = self.syntaxes.get(file) if depth else None
-        if known is None:
+        parsed = self.syntaxes.get(file) if depth else None
+        if parsed is None:
             root = template if isinstance(template, Node) else load(template, file, self.limits)
-            known = parse(root, file, child=depth > 0)
+            parsed = parse(root, file, child=depth > 0)
             if depth:
-                self.syntaxes[file] = known
-        return known
+                self.syntaxes[file] = parsed
+        return parsed
 
     # -- bind -------------------------------------------------------------------------------
 
@@ -301,7 +301,7 @@ class _Compiler:
 
         Groups whose member type is not literal text are left out.
         """
-        found = {}
+        by_group = {}
         for name, source in syntax.resources.items():
             member = getattr(bindings[name].type_info, "member_property", None)
             word = syntax.grammar.word("properties")
@@ -310,16 +310,16 @@ class _Compiler:
             if node is not None and kind is not None and kind.value and type(kind.value) is str:
                 at = source.at.under(word, str(member))
                 inner = ResourceSource(name=name, type=kind.value, node=node, at=at)
-                found[name] = self.bind(inner, environment, depth)
-        return found
+                by_group[name] = self.bind(inner, environment, depth)
+        return by_group
 
     def bind(self, source: ResourceSource, environment: Environment, depth: int) -> Binding:
-        found = environment.find(source.type, source.name, self.catalog)
-        match found:
+        entry = environment.find(source.type, source.name, self.catalog)
+        match entry:
             case TypeEntry(name):
                 return Binding(self.catalog.find(name))
             case TemplateEntry():
-                return self.bind_child(source, found, environment, depth)
+                return self.bind_child(source, entry, environment, depth)
             case None:
                 return Binding(None, problems=(self.unknown_type(source, environment),))
 
@@ -334,11 +334,13 @@ class _Compiler:
             steps = (f"{a} to {b or 'an empty name'}" for a, b in pairwise(names))
             text = f"{text[:-1]}; the resource registry maps {', '.join(steps)}."
         self.hints_left -= 1
-        others = [one for one in self.stock if one not in names]
-        near = nearest(last, others) if self.hints_left >= 0 and names.count(last) == 1 else None
-        words = f"{text[:-1]}{hint(near)}" if near else text
+        candidates = [candidate for candidate in self.stock if candidate not in names]
+        near = (
+            nearest(last, candidates) if self.hints_left >= 0 and names.count(last) == 1 else None
+        )
+        message = f"{text[:-1]}{hint(near)}" if near else text
         return StackValidationFailed(
-            at, words, code="unknown-type", suggestion=None if mapped else near
+            at, message, code="unknown-type", suggestion=None if mapped else near
         )
 
     def bind_child(
@@ -346,20 +348,20 @@ class _Compiler:
     ) -> Binding:
         at = place_of_type(source)
         if depth >= self.limits.stack_depth_max:
-            words = f"Recursion depth exceeds {self.limits.stack_depth_max}."
-            problem = StackValidationFailed(replace(at, path=way_into(source, entry)), words)
+            message = f"Recursion depth exceeds {self.limits.stack_depth_max}."
+            problem = StackValidationFailed(replace(at, path=way_into(source, entry)), message)
             return Binding(None, entry=entry, problems=(replace(problem, code=TOO_DEEP),))
         text: str | Node | None = self.parsed.get(entry.template) or self.files.get(entry.template)
         if text is None:
-            others = (name for name in self.files if name != at.file)
-            near = nearest_file(entry.template, others)
-            words = f'the template "{entry.template}" was not found in the files{hint(near)}'
+            candidates = (name for name in self.files if name != at.file)
+            near = nearest_file(entry.template, candidates)
+            message = f'the template "{entry.template}" was not found in the files{hint(near)}'
             if is_url(entry.template):
-                words += f"; {NOT_FETCHED}"
-            missing = TemplateMissing(
-                at, words, template=entry.template, code="missing-file", suggestion=near
+                message += f"; {NOT_FETCHED}"
+            not_found = TemplateMissing(
+                at, message, template=entry.template, code="missing-file", suggestion=near
             )
-            return Binding(None, entry=entry, problems=(missing,))
+            return Binding(None, entry=entry, problems=(not_found,))
         child = self.child(text, entry, environment.for_child(source.name, entry), depth + 1)
         if not isinstance(child, Module):
             return Binding(None, entry=entry, inside=child)
@@ -379,14 +381,14 @@ class _Compiler:
         self, text: str | Node, entry: TemplateEntry, environment: Environment, depth: int
     ) -> Module | tuple[Problem, ...]:
         key = (entry.template, environment.key, depth)
-        known = self.children.get(key)
-        if known is None:
+        module = self.children.get(key)
+        if module is None:
             try:
-                known = self.compile(text, environment, entry.template, depth)
+                module = self.compile(text, environment, entry.template, depth)
             except Rejected as rejected:
-                known = rejected.problems
-            self.children[key] = known
-        return known
+                module = rejected.problems
+            self.children[key] = module
+        return module
 
 
 def syntax_problems(syntax: Syntax, environment: Environment) -> Iterator[Problem]:

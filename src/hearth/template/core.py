@@ -54,10 +54,10 @@ class Core:
         self.deletion_policy = DeletionPolicy.DELETE.value
         self.external_id: str | None = None
         self.references = [
-            one
+            reference
             for expr in (self.properties, self.metadata)
             if type(expr) is not Const
-            for one in references_in(expr)
+            for reference in references_in(expr)
         ]
         self.static: Evaluated | None = None
         self.sound = False  # `static` has no problem, and no conflict between its properties

@@ -43,7 +43,7 @@ class _Bad(Exception):
 
     def __init__(
         self,
-        words: str,
+        message: str,
         node: Node,
         kind: type[InvalidSchemaError],
         *,
@@ -51,22 +51,22 @@ class _Bad(Exception):
         code: str = "wrong-declaration",
         suggestion: str | None = None,
     ) -> None:
-        super().__init__(words)
+        super().__init__(message)
         self.place = (node.key_line, node.key_column) if at_key else (node.line, node.column)
         self.kind = kind
         self.code = code
         self.suggestion = suggestion
 
 
-def _bad(words: str, node: Node, code: str = "wrong-declaration") -> _Bad:
-    return _Bad(words, node, InvalidSchemaError, code=code)
+def _bad(message: str, node: Node, code: str = "wrong-declaration") -> _Bad:
+    return _Bad(message, node, InvalidSchemaError, code=code)
 
 
-def _unknown(words: str, word: str, known: Iterable[str], node: Node, *, at_key: bool) -> _Bad:
-    near = nearest(word, known)
+def _unknown(message: str, word: str, names: Iterable[str], node: Node, *, at_key: bool) -> _Bad:
+    near = nearest(word, names)
     code = "unknown-key" if at_key else "unknown-type"
     return _Bad(
-        words + hint(near), node, InvalidSchemaError, at_key=at_key, code=code, suggestion=near
+        message + hint(near), node, InvalidSchemaError, at_key=at_key, code=code, suggestion=near
     )
 
 
@@ -93,14 +93,18 @@ class Declarations(Struct):
                 if not wrongs:
                     self.check_default(schema, node)
             except _Bad as bad:
-                if not any(one.suggestion in ("type", "Type") for one in wrongs):  # reported
+                if not any(
+                    problem.suggestion in ("type", "Type") for problem in wrongs
+                ):  # reported
                     wrongs.append(bad)
-            for one in wrongs:
-                if one.code != WRONG_DEFAULT:  # the declaration itself is valid
+            for problem in wrongs:
+                if problem.code != WRONG_DEFAULT:  # the declaration itself is valid
                     schemas.pop(name, None)
-                at = Span(self.file, *one.place, path)
-                words = f'parameter "{name}": {one}'
-                self.problems.append(one.kind(at, words, code=one.code, suggestion=one.suggestion))
+                at = Span(self.file, *problem.place, path)
+                message = f'parameter "{name}": {problem}'
+                self.problems.append(
+                    problem.kind(at, message, code=problem.code, suggestion=problem.suggestion)
+                )
         return schemas
 
     def one(self, name: str, node: Node, at: Span, wrongs: list[_Bad]) -> ParameterSchema:
@@ -113,8 +117,8 @@ class Declarations(Struct):
             raise _bad("the declaration must be a map", node)
         for key in fields:
             if key not in self.grammar.parameter_keys:
-                words, known = f'unknown key "{key}"', self.grammar.parameter_keys
-                wrongs.append(_unknown(words, key, known, fields[key], at_key=True))
+                message, keys = f'unknown key "{key}"', self.grammar.parameter_keys
+                wrongs.append(_unknown(message, key, keys, fields[key], at_key=True))
         schema = self.hot(name, node, at, wrongs) if self.grammar.hot else self.cfn(name, node, at)
         for constraint in schema.constraints:
             if schema.type not in FITS[type(constraint)]:
@@ -135,31 +139,33 @@ class Declarations(Struct):
         """
         if not schema.has_default:
             return
-        place = node.value["default" if self.grammar.hot else "Default"]
+        default = node.value["default" if self.grammar.hot else "Default"]
         try:
             value = parse_value(schema.type, schema.default)
         except ValueError as error:
             if schema.judged_late:
                 return
-            raise _bad(f"default: {error}", place, WRONG_DEFAULT) from None
+            raise _bad(f"default: {error}", default, WRONG_DEFAULT) from None
         text = wrong(schema, value)
         if text is not None:
-            raise _bad(f"default: {text}", place, WRONG_DEFAULT)
+            raise _bad(f"default: {text}", default, WRONG_DEFAULT)
 
     def hot(self, name: str, node: Node, at: Span, wrongs: list[_Bad]) -> ParameterSchema:
         fields: dict[str, Node] = node.value
-        kind = self.type_of(fields.get("type"), node, {str(one): one for one in ParameterType})
+        kind = self.type_of(
+            fields.get("type"), node, {str(ptype): ptype for ptype in ParameterType}
+        )
         tags = fields["tags"].plain() if "tags" in fields else []
         if not isinstance(tags, list):
             raise _bad("tags must be a list", fields["tags"])
         constraints: list[Constraint] = []
         if "constraints" in fields:
-            listed = fields["constraints"]
-            if not isinstance(listed.value, list | None):
-                raise _bad("constraints must be a list", listed)
-            for one in listed.value or ():
+            section = fields["constraints"]
+            if not isinstance(section.value, list | None):
+                raise _bad("constraints must be a list", section)
+            for entry in section.value or ():
                 try:
-                    constraints.append(self.constraint(one, kind))
+                    constraints.append(self.constraint(entry, kind))
                 except _Bad as bad:
                     wrongs.append(bad)
         return ParameterSchema(
@@ -182,8 +188,8 @@ class Declarations(Struct):
             raise _bad("the type is missing", owner)
         kind = names.get(node.value) if isinstance(node.value, str) else None
         if kind is None:
-            words = f'there is no type "{node.plain()}"'
-            raise _unknown(words, str(node.value), names, node, at_key=False)
+            message = f'there is no type "{node.plain()}"'
+            raise _unknown(message, str(node.value), names, node, at_key=False)
         return kind
 
     def constraint(self, node: Node, kind: ParameterType) -> Constraint:
@@ -192,8 +198,8 @@ class Declarations(Struct):
         fields = node.value
         for key in fields:
             if key != "description" and key not in self.grammar.constraints:
-                words, known = f'"{key}" is not a constraint', self.grammar.constraints
-                raise _unknown(words, key, known, fields[key], at_key=True)
+                message, keys = f'"{key}" is not a constraint', self.grammar.constraints
+                raise _unknown(message, key, keys, fields[key], at_key=True)
         for key in self.grammar.constraints:
             if key in fields:
                 try:
@@ -211,10 +217,10 @@ class Declarations(Struct):
         kind = self.type_of(fields.get("Type"), node, names)
         constraints: list[Constraint] = []
         if "MinValue" in fields or "MaxValue" in fields:
-            low, high = _bounds(fields, "MinValue", "MaxValue", whole=False)
+            low, high = _bounds(fields, "MinValue", "MaxValue", integral=False)
             constraints.append(Range(min=low, max=high))
         if "MinLength" in fields or "MaxLength" in fields:
-            low, high = _bounds(fields, "MinLength", "MaxLength", whole=True)
+            low, high = _bounds(fields, "MinLength", "MaxLength", integral=True)
             constraints.append(Length(min=low, max=high))
         if "AllowedValues" in fields:
             constraints.append(_allowed_values(fields["AllowedValues"], kind))
@@ -222,7 +228,7 @@ class Declarations(Struct):
             constraints.append(_allowed_pattern(fields["AllowedPattern"], kind))
         text = _value(fields, "ConstraintDescription")
         if text is not None:
-            constraints = [replace(one, description=str(text)) for one in constraints]
+            constraints = [replace(constraint, description=str(text)) for constraint in constraints]
         return ParameterSchema(
             name=name,
             type=kind,
@@ -249,51 +255,53 @@ def _flag(fields: Mapping[str, Node], key: str) -> bool:
     raise _bad(f"{key} must be true or false", fields[key])
 
 
-def _bounds(fields: Mapping[str, Node], low: str, high: str, *, whole: bool) -> tuple[Any, Any]:
-    found = []
+def _bounds(fields: Mapping[str, Node], low: str, high: str, *, integral: bool) -> tuple[Any, Any]:
+    bounds = []
     for key in (low, high):
         try:
-            found.append(bound(_value(fields, key), whole))
+            bounds.append(bound(_value(fields, key), integral))
         except ValueError as error:
             raise _Bad(f"{key}: {error}", fields[key], InvalidBound) from None
         except TypeError as error:
             raise _bad(f"{key}: {error}", fields[key]) from None
-    return found[0], found[1]
+    return bounds[0], bounds[1]
 
 
-def _two_bounds(node: Node, names: tuple[str, str], *, whole: bool, both: bool) -> tuple[Any, Any]:
+def _two_bounds(
+    node: Node, names: tuple[str, str], *, integral: bool, complete: bool
+) -> tuple[Any, Any]:
     if not isinstance(node.value, dict):
         raise _bad(f"expected a map with the keys {' and '.join(names)}", node)
     for key in node.value:
         if key not in names:
             raise _unknown(f'unknown bound "{key}"', key, names, node.value[key], at_key=True)
-    missing = [name for name in names if name not in node.value]
-    if len(missing) > (0 if both else 1):
+    absent = [name for name in names if name not in node.value]
+    if len(absent) > (0 if complete else 1):
         raise _bad(
-            f"expected the keys {' and '.join(names)}; {' and '.join(missing)} is missing",
+            f"expected the keys {' and '.join(names)}; {' and '.join(absent)} is missing",
             node,
         )
-    low, high = _bounds(node.value, *names, whole=whole)
+    low, high = _bounds(node.value, *names, integral=integral)
     if low is None and high is None:
         raise _bad(f"expected {' or '.join(names)} or both", node)
     return low, high
 
 
 def _length(node: Node, kind: ParameterType) -> Constraint:
-    low, high = _two_bounds(node, ("min", "max"), whole=True, both=False)
+    low, high = _two_bounds(node, ("min", "max"), integral=True, complete=False)
     return Length(min=low, max=high)
 
 
 def _range(node: Node, kind: ParameterType) -> Constraint:
-    low, high = _two_bounds(node, ("min", "max"), whole=False, both=False)
+    low, high = _two_bounds(node, ("min", "max"), integral=False, complete=False)
     return Range(min=low, max=high)
 
 
 def _modulo(node: Node, kind: ParameterType) -> Constraint:
-    step, offset = _two_bounds(node, ("step", "offset"), whole=True, both=True)
+    step, offset = _two_bounds(node, ("step", "offset"), integral=True, complete=True)
     if not step or abs(offset) >= abs(step) or step * offset < 0:
-        words = "the offset must be smaller than the step and have the same sign"
-        raise _bad(f"step {step} and offset {offset}: {words}", node)
+        message = "the offset must be smaller than the step and have the same sign"
+        raise _bad(f"step {step} and offset {offset}: {message}", node)
     return Modulo(step=step, offset=offset)
 
 

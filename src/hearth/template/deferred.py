@@ -67,7 +67,7 @@ class Answer(Struct, frozen=True):
 
     def holds(self, world: Any) -> bool:
         """Return whether the world still returns the same values."""
-        return all(same(reply_of(world, asked), reply) for asked, reply in self.replies)
+        return all(same(reply_of(world, question), reply) for question, reply in self.replies)
 
 
 def reply_of(world: Any, question: Question) -> Any:
@@ -88,11 +88,11 @@ def reply_of(world: Any, question: Question) -> Any:
         return error
 
 
-def same(one: Any, other: Any) -> bool:
+def same(first: Any, second: Any) -> bool:
     """Return whether two values of worlds are equal; exceptions are compared by their message."""
-    if isinstance(one, Exception):
-        return type(one) is type(other) and str(one) == str(other)
-    return bool(one == other)
+    if isinstance(first, Exception):
+        return type(first) is type(second) and str(first) == str(second)
+    return bool(first == second)
 
 
 class Answers(Struct):
@@ -101,20 +101,20 @@ class Answers(Struct):
     `inside` is true while an evaluation runs, so that evaluations inside it are not deferred.
     """
 
-    known: OrderedDict[tuple[Any, ...], list[Answer]] = field(default_factory=OrderedDict)
+    by_key: OrderedDict[tuple[Any, ...], list[Answer]] = field(default_factory=OrderedDict)
     inside: bool = False
 
     def keep(self, deferred: Deferred, answer: Answer) -> None:
         """Store the answer for an evaluation; drop the oldest answers beyond the maximum number."""
-        found = self.known.setdefault(deferred.key, [])
-        found[:] = [*found[-SAME_MAX + 1 :], answer]
-        self.known.move_to_end(deferred.key)
-        if len(self.known) > ANSWERS_MAX:
-            self.known.popitem(last=False)
+        answers = self.by_key.setdefault(deferred.key, [])
+        answers[:] = [*answers[-SAME_MAX + 1 :], answer]
+        self.by_key.move_to_end(deferred.key)
+        if len(self.by_key) > ANSWERS_MAX:
+            self.by_key.popitem(last=False)
 
     def find(self, deferred: Deferred) -> Answer | None:
         """Return the answer for an evaluation that is valid in its world, or None."""
-        for answer in reversed(self.known.get(deferred.key, ())):
+        for answer in reversed(self.by_key.get(deferred.key, ())):
             if answer.holds(deferred.world):
                 return answer
         return None
@@ -150,7 +150,7 @@ def deferrable(method: F) -> F:
         answers = _answers.get()
         if answers is None or answers.inside:
             return method(self, world, **options)
-        if answers.known and (answer := answers.find(Deferred(self, name, world, options))):
+        if answers.by_key and (answer := answers.find(Deferred(self, name, world, options))):
             if answer.error is not None:
                 raise answer.error
             return answer.value

@@ -31,28 +31,28 @@ def parameter_texts(program: Program, *, sees_hidden: bool = True) -> dict[str, 
     }
 
 
-def validated(program: Program, given: Mapping[str, Any], *, show_nested: bool) -> dict[str, Any]:
+def validated(program: Program, values: Mapping[str, Any], *, show_nested: bool) -> dict[str, Any]:
     """Return the body of the response to template-validate, without the environment.
 
-    The program must have been specialised without checks; `given` are the values in the request. If
-    `show_nested` is true, the parameters of nested stacks are added; this raises Rejected if the
+    The program must have been specialised without checks; `values` are the values in the request.
+    If `show_nested` is true, the parameters of nested stacks are added; this raises Rejected if the
     template that a group generates is invalid.
     """
     module = program.module
-    shown: dict[str, Any] = {
+    body: dict[str, Any] = {
         "Description": module.syntax.description or NOTHING,
         "Parameters": {
-            name: _parameter(schema, given.get(name), module.environment.parameter_defaults)
+            name: _parameter(schema, values.get(name), module.environment.parameter_defaults)
             for name, schema in module.syntax.parameters.items()
         },
     }
     if module.syntax.groups is not None:
-        shown["ParameterGroups"] = [group.written for group in module.syntax.groups]
+        body["ParameterGroups"] = [group.written for group in module.syntax.groups]
     if show_nested:
         nested = _nested(program)
         if nested:
-            shown["NestedParameters"] = nested
-    return shown
+            body["NestedParameters"] = nested
+    return body
 
 
 def _nested(program: Program) -> dict[str, Any]:
@@ -64,13 +64,15 @@ def _nested(program: Program) -> dict[str, Any]:
     for name, definition in program.resources.items():
         evaluated = definition.evaluate(NOWHERE)
         try:
-            inside, given = _inside(program, definition, evaluated)
+            inside, values = _inside(program, definition, evaluated)
         except Rejected as rejected:
             path = definition.way_in
-            raise Rejected([reported_by_parent(one, path) for one in rejected.problems]) from None
+            raise Rejected(
+                [reported_by_parent(problem, path) for problem in rejected.problems]
+            ) from None
         if inside is not None:
-            shown = validated(inside, given, show_nested=True)
-            nested[name] = {"Type": definition.type, **shown}
+            body = validated(inside, values, show_nested=True)
+            nested[name] = {"Type": definition.type, **body}
         elif hasattr(definition.type_info, "sample"):  # a group whose members are not known
             nested[name] = {"Type": definition.type, "Description": NOTHING, "Parameters": {}}
     return nested
@@ -88,7 +90,7 @@ def _sample(
     return module.specialise({}, stack_name=definition.name, strict=False, check=False)
 
 
-def _given(definition: ResourceDefinition, inside: Program) -> dict[str, Any]:
+def _child_parameters(definition: ResourceDefinition, inside: Program) -> dict[str, Any]:
     """Return the values that a resource gives to the parameters of its nested template.
 
     A reference is the name of its resource, and an attribute is null.
@@ -104,7 +106,7 @@ def _as_text(schema: ParameterSchema, value: Any) -> Any:
     """Return the value of a parameter; that of a list as text."""
     if schema.type is not ParameterType.LIST or not isinstance(value, list):
         return value
-    return ",".join("" if one is None else str(one) for one in value)
+    return ",".join("" if entry is None else str(entry) for entry in value)
 
 
 def _inside(
@@ -120,7 +122,7 @@ def _inside(
         inside = program.inside(definition, evaluated, check=False)
         if inside is None:
             return _sample(program, definition, evaluated), {}
-        return inside, _given(definition, inside)
+        return inside, _child_parameters(definition, inside)
     except (Rejected, ValueError):
         if definition.child is None:
             raise
@@ -128,49 +130,49 @@ def _inside(
         return child.specialise({}, stack_name=definition.name, strict=False, check=False), {}
 
 
-def _parameter(schema: ParameterSchema, given: Any, defaults: Mapping[str, Any]) -> dict[str, Any]:
-    shown: dict[str, Any] = {
+def _parameter(schema: ParameterSchema, value: Any, defaults: Mapping[str, Any]) -> dict[str, Any]:
+    entry: dict[str, Any] = {
         "Type": CFN_NAMES[schema.type],
         "Description": schema.description or "",
         "NoEcho": "true" if schema.hidden else "false",
         "Label": schema.label or schema.name,
     }
     if defaults.get(schema.name) is not None:
-        shown["Default"] = MASK if schema.hidden else defaults[schema.name]
+        entry["Default"] = MASK if schema.hidden else defaults[schema.name]
     elif schema.has_default:
-        shown["Default"] = schema.default
-    if given:  # an empty value counts as none here
-        shown["Value"] = MASK if schema.hidden else given
+        entry["Default"] = schema.default
+    if value:  # an empty value counts as none here
+        entry["Value"] = MASK if schema.hidden else value
     if schema.tags:
-        shown["Tags"] = list(schema.tags)
+        entry["Tags"] = list(schema.tags)
     texts = []
     for constraint in schema.constraints:
-        shown.update(_constraint(constraint))
+        entry.update(_constraint(constraint))
         if constraint.description:
             texts.append(constraint.description)
     if texts:
-        shown["ConstraintDescription"] = " ".join(texts)
-    return shown
+        entry["ConstraintDescription"] = " ".join(texts)
+    return entry
 
 
 def _constraint(constraint: Constraint) -> dict[str, Any]:
-    found: dict[str, Any]
+    entry: dict[str, Any]
     match constraint:
         case Length(min=low, max=high):
-            found = {"MinLength": low, "MaxLength": high}
+            entry = {"MinLength": low, "MaxLength": high}
         case Range(min=low, max=high):
-            found = {"MinValue": low, "MaxValue": high}
+            entry = {"MinValue": low, "MaxValue": high}
         case Modulo(step=step, offset=offset):
-            found = {"Step": step, "Offset": offset}
+            entry = {"Step": step, "Offset": offset}
         case AllowedValues(values=values):
-            found = {"AllowedValues": list(values)}
+            entry = {"AllowedValues": list(values)}
         case AllowedPattern(pattern=pattern):
-            found = {"AllowedPattern": pattern}
+            entry = {"AllowedPattern": pattern}
         case Custom(name=name):
-            found = {"CustomConstraint": name}
+            entry = {"CustomConstraint": name}
         case _:
-            found = {}
-    return {key: value for key, value in found.items() if value is not None}
+            entry = {}
+    return {key: value for key, value in entry.items() if value is not None}
 
 
 def versions() -> list[dict[str, Any]]:
@@ -195,7 +197,7 @@ def functions(version: str, *, conditions: bool) -> list[dict[str, str]] | None:
     grammar = BY_VERSION.get((key, value))
     if grammar is None:
         return None
-    names = {name: known for name, known in grammar.functions.items() if known}
+    names = {name: function for name, function in grammar.functions.items() if function}
     if conditions:
         names.update(grammar.condition_functions)
     return [{"functions": name, "description": function_text(name)} for name in sorted(names)]

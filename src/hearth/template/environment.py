@@ -54,7 +54,7 @@ SINKS = ("zaqar-queue",)
 SINK_KEYS = ("type", "target", "ttl")
 
 
-class Names(Protocol):
+class TypeLookup(Protocol):
     """The part of a type catalogue that is needed to look up a type."""
 
     def find(self, name: str) -> Any: ...
@@ -123,8 +123,8 @@ class Environment(Struct, frozen=True, dict=True):
         problems = list(_problems(root, file))
         if problems:
             raise Rejected(problems)
-        given = {name: value or SECTIONS[name]() for name, value in root.plain().items()}
-        return cls(**given, base=base)
+        sections = {name: value or SECTIONS[name]() for name, value in root.plain().items()}
+        return cls(**sections, base=base)
 
     def as_map(self) -> dict[str, Any]:
         """Return the environment as a map of all sections, including empty ones."""
@@ -161,11 +161,11 @@ class Environment(Struct, frozen=True, dict=True):
         merger = Merger(self.as_map(), types)
         for key in keys:
             if key not in files:
-                words = f'the environment file "{key}" was not found in the files of the request'
-                raise Rejected([Invalid(Span(key), words)])
+                message = f'the environment file "{key}" was not found in the files of the request'
+                raise Rejected([Invalid(Span(key), message)])
             merger.add(key, Environment.parse(files[key], key).as_map())
-        kept = {name: v for name, v in (firm or {}).items() if name not in merger.combined}
-        return Environment(**merger.sections, base=self.base).with_parameters(kept)
+        missed = {name: v for name, v in (firm or {}).items() if name not in merger.combined}
+        return Environment(**merger.sections, base=self.base).with_parameters(missed)
 
     # -- registry ---------------------------------------------------------------------------
 
@@ -183,14 +183,14 @@ class Environment(Struct, frozen=True, dict=True):
         return bool(self.resource_registry.get("resources"))
 
     def find(
-        self, type_name: str, resource: str, catalog: Names
+        self, type_name: str, resource: str, catalog: TypeLookup
     ) -> TemplateEntry | TypeEntry | None:
         """Return the built-in type or nested template for the type name of a resource; None if
         there is none.
         """
         return self._find(type_name, resource, catalog, set(), {})
 
-    def mappings(self, type_name: str, resource: str, catalog: Names) -> dict[str, str]:
+    def mappings(self, type_name: str, resource: str, catalog: TypeLookup) -> dict[str, str]:
         """Return the registry entries that lead from a type name to the result of `find`.
 
         The result maps each type name on the way to the value of its entry. Wildcards are replaced
@@ -201,15 +201,20 @@ class Environment(Struct, frozen=True, dict=True):
         return steps
 
     def _find(
-        self, type_name: str, resource: str, catalog: Names, seen: set[str], steps: dict[str, str]
+        self,
+        type_name: str,
+        resource: str,
+        catalog: TypeLookup,
+        visited: set[str],
+        steps: dict[str, str],
     ) -> TemplateEntry | TypeEntry | None:
-        """Return the result of `find`. The names in `seen` are not followed again.
+        """Return the result of `find`. The names in `visited` are not followed again.
 
         The entries on the way are added to `steps`.
         """
-        if type_name in seen or len(seen) >= NAMES_TRIED_MAX:
+        if type_name in visited or len(visited) >= NAMES_TRIED_MAX:
             return None
-        seen.add(type_name)
+        visited.add(type_name)
         for name, value, by_operator in self._candidates(type_name, resource):
             if value is None or _is_template(value) or _is_template(name):
                 steps[name] = name if value is None else value
@@ -217,10 +222,10 @@ class Environment(Struct, frozen=True, dict=True):
             target = _target(name, value, type_name)
             if target == type_name:
                 return None
-            found = self._find(target, resource, catalog, seen, steps)
-            if found is not None:
+            entry = self._find(target, resource, catalog, visited, steps)
+            if entry is not None:
                 steps[type_name] = value
-                return found
+                return entry
         return TypeEntry(type_name) if catalog.find(type_name) is not None else None
 
     def chain(self, type_name: str, resource: str) -> list[str]:
@@ -230,10 +235,10 @@ class Environment(Struct, frozen=True, dict=True):
         """
         names = [type_name]
         while names.count(names[-1]) == 1 and len(names) < NAMES_TRIED_MAX:
-            found = next(self._candidates(names[-1], resource), None)
-            if found is None:
+            candidate = next(self._candidates(names[-1], resource), None)
+            if candidate is None:
                 break
-            name, value, _ = found
+            name, value, _ = candidate
             names.append(_target(name, str(value), names[-1]))
         return names
 
@@ -242,15 +247,15 @@ class Environment(Struct, frozen=True, dict=True):
 
         Each item is (name of the entry, its value, whether it is the operator's).
         """
-        mine = self.resource_registry
-        own = _subtree(mine, resource)
-        if isinstance(own, Mapping) and isinstance(own.get(type_name), str):
-            yield type_name, own[type_name], False
-        listed: list[tuple[str, Any]] = []
+        registry = self.resource_registry
+        entries = _subtree(registry, resource)
+        if isinstance(entries, Mapping) and isinstance(entries.get(type_name), str):
+            yield type_name, entries[type_name], False
+        pairs: list[tuple[str, Any]] = []
         if _is_template(type_name):
-            listed.append((type_name, mine.get(type_name)))
-        listed.extend(self._general.fitting(type_name))
-        for name, value in sorted(listed, key=lambda pair: pair[0]):
+            pairs.append((type_name, registry.get(type_name)))
+        pairs.extend(self._general.fitting(type_name))
+        for name, value in sorted(pairs, key=lambda pair: pair[0]):
             yield name, value, False
         if self.base is not None:
             for name, value in sorted(self.base._general.fitting(type_name)):
@@ -272,15 +277,17 @@ class Environment(Struct, frozen=True, dict=True):
         registry = dict(self.resource_registry)
         if entry is not None:
             registry.pop(entry.entry, None)
-        named = registry.pop("resources", None)
-        if isinstance(named, Mapping):
+        by_resource = registry.pop("resources", None)
+        if isinstance(by_resource, Mapping):
             inner: dict[str, Any] = {}
-            for pattern, entries in named.items():
+            for pattern, entries in by_resource.items():
                 if pattern != resource and fnmatchcase(resource, pattern):
                     deep_update(inner, entries)
-            if isinstance(named.get(resource), Mapping):
-                deep_update(inner, named[resource])
-            inside = {name: one for name, one in inner.items() if isinstance(one, Mapping)}
+            if isinstance(by_resource.get(resource), Mapping):
+                deep_update(inner, by_resource[resource])
+            inside = {
+                name: settings for name, settings in inner.items() if isinstance(settings, Mapping)
+            }
             if inside:
                 registry["resources"] = inside
         return replace(self, parameters={}, resource_registry=registry, of_child=True)
@@ -296,16 +303,16 @@ class Environment(Struct, frozen=True, dict=True):
         return frozenset(self._listed(resource, "restricted_actions"))
 
     def _listed(self, resource: str, key: str) -> Iterator[str]:
-        named = self.resource_registry.get("resources")
-        if not isinstance(named, Mapping):
+        by_resource = self.resource_registry.get("resources")
+        if not isinstance(by_resource, Mapping):
             return
-        for pattern, entries in named.items():
+        for pattern, entries in by_resource.items():
             if fnmatchcase(resource, pattern) and isinstance(entries, Mapping):
                 value = entries.get(key, [])
                 if isinstance(value, str):
                     yield value
                 elif isinstance(value, list):
-                    yield from (one for one in value if isinstance(one, str))
+                    yield from (entry for entry in value if isinstance(entry, str))
 
 
 def _target(name: str, value: str, type_name: str) -> str:
@@ -323,8 +330,8 @@ def _is_template(name: Any) -> bool:
 
 
 def _subtree(registry: Mapping[str, Any], resource: str) -> Any:
-    named = registry.get("resources")
-    return named.get(resource) if isinstance(named, Mapping) else None
+    by_resource = registry.get("resources")
+    return by_resource.get(resource) if isinstance(by_resource, Mapping) else None
 
 
 class _General:
@@ -333,13 +340,13 @@ class _General:
     """
 
     def __init__(self, registry: Mapping[str, Any]) -> None:
-        removed = tuple(
+        masked = tuple(
             name[:-1] for name, value in registry.items() if value is None and name.endswith("*")
         )
         self.exact: dict[str, str] = {}
         self.wildcards: list[tuple[str, str, str]] = []  # prefix, name, value
         for name, value in registry.items():
-            if not isinstance(value, str) or name == "resources" or name.startswith(removed):
+            if not isinstance(value, str) or name == "resources" or name.startswith(masked):
                 continue
             if name.endswith("*") and not _is_template(value):
                 self.wildcards.append((name[:-1], name, value))
@@ -390,13 +397,13 @@ def _problems(root: Node, file: str) -> Iterator[Problem]:
             yield HTTPBadRequest(at, f"the section {name} must be a {kind}")
     registry = root.value.get("resource_registry")
     if registry is not None and isinstance(registry.value, dict):
-        named = registry.value.get("resources")
-        if named is not None:
-            yield from _named_problems(named, file, "resource_registry.resources")
+        by_resource = registry.value.get("resources")
+        if by_resource is not None:
+            yield from _named_problems(by_resource, file, "resource_registry.resources")
         for name, node in registry.value.items():
             if name != "resources" and not isinstance(node.value, str | None):
-                words = f"expected the name of a type or of a template, got {node.plain()}"
-                yield HTTPBadRequest(node.span(file, f"resource_registry.{name}"), words)
+                message = f"expected the name of a type or of a template, got {node.plain()}"
+                yield HTTPBadRequest(node.span(file, f"resource_registry.{name}"), message)
     sinks = root.value.get("event_sinks")
     if sinks is not None and isinstance(sinks.value, list):
         yield from _sink_problems(sinks.value, file)
@@ -410,27 +417,27 @@ def _named_problems(node: Node, file: str, path: str, depth: int = 0) -> Iterato
     if depth > 1 and isinstance(node.value, str):
         return
     if not isinstance(node.value, dict):
-        words = f"expected a map of settings for single resources, got {node.plain()}"
-        yield HTTPBadRequest(node.span(file, path), words)
+        message = f"expected a map of settings for single resources, got {node.plain()}"
+        yield HTTPBadRequest(node.span(file, path), message)
         return
     for name, inner in node.value.items():
-        here = f"{path}.{name}"
+        inner_path = f"{path}.{name}"
         if inner.value is None:
             continue
         if name == "hooks":
-            for word, place in _words(inner):
+            for word, word_node in _words(inner):
                 if word not in list(Hook):
                     near = hint(nearest(str(word), list(Hook))) or f"; known are {', '.join(Hook)}"
-                    words = f'there is no hook "{word}"{near}'
-                    yield InvalidBreakPointHook(place.span(file, here), words)
+                    message = f'there is no hook "{word}"{near}'
+                    yield InvalidBreakPointHook(word_node.span(file, inner_path), message)
         elif name == "restricted_actions":
-            for word, place in _words(inner):
+            for word, word_node in _words(inner):
                 if word not in list(RestrictedAction):
                     near = hint(nearest(str(word), list(RestrictedAction)))
-                    words = f'there is no restricted action "{word}"{near}'
-                    yield InvalidRestrictedAction(place.span(file, here), words)
+                    message = f'there is no restricted action "{word}"{near}'
+                    yield InvalidRestrictedAction(word_node.span(file, inner_path), message)
         else:
-            yield from _named_problems(inner, file, here, depth + 1)
+            yield from _named_problems(inner, file, inner_path, depth + 1)
 
 
 def _words(node: Node) -> list[tuple[Any, Node]]:
@@ -445,16 +452,16 @@ def _words(node: Node) -> list[tuple[Any, Node]]:
 def _sink_problems(sinks: Iterable[Node], file: str) -> Iterator[Problem]:
     for number, sink in enumerate(sinks):
         at = sink.span(file, f"event_sinks[{number}]")
-        given = sink.plain()
-        if not isinstance(given, dict) or given.get("type") not in SINKS:
-            kind = given.get("type") if isinstance(given, dict) else given
+        fields = sink.plain()
+        if not isinstance(fields, dict) or fields.get("type") not in SINKS:
+            kind = fields.get("type") if isinstance(fields, dict) else fields
             yield Invalid(at, f"the type of an event sink must be {' or '.join(SINKS)}, not {kind}")
             continue
-        for name in (name for name in given if name not in SINK_KEYS):
+        for name in (name for name in fields if name not in SINK_KEYS):
             near = hint(nearest(str(name), SINK_KEYS))
-            yield Invalid(at, f'an event sink of type {given["type"]} has no "{name}"{near}')
-        if not given.get("target") or not isinstance(given["target"], str):
+            yield Invalid(at, f'an event sink of type {fields["type"]} has no "{name}"{near}')
+        if not fields.get("target") or not isinstance(fields["target"], str):
             yield Invalid(at, "the target of an event sink must be the name of a queue")
-        ttl = given.get("ttl")
+        ttl = fields.get("ttl")
         if ttl is not None and (type(ttl) is not int or ttl < 1):
             yield Invalid(at, f"the ttl of an event sink must be a number of seconds, not {ttl}")

@@ -203,16 +203,16 @@ class If(Expr):
 
     def specialise(self, scope: Scope) -> Expr:
         try:
-            taken = scope.truth(self.condition.evaluate(scope))
+            truth = scope.truth(self.condition.evaluate(scope))
         except EvaluationError as error:
             return Broken((scope.condition_problem(error, self.at),))
-        return (self.then if taken is True else self.otherwise).specialise(scope)
+        return (self.then if truth is True else self.otherwise).specialise(scope)
 
     def evaluate(self, scope: Scope) -> Any:
-        taken = scope.truth(self.condition.evaluate(scope))
-        if isinstance(taken, Unknown):
+        truth = scope.truth(self.condition.evaluate(scope))
+        if isinstance(truth, Unknown):
             return scope.undecided(self)
-        return (self.then if taken else self.otherwise).evaluate(scope)
+        return (self.then if truth else self.otherwise).evaluate(scope)
 
 
 class Broken(Expr):

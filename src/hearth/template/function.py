@@ -97,8 +97,8 @@ def bounded(characters: int) -> None:
     Call it before creating the text.
     """
     if characters > TEXT_MAX:
-        words = f"a string of {characters} characters is longer than the {TEXT_MAX} allowed"
-        raise EvaluationError(words)
+        message = f"a string of {characters} characters is longer than the {TEXT_MAX} allowed"
+        raise EvaluationError(message)
 
 
 def pure(function: Callable[[Any], Any]) -> Apply:

@@ -19,7 +19,7 @@ def texts_in(values: Iterable[Any], characters_min: int = CHARACTERS_MIN) -> tup
 
     Those with fewer than `characters_min` characters are left out. Keys of maps are not searched.
     """
-    found: set[str] = set()
+    texts: set[str] = set()
     waiting = list(values)
     for value in waiting:
         match value:
@@ -30,8 +30,8 @@ def texts_in(values: Iterable[Any], characters_min: int = CHARACTERS_MIN) -> tup
             case None | bool() | Unknown():
                 pass
             case _:
-                found.add(str(value))
-    return longest_first(text for text in found if len(text) >= characters_min)
+                texts.add(str(value))
+    return longest_first(text for text in texts if len(text) >= characters_min)
 
 
 def longest_first(texts: Iterable[str]) -> tuple[str, ...]:
@@ -64,9 +64,11 @@ def masked_in(value: Any, hidden: tuple[str, ...]) -> Any:
         case str():
             return masked(value, hidden)
         case Mapping():
-            return {masked_in(key, hidden): masked_in(one, hidden) for key, one in value.items()}
+            return {
+                masked_in(key, hidden): masked_in(inner, hidden) for key, inner in value.items()
+            }
         case list() | tuple():
-            return [masked_in(one, hidden) for one in value]
+            return [masked_in(inner, hidden) for inner in value]
     return value
 
 

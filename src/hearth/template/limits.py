@@ -19,9 +19,9 @@ class Limits(Struct, frozen=True):
     yaql_memory_bytes: int = 10000
 
 
-def too_many_resources(count: int, most: int) -> str:
+def too_many_resources(count: int, maximum: int) -> str:
     """Return the error message for a template or a tree of stacks that has too many resources.
 
-    `count` is the number of its resources, and `most` is the maximum.
+    `count` is the number of its resources, and `maximum` is the maximum.
     """
-    return f"Request limit exceeded: {count} resources are more than the {most} allowed"
+    return f"Request limit exceeded: {count} resources are more than the {maximum} allowed"

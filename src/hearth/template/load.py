@@ -148,8 +148,8 @@ def load(
     if not isinstance(source, str):
         return from_plain(source, file, limits)
     if len(source) > limits.template_size_max:
-        words = f"{len(source)} characters are more than the {limits.template_size_max} allowed"
-        raise Rejected([RequestLimitExceeded(Span(file), words)])
+        message = f"{len(source)} characters are more than the {limits.template_size_max} allowed"
+        raise Rejected([RequestLimitExceeded(Span(file), message)])
     plain = _as_json(source)
     is_json = plain is not None
     if is_json and (_is_dumped(source, plain) or any(end in source for end in ENDS_OF_YAML_ONLY)):
@@ -164,8 +164,8 @@ def load(
                 return from_plain(plain, file, limits)
             raise Rejected([_syntax_problem(error, source, file)]) from None
         except UnicodeError:
-            words = "the text contains invalid characters"
-            raise Rejected([HTTPBadRequest(Span(file), words)]) from None
+            message = "the text contains invalid characters"
+            raise Rejected([HTTPBadRequest(Span(file), message)]) from None
 
 
 def from_plain(value: Any, file: str = "template", limits: Limits | None = None) -> Node:
@@ -174,15 +174,15 @@ def from_plain(value: Any, file: str = "template", limits: Limits | None = None)
     Raises Rejected if the value has too many parts or is nested too deep.
     """
     limits = limits or Limits()
-    left = most = min(limits.nodes_max, INLINE_NODES) if inline() else limits.nodes_max
+    remaining = nodes_max = min(limits.nodes_max, INLINE_NODES) if inline() else limits.nodes_max
 
     def build(plain: Any, depth: int) -> Node:
-        nonlocal left
-        left -= 1
-        if left < 0 and most < limits.nodes_max:
+        nonlocal remaining
+        remaining -= 1
+        if remaining < 0 and nodes_max < limits.nodes_max:
             raise Overrun
-        if depth > limits.nesting_max or left < 0:
-            raise Rejected([_limit_problem(Span(file), limits, left < 0)])
+        if depth > limits.nesting_max or remaining < 0:
+            raise Rejected([_limit_problem(Span(file), limits, remaining < 0)])
         if isinstance(plain, Mapping):
             entries: dict[str, Node] = {}
             for key, inner in plain.items():
@@ -192,8 +192,8 @@ def from_plain(value: Any, file: str = "template", limits: Limits | None = None)
             return Node(entries)
         if isinstance(plain, list | tuple):
             return Node([build(inner, depth + 1) for inner in plain])
-        known = isinstance(plain, None | bool | int | float | str | Unknown)
-        return Node(plain if known else str(plain))
+        is_scalar = isinstance(plain, None | bool | int | float | str | Unknown)
+        return Node(plain if is_scalar else str(plain))
 
     return build(value, 0)
 
@@ -238,22 +238,24 @@ def _syntax_problem(error: yaml.YAMLError, source: str, file: str) -> Problem:
         mark = error.problem_mark or error.context_mark
         if mark is not None:
             line, column = mark.line + 1, mark.column + 1
-        words = " ".join(part for part in (error.context, error.problem) if part)
-        shown = source.split("\n")[line - 1 : line] if line else []
-        if shown and shown[0][column - 1 : column] == "\t":
-            words = "a tab cannot indent; use spaces"
+        message = " ".join(part for part in (error.context, error.problem) if part)
+        source_lines = source.split("\n")[line - 1 : line] if line else []
+        if source_lines and source_lines[0][column - 1 : column] == "\t":
+            message = "a tab cannot indent; use spaces"
     else:
-        words = str(error).splitlines()[0] if str(error) else "unreadable"
-    return HTTPBadRequest(Span(file, line, column), f"not well-formed YAML: {words}", code="syntax")
+        message = str(error).splitlines()[0] if str(error) else "unreadable"
+    return HTTPBadRequest(
+        Span(file, line, column), f"not well-formed YAML: {message}", code="syntax"
+    )
 
 
 def _limit_problem(at: Span, limits: Limits, by_count: bool) -> Problem:
-    words = (
+    message = (
         f"the document has more than {limits.nodes_max} values after expansion of its aliases"
         if by_count
         else f"lists and maps are nested more than {limits.nesting_max} deep"
     )
-    return RequestLimitExceeded(at, words)
+    return RequestLimitExceeded(at, message)
 
 
 class _Open:
@@ -334,11 +336,11 @@ class _Composer:
         mark = event.start_mark
         return Span(self.file, mark.line + 1, mark.column + 1)
 
-    def refuse(self, event: Any, words: str) -> Rejected:
-        return Rejected([HTTPBadRequest(self.at(event), words)])
+    def refuse(self, event: Any, message: str) -> Rejected:
+        return Rejected([HTTPBadRequest(self.at(event), message)])
 
-    def refused(self, node: Node, words: str) -> Rejected:
-        return Rejected([HTTPBadRequest(node.span(self.file), words)])
+    def refused(self, node: Node, message: str) -> Rejected:
+        return Rejected([HTTPBadRequest(node.span(self.file), message)])
 
     def start(self, event: Any, is_map: bool) -> None:
         self.count += 1

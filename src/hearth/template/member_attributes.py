@@ -9,12 +9,12 @@ from hearth.template.types import TypeInfo
 
 def lacks(member: TypeInfo, attribute: str) -> bool:
     """Return whether a member of this type certainly has no such attribute."""
-    known = attribute == "show" or attribute in member.attributes
-    return not (known or member.accepts_any_attribute)
+    has_attribute = attribute == "show" or attribute in member.attributes
+    return not (has_attribute or member.accepts_any_attribute)
 
 
-def no_member_attribute(one: Reference, attribute: str, member: TypeInfo) -> Problem:
+def no_member_attribute(reference: Reference, attribute: str, member: TypeInfo) -> Problem:
     """Return the problem of a reference to a group that needs this attribute of a member."""
     near = hint(nearest(attribute, member.attributes))
-    words = f'the members of "{one.resource}" have no attribute "{attribute}"{near}'
-    return StackValidationFailed(one.call.place_of(1), words, code="unknown-attribute")
+    message = f'the members of "{reference.resource}" have no attribute "{attribute}"{near}'
+    return StackValidationFailed(reference.call.place_of(1), message, code="unknown-attribute")

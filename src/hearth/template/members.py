@@ -12,17 +12,17 @@ from typing import Any
 MEMBER = "resource."
 
 
-def asked(attribute: str, path: Sequence[Any]) -> tuple[str, tuple[Any, ...]]:
+def full_attribute(attribute: str, path: Sequence[Any]) -> tuple[str, tuple[Any, ...]]:
     """Return the complete name of the attribute to read, and the remaining steps of the path."""
     if not attribute.startswith(MEMBER):
         return attribute, tuple(path)
-    member, dot, rest = attribute.removeprefix(MEMBER).partition(".")
+    member, dot, remainder = attribute.removeprefix(MEMBER).partition(".")
     if not dot:
         if not path:
             return attribute, ()
-        rest, path = str(path[0]), path[1:]
-    name, left = asked(rest, path)
-    return f"{MEMBER}{member}.{name}", left
+        remainder, path = str(path[0]), path[1:]
+    name, steps = full_attribute(remainder, path)
+    return f"{MEMBER}{member}.{name}", steps
 
 
 def names_read(reads: Iterable[tuple[Any, ...]]) -> set[str]:
@@ -30,13 +30,13 @@ def names_read(reads: Iterable[tuple[Any, ...]]) -> set[str]:
 
     The oldest versions first read the whole attribute, so its name is also included.
     """
-    found: set[str] = set()
+    names: set[str] = set()
     for attribute, *path in reads:
-        found |= {str(attribute), asked(str(attribute), path)[0]}
-    return found
+        names |= {str(attribute), full_attribute(str(attribute), path)[0]}
+    return names
 
 
-def asked_below(reads: Iterable[tuple[Any, ...]]) -> set[str]:
+def attributes_below(reads: Iterable[tuple[Any, ...]]) -> set[str]:
     """Return the names of member attributes that a nested stack must report, because `reads`
     contain attributes of its resource.
 
@@ -44,9 +44,9 @@ def asked_below(reads: Iterable[tuple[Any, ...]]) -> set[str]:
     contain words that are not attributes.
     """
     reads = list(reads)
-    found = {word for read in reads for part in read for word in str(part).split(".")}
+    names = {word for path in reads for part in path for word in str(part).split(".")}
     for name in names_read(reads):
         inner = name.removeprefix(MEMBER).partition(".")[2]
         if name.startswith(MEMBER) and inner.startswith(MEMBER):
-            found.add(inner)
-    return found
+            names.add(inner)
+    return names

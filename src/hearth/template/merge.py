@@ -75,17 +75,17 @@ class Merger:
     def strategy(self, file: str, name: str, chosen: Mapping[str, str]) -> str:
         default = chosen.get("default", "overwrite")
         default = default if default in STRATEGIES else "overwrite"
-        own = chosen.get(name)
-        if own is not None and own not in STRATEGIES:
-            own = default
+        declared = chosen.get(name)
+        if declared is not None and declared not in STRATEGIES:
+            declared = default
         remembered = self.strategies.get(name)
-        if own is not None and remembered is not None and own != remembered:
-            words = (
+        if declared is not None and remembered is not None and declared != remembered:
+            message = (
                 f'parameter "{name}" is merged with the strategy {remembered} '
-                f"and cannot be merged with {own} in {file}"
+                f"and cannot be merged with {declared} in {file}"
             )
-            raise Rejected([ConflictingMergeStrategyForParam(Span(file), words)])
-        strategy = own or remembered or default
+            raise Rejected([ConflictingMergeStrategyForParam(Span(file), message)])
+        strategy = declared or remembered or default
         self.strategies.setdefault(name, strategy)
         return strategy
 
@@ -99,14 +99,14 @@ class Merger:
                 case ParameterType.LIST:
                     return _merged_lists(old, new)
                 case ParameterType.BOOLEAN if isinstance(new, str):
-                    words = f'boolean parameter "{name}" cannot be merged'
-                    raise Rejected([InvalidMergeStrategyForParam(Span(file), words)])
+                    message = f'boolean parameter "{name}" cannot be merged'
+                    raise Rejected([InvalidMergeStrategyForParam(Span(file), message)])
                 case _ if isinstance(old, str) and isinstance(new, str):
                     return old + new
         except ValueError:
             pass
-        words = f'the values of parameter "{name}" of type {kind} cannot be merged'
-        raise Rejected([HTTPBadRequest(Span(file), words)])
+        message = f'the values of parameter "{name}" of type {kind} cannot be merged'
+        raise Rejected([HTTPBadRequest(Span(file), message)])
 
 
 def _as_map(value: Any) -> dict[str, Any]:
@@ -120,8 +120,8 @@ def _as_map(value: Any) -> dict[str, Any]:
 def _merged_lists(old: Any, new: Any) -> Any:
     if isinstance(old, str) and isinstance(new, str):
         return f"{old},{new}"
-    as_lists = [one.split(",") if isinstance(one, str) else one for one in (old, new)]
-    if not all(isinstance(one, list) for one in as_lists):
+    as_lists = [value.split(",") if isinstance(value, str) else value for value in (old, new)]
+    if not all(isinstance(value, list) for value in as_lists):
         raise ValueError(new)
     return as_lists[0] + as_lists[1]
 
@@ -136,13 +136,13 @@ def merged_maps(old: Mapping[str, Any], new: Mapping[str, Any], deep: bool) -> d
     for key, value in new.items():
         if value is None:
             continue
-        there = result.get(key)
-        if deep and isinstance(there, Mapping) and isinstance(value, Mapping):
-            result[key] = merged_maps(there, value, deep)
-        elif deep and isinstance(there, list) and isinstance(value, list):
-            result[key] = [*there, *value]
-        elif deep and isinstance(there, str) and isinstance(value, str):
-            result[key] = f"{there}{value}"
+        present = result.get(key)
+        if deep and isinstance(present, Mapping) and isinstance(value, Mapping):
+            result[key] = merged_maps(present, value, deep)
+        elif deep and isinstance(present, list) and isinstance(value, list):
+            result[key] = [*present, *value]
+        elif deep and isinstance(present, str) and isinstance(value, str):
+            result[key] = f"{present}{value}"
         else:
             result[key] = value
     return result

@@ -36,8 +36,8 @@ class Output(Struct, frozen=True, eq=False):
         except BelowError as error:
             return None, self.scope.masked(error.reason)
         except EvaluationError as error:
-            place = f" [{error.at}]" if error.at else ""
-            return None, f"outputs.{self.name}: {self.scope.masked(str(error))}{place}"
+            suffix = f" [{error.at}]" if error.at else ""
+            return None, f"outputs.{self.name}: {self.scope.masked(str(error))}{suffix}"
 
     @deferrable
     def secret(self, world: World) -> bool:

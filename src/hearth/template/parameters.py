@@ -88,7 +88,9 @@ class ParameterSchema(Struct, frozen=True):
             nullable=True,
             update_allowed=True,
             immutable=self.immutable,
-            constraints=tuple(one for one in self.constraints if not _of_text(one, self.type)),
+            constraints=tuple(
+                constraint for constraint in self.constraints if not _of_text(constraint, self.type)
+            ),
             allow_conversion=self.type in (ParameterType.LIST, ParameterType.JSON),
         )
 
@@ -152,7 +154,7 @@ def unquoted(schema: ParameterSchema, value: Any) -> str | None:
     """
     if schema.type is not ParameterType.STRING or isinstance(value, str | Unknown):
         return None
-    if any(isinstance(one, Length | AllowedPattern) for one in schema.constraints):
+    if any(isinstance(constraint, Length | AllowedPattern) for constraint in schema.constraints):
         return f"{value!r} must be given as a string, because its length or pattern is checked"
     return None
 
@@ -176,7 +178,7 @@ def wrong(schema: ParameterSchema, value: Any) -> str | None:
 
 def lookups(schema: ParameterSchema) -> list[Custom]:
     """Return the constraints of a parameter that can only be checked in the cloud."""
-    return [one for one in schema.constraints if isinstance(one, Custom)]
+    return [constraint for constraint in schema.constraints if isinstance(constraint, Custom)]
 
 
 def _string(value: Any) -> str:
@@ -257,10 +259,10 @@ FITS: dict[type, frozenset[ParameterType]] = {
 """The types of parameters to which each class of constraint can be applied."""
 
 
-def bound(value: Any, whole: bool = False) -> Any:
+def bound(value: Any, integral: bool = False) -> Any:
     """Return the limit in a constraint, which is a number or the text of a number.
 
-    None stays None. Raises ValueError if the limit is not a number. If `whole` is true, raises
+    None stays None. Raises ValueError if the limit is not a number. If `integral` is true, raises
     TypeError if it is not an integer.
     """
     if value is None:
@@ -271,6 +273,6 @@ def bound(value: Any, whole: bool = False) -> Any:
     is_number = isinstance(number, int | float) and not isinstance(number, bool)
     if not is_number or (isinstance(number, float) and math.isnan(number)):
         raise ValueError(f'"{value}" is not a number')
-    if whole and isinstance(number, float) and not number.is_integer():
+    if integral and isinstance(number, float) and not number.is_integer():
         raise TypeError(f'"{value}" is not a whole number')
-    return int(number) if whole else number
+    return int(number) if integral else number

@@ -100,15 +100,15 @@ def _grammar(root: Node, file: str) -> Grammar:
     keys = [key for key in VERSION_KEYS if key in root.value]
     if not keys:
         near = nearest(next(iter(root.value), ""), VERSION_KEYS)
-        words = f"the template has no version; heat_template_version is needed{hint(near)}"
-        raise Rejected([HTTPBadRequest(root.span(file), words)])
+        message = f"the template has no version; heat_template_version is needed{hint(near)}"
+        raise Rejected([HTTPBadRequest(root.span(file), message)])
     node = root.value[keys[0]]
     if len(keys) > 1:
         raise Rejected(
             [InvalidTemplateVersion(node.key_span(file), ", ".join(keys), ambiguous=True)]
         )
-    known = BY_VERSION.get((keys[0], node.value)) if isinstance(node.value, str) else None
-    if known is None:
+    grammar = BY_VERSION.get((keys[0], node.value)) if isinstance(node.value, str) else None
+    if grammar is None:
         text = f"{keys[0]}: {node.plain()}"
         versions = versions_of(keys[0])
         raise Rejected(
@@ -122,7 +122,7 @@ def _grammar(root: Node, file: str) -> Grammar:
                 )
             ]
         )
-    return known
+    return grammar
 
 
 class _Parser:
@@ -187,10 +187,10 @@ class _Parser:
         return node
 
     def fail(
-        self, node: Node, words: str, path: str | None = None, **more: str | None
+        self, node: Node, message: str, path: str | None = None, **details: str | None
     ) -> StackValidationFailed:
-        place = dotted(self.steps) if path is None else path
-        problem = StackValidationFailed(node.span(self.file, place), words, **more)  # type: ignore[arg-type]
+        problem_path = dotted(self.steps) if path is None else path
+        problem = StackValidationFailed(node.span(self.file, problem_path), message, **details)  # type: ignore[arg-type]
         self.problems.append(problem)
         return problem
 
@@ -204,16 +204,16 @@ class _Parser:
         if not isinstance(node.value, list):
             self.fail(node, "parameter_groups must be a list", "parameter_groups")
             return None
-        seen: set[str] = set()
+        grouped: set[str] = set()
         groups = []
         for item in node.value:
-            group = self.group(item, declared, seen)
+            group = self.group(item, declared, grouped)
             if group is not None:
                 groups.append(group)
         return tuple(groups)
 
     def group(
-        self, node: Node, declared: Mapping[str, Any], seen: set[str]
+        self, node: Node, declared: Mapping[str, Any], grouped: set[str]
     ) -> ParameterGroup | None:
         if not isinstance(node.value, dict):
             self.fail(node, "a parameter group must be a map", "parameter_groups")
@@ -229,14 +229,14 @@ class _Parser:
             name = item.value
             if not isinstance(name, str):
                 self.fail(item, f"{_brief(item)} is not the name of a parameter", path)
-            elif name in seen:
+            elif name in grouped:
                 self.fail(item, f'parameter "{name}" occurs twice in the parameter groups', path)
             elif name not in declared and name not in self.grammar.pseudo_parameters:
                 near = nearest(name, declared)
-                words = f'there is no parameter "{name}"{hint(near)}'
-                self.fail(item, words, path, code="unknown-parameter", suggestion=near)
+                message = f'there is no parameter "{name}"{hint(near)}'
+                self.fail(item, message, path, code="unknown-parameter", suggestion=near)
             else:
-                seen.add(name)
+                grouped.add(name)
         return ParameterGroup(fields)
 
     # -- conditions -------------------------------------------------------------------------
@@ -291,7 +291,7 @@ class _Parser:
 
     def resources(self, section: Node) -> dict[str, ResourceSource]:
         word = self.grammar.word("resources")
-        found = {}
+        sources = {}
         for name, node in section.value.items():
             self.steps = [word, name]
             if node.odd_key:
@@ -303,9 +303,9 @@ class _Parser:
             if not isinstance(node.value, dict):
                 self.fail(node, "a resource must be a map with a type")
                 continue
-            found[name] = self.resource(name, node)
+            sources[name] = self.resource(name, node)
         self.steps = []
-        return found
+        return sources
 
     def resource(self, name: str, node: Node) -> ResourceSource:
         fields: dict[str, Node] = {}
@@ -315,10 +315,10 @@ class _Parser:
                 fields[ours] = inner
             elif self.grammar.hot:
                 near = nearest(key, self.grammar.resource_keys)
-                words = f'"{key}" is not a key of a resource{hint(near)}'
+                message = f'"{key}" is not a key of a resource{hint(near)}'
                 at = inner.key_span(self.file, dotted(self.steps))
                 self.problems.append(
-                    StackValidationFailed(at, words, code="unknown-key", suggestion=near)
+                    StackValidationFailed(at, message, code="unknown-key", suggestion=near)
                 )
         source = ResourceSource(
             name=name,
@@ -335,9 +335,11 @@ class _Parser:
             description=self.description(fields.get("description")),
         )
         if source.external_id is not None and "depends_on" in fields:
-            words = f"depends_on of {name} ({source.type}) cannot be combined with its external_id"
+            message = (
+                f"depends_on of {name} ({source.type}) cannot be combined with its external_id"
+            )
             at = fields["depends_on"].span(self.file, dotted(self.steps))
-            self.problems.append(InvalidExternalResourceDependency(at, words))
+            self.problems.append(InvalidExternalResourceDependency(at, message))
         return source
 
     def type(self, node: Node | None, owner: Node) -> str:
@@ -388,18 +390,20 @@ class _Parser:
     def depends_on(self, node: Node | None) -> tuple[str, ...]:
         if node is None:
             return ()
-        listed = [node] if isinstance(node.value, str) else node.value
-        if not isinstance(listed, list) or not all(isinstance(one.value, str) for one in listed):
+        entries = [node] if isinstance(node.value, str) else node.value
+        if not isinstance(entries, list) or not all(
+            isinstance(entry.value, str) for entry in entries
+        ):
             word = self.grammar.word("depends_on")
             self.fail(node, f"{word} must be the name of a resource, or a list of names")
             return ()
-        return tuple(dict.fromkeys(one.value for one in listed))
+        return tuple(dict.fromkeys(entry.value for entry in entries))
 
     # -- outputs ----------------------------------------------------------------------------
 
     def outputs(self, section: Node) -> dict[str, OutputSource]:
         word = self.grammar.word("outputs")
-        found = {}
+        sources = {}
         for name, node in section.value.items():
             self.steps = [word, name]
             if node.odd_key:
@@ -412,7 +416,7 @@ class _Parser:
                 continue
             fields = {keys[key]: inner for key, inner in node.value.items() if key in keys}
             description = fields.get("description")
-            found[name] = OutputSource(
+            sources[name] = OutputSource(
                 name=name,
                 value=self.field(fields["value"], "value"),
                 at=node.key_span(self.file, dotted(self.steps)),
@@ -420,7 +424,7 @@ class _Parser:
                 condition=self.condition_of(fields),
             )
         self.steps = []
-        return found
+        return sources
 
     # -- expressions ------------------------------------------------------------------------
 
@@ -453,25 +457,25 @@ class _Parser:
         try:
             at = args.key_span(self.file, dotted(self.steps))
             if self.in_condition:
-                known = self.grammar.condition_functions.get(name)
-                if known is None:
-                    words = f"{name} cannot be used in conditions"
+                function_name = self.grammar.condition_functions.get(name)
+                if function_name is None:
+                    message = f"{name} cannot be used in conditions"
                     if self.grammar.functions.get(name) is None:
-                        words = f"{name} is not supported in this version, within {self.outer()}"
+                        message = f"{name} is not supported in this version, within {self.outer()}"
                         at = args.key_span(self.file, self.outer())
-                    return Broken((StackValidationFailed(at, words),))
+                    return Broken((StackValidationFailed(at, message),))
             else:
-                known = self.grammar.functions[name]
-                if known is None:
-                    words = f"{name} is not supported in version {self.grammar.value}"
-                    return Broken((StackValidationFailed(at, words, code="removed-function"),))
-                if known == "if":
+                function_name = self.grammar.functions[name]
+                if function_name is None:
+                    message = f"{name} is not supported in version {self.grammar.value}"
+                    return Broken((StackValidationFailed(at, message, code="removed-function"),))
+                if function_name == "if":
                     return self.choice(name, args, at)
-            function = named(known)
+            function = named(function_name)
             expr = self.expression(args)
-            broken = [one for one in _direct(expr) if isinstance(one, Broken)]
+            broken = [part for part in _direct(expr) if isinstance(part, Broken)]
             if broken:
-                return Broken(tuple(problem for one in broken for problem in one.problems))
+                return Broken(tuple(problem for part in broken for problem in part.problems))
             if function.check is not None:
                 wrong = function.check(shape(expr))
                 if wrong is not None:
@@ -493,11 +497,11 @@ class _Parser:
 
     def choice(self, name: str, args: Node, at: Span) -> Expr:
         items = args.value
-        allowed = (2, 3) if self.grammar.if_without_else else (3,)
-        if not isinstance(items, list) or len(items) not in allowed:
-            counts = " or ".join(str(count - 1) for count in allowed)
-            words = f"{name} needs a list with a condition and {counts} values"
-            return Broken((StackValidationFailed(at, words, code="wrong-arguments"),))
+        lengths = (2, 3) if self.grammar.if_without_else else (3,)
+        if not isinstance(items, list) or len(items) not in lengths:
+            counts = " or ".join(str(count - 1) for count in lengths)
+            message = f"{name} needs a list with a condition and {counts} values"
+            return Broken((StackValidationFailed(at, message, code="wrong-arguments"),))
         branches: list[Expr] = []
         for index, item in enumerate(items[1:], 1):
             self.steps.append(index)
@@ -513,11 +517,11 @@ class _Parser:
 
 def _direct(expr: Expr) -> list[Expr]:
     """Return an expression and all its subexpressions, except those inside an `if`."""
-    found = [expr]
+    exprs = [expr]
     if not isinstance(expr, If):
         for part in expr.parts():
-            found.extend(_direct(part))
-    return found
+            exprs.extend(_direct(part))
+    return exprs
 
 
 def _brief(node: Node) -> str:

@@ -118,13 +118,13 @@ class Module(Struct, frozen=True, eq=False, dict=True):
     @cached_property
     def types(self) -> frozenset[str]:
         """The resource types of the template and of its nested templates."""
-        found: set[str] = set()
+        names: set[str] = set()
         for binding in (*self.bindings.values(), *self.members.values()):
             if binding.type_info is not None:
-                found.add(binding.type_info.name)
+                names.add(binding.type_info.name)
             if binding.child is not None:
-                found |= binding.child.types
-        return frozenset(found)
+                names |= binding.child.types
+        return frozenset(names)
 
     @property
     def description(self) -> Any:
@@ -327,14 +327,16 @@ class ResourceDefinition(Struct, frozen=True, eq=False):
         """
         reserved = [*self._reserved(evaluated)] if evaluated.metadata else []
         outside = self.external_id is not None
-        found = [] if outside else [*self.type_info.conflicts(evaluated.properties)]
-        if not found:  # nearly always; the place is searched only for a problem
+        broken = [] if outside else [*self.type_info.conflicts(evaluated.properties)]
+        if not broken:  # nearly always; the place is searched only for a problem
             return reserved
         at = self._place("properties")
-        places = [self._locate(at.under(*one.path)) if one.path else at for one in found]
+        spans = [
+            self._locate(at.under(*conflict.path)) if conflict.path else at for conflict in broken
+        ]
         return reserved + [
-            one.error(place, one.message, "Property error")
-            for place, one in zip(places, found, strict=True)
+            conflict.error(span, conflict.message, "Property error")
+            for span, conflict in zip(spans, broken, strict=True)
         ]
 
     def _reserved(self, evaluated: Evaluated) -> Iterator[Problem]:
@@ -343,8 +345,8 @@ class ResourceDefinition(Struct, frozen=True, eq=False):
             return
         at = self._place("metadata")
         for key in sorted(reserved_by(evaluated.properties) & evaluated.metadata.keys()):
-            words = f'the metadata of this resource may not have the key "{key}"'
-            yield StackValidationFailed(at.under(key), words)
+            message = f'the metadata of this resource may not have the key "{key}"'
+            yield StackValidationFailed(at.under(key), message)
 
     @deferrable
     def policy(self, world: World, *, findings: Findings | None = None) -> Mapping[str, Any]:
@@ -416,8 +418,8 @@ class ResourceDefinition(Struct, frozen=True, eq=False):
         schema = self.type_info.properties
         if getattr(self.type_info, "accepts_any_property", False):
             return dict(raw)
-        given = {name for name, value in raw.items() if value is not None or name in open_names}
-        schema = without_replaced(schema, getattr(self.type_info, "translation", ()), given)
+        names = {name for name, value in raw.items() if value is not None or name in open_names}
+        schema = without_replaced(schema, getattr(self.type_info, "translation", ()), names)
         for name in self.core.dropped:
             if name in schema and schema[name].required:
                 findings.wrong(at.under(name), "the required property is left out by its condition")
@@ -427,12 +429,16 @@ class ResourceDefinition(Struct, frozen=True, eq=False):
             if self.child is not None:  # which distinguishes null from a missing value
                 result.update({name: None for name, value in raw.items() if value is None})
             return result
-        known = {name: value for name, value in raw.items() if name not in open_names}
-        rest = {name: value for name, value in raw.items() if name in open_names}
+        closed = {name: value for name, value in raw.items() if name not in open_names}
+        open_values = {name: value for name, value in raw.items() if name in open_names}
         lax = Findings(constrain=False, require=False, locate=self._locate)
         result = {
-            **coerce_all({k: v for k, v in schema.items() if k in rest}, rest, at, lax),
-            **coerce_all({k: v for k, v in schema.items() if k not in rest}, known, at, findings),
+            **coerce_all(
+                {k: v for k, v in schema.items() if k in open_values}, open_values, at, lax
+            ),
+            **coerce_all(
+                {k: v for k, v in schema.items() if k not in open_values}, closed, at, findings
+            ),
         }
         findings.problems.extend(lax.problems)
         return result
@@ -450,14 +456,14 @@ class ResourceDefinition(Struct, frozen=True, eq=False):
         try:
             return expr.evaluate(scope)
         except EvaluationError as error:
-            place = at.under(name)
+            span = at.under(name)
             if error.at is not None:
-                place = structs.replace(error.at, path=place.path)
-            missing = isinstance(error, ParameterError)
+                span = structs.replace(error.at, path=span.path)
+            no_value = isinstance(error, ParameterError)
             problem = (
-                ParameterNotProvided(place, error.reason, "Property error")
-                if missing
-                else StackValidationFailed(place, str(error), "Property error")
+                ParameterNotProvided(span, error.reason, "Property error")
+                if no_value
+                else StackValidationFailed(span, str(error), "Property error")
             )
             findings.problems.append(problem)
             return None
@@ -466,8 +472,8 @@ class ResourceDefinition(Struct, frozen=True, eq=False):
         try:
             return self.metadata.evaluate(scope) or {}
         except EvaluationError as error:
-            place = error.at or self._place("metadata")
-            findings.problems.append(StackValidationFailed(place, str(error)))
+            span = error.at or self._place("metadata")
+            findings.problems.append(StackValidationFailed(span, str(error)))
             return {}
 
     def _place(self, key: str) -> Span:
@@ -484,8 +490,8 @@ class ResourceDefinition(Struct, frozen=True, eq=False):
         exists.
         """
         base = f"{self.span.path}."
-        rest = at.path.removeprefix(base).replace("[", ".").replace("]", "")
-        node = self.core.source.node.nearest_to([_step(one) for one in rest.split(".")])
+        relative = at.path.removeprefix(base).replace("[", ".").replace("]", "")
+        node = self.core.source.node.nearest_to([_step(step) for step in relative.split(".")])
         return Span(at.file, node.line, node.column, at.path)
 
 
@@ -513,8 +519,8 @@ class Program(Struct, frozen=True, eq=False, weakref=True):
 
         The template must not use the name, id and project of its stack; see `Module.impersonal`.
         """
-        own = pseudo_parameters(self.module.syntax, stack)
-        return structs.replace(self, stack=stack, parameters={**self.parameters, **own})
+        pseudo = pseudo_parameters(self.module.syntax, stack)
+        return structs.replace(self, stack=stack, parameters={**self.parameters, **pseudo})
 
     @property
     def description(self) -> Any:
@@ -553,9 +559,9 @@ class Program(Struct, frozen=True, eq=False, weakref=True):
             if server is None or server.external_id is not None:
                 continue
             values = server.checked(world).properties
-            if (words := agents.refusal(name, server.type_info, values)) is not None:
+            if (message := agents.refusal(name, server.type_info, values)) is not None:
                 at = definition.place_of(path)
-                yield StackValidationFailed(at, words, code=agents.NO_AGENT)
+                yield StackValidationFailed(at, message, code=agents.NO_AGENT)
 
     def child(
         self,
@@ -621,25 +627,29 @@ class Program(Struct, frozen=True, eq=False, weakref=True):
         of_members = getattr(definition.type_info, "of_members", None)
         if of_members is None:
             return
-        types = {one.type_info.name: one.type_info for one in members.resources.values()}
+        types = {member.type_info.name: member.type_info for member in members.resources.values()}
         wrong: dict[Read, tuple[str, TypeInfo]] = {}
-        for read in self.reads.get(definition.name, ()):
-            attribute = of_members(read)
+        for path in self.reads.get(definition.name, ()):
+            attribute = of_members(path)
             lacking = (
                 [] if attribute is None else [t for t in types.values() if lacks(t, attribute)]
             )
             if lacking:
-                wrong[read] = attribute, lacking[0]
-        for one in self._references(definition.name) if wrong else ():
-            if one.read in wrong:
-                yield no_member_attribute(one, *wrong[one.read])
+                wrong[path] = attribute, lacking[0]
+        for reference in self._references(definition.name) if wrong else ():
+            if reference.read in wrong:
+                yield no_member_attribute(reference, *wrong[reference.read])
 
     def _references(self, name: str) -> Iterator[Reference]:
         """Yield the references to a resource in other resources and in outputs."""
         for definition in self.resources.values():
-            yield from (one for one in definition.core.references if one.resource == name)
+            yield from (
+                reference for reference in definition.core.references if reference.resource == name
+            )
         for output in self.outputs.values():
-            yield from (one for one in references_in(output.value) if one.resource == name)
+            yield from (
+                reference for reference in references_in(output.value) if reference.resource == name
+            )
 
     def inside(
         self, definition: ResourceDefinition, evaluated: Evaluated, *, check: bool = True
@@ -698,7 +708,7 @@ class Program(Struct, frozen=True, eq=False, weakref=True):
 
 
 def without_replaced(
-    schema: Mapping[str, Prop], rules: Sequence[Rule], given: Set[str]
+    schema: Mapping[str, Prop], rules: Sequence[Rule], names: Set[str]
 ) -> Mapping[str, Prop]:
     """Return the schema in which a property is optional if its deprecated name has a value.
 
@@ -707,7 +717,7 @@ def without_replaced(
     excused = {
         rule.path[0]
         for rule in rules
-        if isinstance(rule, Replace) and rule.value_path and rule.value_path[0] in given
+        if isinstance(rule, Replace) and rule.value_path and rule.value_path[0] in names
     }
     if not excused:
         return schema

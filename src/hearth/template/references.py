@@ -40,8 +40,8 @@ class Reference(Struct, frozen=True):
     def whole(self) -> bool:
         """Whether `read` is all that the call asks for: no part of its path is computed."""
         args = self.call.args
-        given = len(args.items) if isinstance(args, ListOf) else len(getattr(args, "value", ()))
-        return self.read is not None and len(self.read) + 1 == given
+        steps = len(args.items) if isinstance(args, ListOf) else len(getattr(args, "value", ()))
+        return self.read is not None and len(self.read) + 1 == steps
 
 
 def referred(refers: Refers, args: Expr) -> str | None:
@@ -75,8 +75,8 @@ def references_in(expr: Expr) -> Iterator[Reference]:
             continue
         name = referred(refers, call.args)
         if name is not None:
-            read = _read(call.args) if refers is Refers.ATTRIBUTE else None
-            yield Reference(name, read, call)
+            path = _read(call.args) if refers is Refers.ATTRIBUTE else None
+            yield Reference(name, path, call)
 
 
 def _read(args: Expr) -> Read:

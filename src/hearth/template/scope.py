@@ -106,14 +106,14 @@ class Conditions:
         self.deciding.add(name)
         try:
             if len(self.deciding) > CONDITIONS_DEEP_MAX:
-                words = (
+                message = (
                     f"conditions refer to each other more than {CONDITIONS_DEEP_MAX} levels deep"
                 )
-                raise EvaluationError(words)
+                raise EvaluationError(message)
             value = self.definitions[name].evaluate(self.scope)
             if isinstance(value, Unknown) and value.kinds - {ValueKind.BOOLEAN}:
-                words = f'the condition "{name}" is not a boolean but {spoken(value.kinds)}'
-                raise EvaluationError(words)
+                message = f'the condition "{name}" is not a boolean but {spoken(value.kinds)}'
+                raise EvaluationError(message)
             if not isinstance(value, bool | Unknown):
                 raise EvaluationError(f'the condition "{name}" is not a boolean but {value!r}')
             self.known[name] = value
@@ -163,13 +163,13 @@ class Scope:
 
     def in_world(self, world: World) -> Scope:
         """Return a copy of the scope for a separate evaluation in a world."""
-        other = Scope.__new__(Scope)
-        other.__dict__.update(self.__dict__)
-        other.world = world
-        other.secret = False
+        copy = Scope.__new__(Scope)
+        copy.__dict__.update(self.__dict__)
+        copy.world = world
+        copy.secret = False
         if getattr(world, "facade", None) is not None:
-            other.facade = world.facade
-        return other
+            copy.facade = world.facade
+        return copy
 
     def masked(self, text: str) -> str:
         """Return the text of a message with the values of hidden parameters masked."""

@@ -69,14 +69,14 @@ class Named(Struct, frozen=True):
 
     def __call__(self, args: Any) -> Iterator[Want]:
         if isinstance(args, Mapping):
-            for name, allowed in self.kinds.items():
+            for name, kinds in self.kinds.items():
                 if name in args:
-                    yield (name,), args[name], allowed
+                    yield (name,), args[name], kinds
 
     @property
     def form(self) -> str:
         """Return the signature as text, such as `{template: string, …}`."""
-        return f"{{{', '.join(f'{name}: {_either(one)}' for name, one in self.kinds.items())}}}"
+        return f"{{{', '.join(f'{name}: {_either(kinds)}' for name, kinds in self.kinds.items())}}}"
 
 
 class Whole(Struct, frozen=True):
@@ -129,18 +129,18 @@ marks: Final = Marks()
 
 def misfit(takes: Takes, args: Any) -> tuple[tuple[Step, ...], str] | None:
     """Return (path, error) of the first argument whose type is certainly wrong, or None."""
-    for path, value, allowed in takes(args):
-        if isinstance(value, Unknown) and value.kinds and allowed and not value.kinds & allowed:
-            return path, f"expected {spoken(allowed)}, got {spoken(value.kinds)}"
+    for path, value, kinds in takes(args):
+        if isinstance(value, Unknown) and value.kinds and kinds and not value.kinds & kinds:
+            return path, f"expected {spoken(kinds)}, got {spoken(value.kinds)}"
     return None
 
 
 def spoken(kinds: Kinds) -> str:
     """Return types as text, such as `a list or a map`."""
-    words = [
+    names = [
         f"{'an' if kind in 'integer any' else 'a'} {kind}" for kind in ValueKind if kind in kinds
     ]
-    return " or ".join(words)
+    return " or ".join(names)
 
 
 def _either(kinds: Kinds) -> str:

@@ -66,7 +66,7 @@ class Specialiser:
         self.problems: list[Problem] = []
         self.undecided: set[str] = set()  # resources whose conditions depend on unknown values
 
-    def run(self, given: Mapping[str, Any], *, resources: bool = True) -> Program:
+    def run(self, values: Mapping[str, Any], *, resources: bool = True) -> Program:
         """Return the program for the given parameter values; without resources if `resources` is
         false.
 
@@ -75,7 +75,7 @@ class Specialiser:
         """
         defaults = self.module.environment.parameter_defaults
         reader = ParameterReader(self.syntax, defaults, self.stack, self.strict, self.check)
-        parameters = reader.read(given)
+        parameters = reader.read(values)
         if reader.problems:
             raise Rejected(reader.problems)
         scope = Scope(
@@ -90,8 +90,8 @@ class Specialiser:
         self.decide_conditions(scope)
         if not self.check:  # a request for the declared parameters has no values yet
             schemas = self.syntax.parameters
-            missing = {name: ParameterValue(schemas[name], UNKNOWN) for name in scope.missing}
-            scope.parameters = {**parameters, **missing}
+            unknowns = {name: ParameterValue(schemas[name], UNKNOWN) for name in scope.missing}
+            scope.parameters = {**parameters, **unknowns}
         sources = self.enabled(scope)
         scope.resources = sources
         scope.module = self.module
@@ -108,7 +108,7 @@ class Specialiser:
             parameters=parameters,
             resources=definitions,
             outputs=outputs,
-            requires={name: one.requires for name, one in definitions.items()},
+            requires={name: definition.requires for name, definition in definitions.items()},
             order=(),
             reads=reads,
             scope=scope,
@@ -135,8 +135,8 @@ class Specialiser:
         try:
             truth = scope.truth(condition.evaluate(scope))
         except EvaluationError as error:
-            place = at.under(self.syntax.grammar.word("condition"))
-            self.problems.append(scope.condition_problem(error, place))
+            span = at.under(self.syntax.grammar.word("condition"))
+            self.problems.append(scope.condition_problem(error, span))
             return False
         if isinstance(truth, Unknown):
             self.undecided.add(at.path)
@@ -159,10 +159,10 @@ class Specialiser:
                 enabled[name] = source
             elif scope.conditions.failed and len(self.problems) == before:
                 self.check_conditions_within(source, scope)
-        allowed = self.module.limits.resources_max
-        if -1 < allowed < len(enabled):
-            words = too_many_resources(len(enabled), allowed)
-            self.problems.append(RequestLimitExceeded(Span(self.syntax.file), words))
+        maximum = self.module.limits.resources_max
+        if -1 < maximum < len(enabled):
+            message = too_many_resources(len(enabled), maximum)
+            self.problems.append(RequestLimitExceeded(Span(self.syntax.file), message))
         return enabled
 
     # -- resources --------------------------------------------------------------------------
@@ -175,7 +175,7 @@ class Specialiser:
             self.problems.extend(check_resource(source, binding.type_info, self.syntax))
             self.problems.extend(check_references(source, self.syntax.resources))
         core = self.core(source, scope)
-        requires = {*source.depends_on, *(one.resource for one in core.references)}
+        requires = {*source.depends_on, *(reference.resource for reference in core.references)}
         assert binding.type_info is not None or self.problems
         return ResourceDefinition(
             name=name,
@@ -184,13 +184,13 @@ class Specialiser:
             child=binding.child,
             core=core,
             scope=scope,
-            requires=frozenset(one for one in requires if one in scope.resources),
+            requires=frozenset(required for required in requires if required in scope.resources),
         )
 
     def core(self, source: ResourceSource, scope: Scope) -> Core:
         closed = self.module.closed.get(source.name)
-        whole = len(scope.resources) == len(self.syntax.resources)
-        if closed is not None and whole:
+        complete = len(scope.resources) == len(self.syntax.resources)
+        if closed is not None and complete:
             return closed
         core = Core(source, scope, self.syntax.grammar.hot)
         before = len(self.problems)
@@ -201,7 +201,7 @@ class Specialiser:
                 )
         self.check_targets(core, scope)
         self.policies(core, source, scope)
-        if whole and len(self.problems) == before and source.name not in self.module.open:
+        if complete and len(self.problems) == before and source.name not in self.module.open:
             if is_closed_source(source):
                 self.module.closed[source.name] = core
             else:
@@ -212,14 +212,16 @@ class Specialiser:
         if not core.references:
             return
         reported = {problem.at for problem in self.problems}
-        for one in core.references:
-            if one.resource not in scope.resources:
-                if one.read is None and not (self.check or self.syntax.grammar.hot):  # a Ref
+        for reference in core.references:
+            if reference.resource not in scope.resources:
+                if reference.read is None and not (self.check or self.syntax.grammar.hot):  # a Ref
                     self.module.open.add(core.source.name)  # a create refuses it
-                elif one.at not in reported and not self.may_be(one.resource):
-                    self.problems.append(no_target(one.call, one.resource, scope.resources))
-            elif one.read:
-                self.check_attribute(one)
+                elif reference.at not in reported and not self.may_be(reference.resource):
+                    self.problems.append(
+                        no_target(reference.call, reference.resource, scope.resources)
+                    )
+            elif reference.read:
+                self.check_attribute(reference)
 
     def may_be(self, resource: str) -> bool:
         """Return whether it is unknown if a resource exists, because its condition depends on
@@ -228,14 +230,14 @@ class Specialiser:
         source = self.syntax.resources.get(resource)
         return source is not None and source.at.path in self.undecided
 
-    def check_attribute(self, one: Reference) -> None:
-        type_info = self.module.bindings[one.resource].type_info
-        attribute = one.read[0] if one.read else None
+    def check_attribute(self, reference: Reference) -> None:
+        type_info = self.module.bindings[reference.resource].type_info
+        attribute = reference.read[0] if reference.read else None
         if type_info is None or type_info.accepts_any_attribute or attribute == "show":
             return
         if attribute in type_info.attributes:
             return
-        self.problems.append(no_attribute(one, type_info, self.syntax.resources))
+        self.problems.append(no_attribute(reference, type_info, self.syntax.resources))
 
     def policies(self, core: Core, source: ResourceSource, scope: Scope) -> None:
         if source.external_id is not None:
@@ -250,20 +252,20 @@ class Specialiser:
         except EvaluationError as error:
             self.problems.append(StackValidationFailed(at, str(error)))
             return
-        known = self.syntax.grammar.deletion_policies
+        allowed_policies = self.syntax.grammar.deletion_policies
         if isinstance(policy, Unknown):
             return
-        if not isinstance(policy, str) or policy not in known:
-            near = hint(nearest(str(policy), known))
-            words = f'there is no deletion policy "{policy}"{near}'
-            self.problems.append(StackValidationFailed(at, words))
+        if not isinstance(policy, str) or policy not in allowed_policies:
+            near = hint(nearest(str(policy), allowed_policies))
+            message = f'there is no deletion policy "{policy}"{near}'
+            self.problems.append(StackValidationFailed(at, message))
             return
         type_info = self.module.bindings[source.name].type_info
         policy = policy.capitalize()
         possible = type_info is None or type_info.snapshot_policy_allowed
         if policy == DeletionPolicy.SNAPSHOT and not possible:
-            words = f'the deletion policy "{policy}" is not possible for {source.type}'
-            self.problems.append(StackValidationFailed(at, words))
+            message = f'the deletion policy "{policy}" is not possible for {source.type}'
+            self.problems.append(StackValidationFailed(at, message))
         if core.external_id is None:
             core.deletion_policy = policy
 
@@ -275,19 +277,19 @@ class Specialiser:
             self.problems.append(StackValidationFailed(at, str(error)))
             return None
         if not isinstance(value, str | Unknown):
-            words = f"external_id must be a string, not {value!r}"
-            self.problems.append(StackValidationFailed(at, words))
+            message = f"external_id must be a string, not {value!r}"
+            self.problems.append(StackValidationFailed(at, message))
         elif isinstance(value, str) and not can_be_stored(value):
-            words = f"external_id must have at most {ID_MAX} characters, and no NUL"
-            self.problems.append(StackValidationFailed(at, words))
+            message = f"external_id must have at most {ID_MAX} characters, and no NUL"
+            self.problems.append(StackValidationFailed(at, message))
         return "" if isinstance(value, Unknown) else str(value)
 
     def check_names(self, parameters: Mapping[str, Any], definitions: Mapping[str, Any]) -> None:
         for name in self.syntax.parameters:
             if name in definitions:
-                words = f'a parameter and a resource have the same name "{name}"'
+                message = f'a parameter and a resource have the same name "{name}"'
                 at = definitions[name].span
-                self.problems.append(StackValidationFailed(at, words))
+                self.problems.append(StackValidationFailed(at, message))
 
     # -- outputs ----------------------------------------------------------------------------
 
@@ -304,39 +306,39 @@ class Specialiser:
         return Output(source.name, text, value, source.at, scope, enabled)
 
     def check_output(self, value: Expr, scope: Scope) -> None:
-        for one in references_in(value):
-            if one.read is None:
+        for reference in references_in(value):
+            if reference.read is None:
                 continue
-            if self.may_be(one.resource):
+            if self.may_be(reference.resource):
                 continue
-            if one.resource not in scope.resources:
-                words = no_target(one.call, one.resource, scope.resources).text
-                self.problems.append(StackValidationFailed(one.at, words))
-            elif one.read:
-                self.check_attribute(one)
+            if reference.resource not in scope.resources:
+                message = no_target(reference.call, reference.resource, scope.resources).text
+                self.problems.append(StackValidationFailed(reference.at, message))
+            elif reference.read:
+                self.check_attribute(reference)
 
     # -- graph ------------------------------------------------------------------------------
 
     def reads(
         self, definitions: Mapping[str, ResourceDefinition], outputs: Mapping[str, Output]
     ) -> dict[str, frozenset[Read]]:
-        found: dict[str, set[Read]] = {}
+        reads_by_name: dict[str, set[Read]] = {}
         for definition in definitions.values():
-            for one in definition.core.references:
-                if one.read is not None:
-                    self.note(one, found)
+            for reference in definition.core.references:
+                if reference.read is not None:
+                    self.note(reference, reads_by_name)
         for output in outputs.values():
-            for one in references_in(output.value):
-                if one.read is not None:
-                    self.note(one, found)
-        return {name: frozenset(found.get(name, ())) for name in definitions}
+            for reference in references_in(output.value):
+                if reference.read is not None:
+                    self.note(reference, reads_by_name)
+        return {name: frozenset(reads_by_name.get(name, ())) for name in definitions}
 
-    def note(self, one: Reference, found: dict[str, set[Read]]) -> None:
-        reads = found.setdefault(one.resource, set())
-        if one.read:
-            reads.add(one.read)
+    def note(self, reference: Reference, reads_by_name: dict[str, set[Read]]) -> None:
+        reads = reads_by_name.setdefault(reference.resource, set())
+        if reference.read:
+            reads.add(reference.read)
         else:
-            reads.update((name,) for name in self.module.attribute_names(one.resource))
+            reads.update((name,) for name in self.module.attribute_names(reference.resource))
 
     def check_policies(
         self,
@@ -347,14 +349,14 @@ class Specialiser:
         recorded.
         """
         for definition in definitions.values():
-            for one in references_in(definition.update_policy):
-                known = {read[:1] for read in reads.get(one.resource, ())}
-                if one.read is not None and one.read[:1] not in known:
-                    words = (
-                        f'an update policy reads an attribute of "{one.resource}" that nothing '
-                        "else reads, so its value is not recorded"
+            for reference in references_in(definition.update_policy):
+                recorded = {path[:1] for path in reads.get(reference.resource, ())}
+                if reference.read is not None and reference.read[:1] not in recorded:
+                    message = (
+                        f'an update policy reads an attribute of "{reference.resource}" that '
+                        "nothing else reads, so its value is not recorded"
                     )
-                    self.problems.append(StackValidationFailed(one.at, words))
+                    self.problems.append(StackValidationFailed(reference.at, message))
 
     def ordered(self, program: Program) -> Program:
         """Return the program with the dependencies that resource types imply, and with its order.
@@ -364,7 +366,9 @@ class Specialiser:
         requires = dict(program.requires)
         for name, definition in program.resources.items():
             implied = definition.type_info.implicit_requires(name, definition, program)
-            extra = frozenset(one for one in implied if one in requires and one != name)
+            extra = frozenset(
+                required for required in implied if required in requires and required != name
+            )
             if extra - requires[name]:
                 requires[name] = requires[name] | extra
                 structs.force_setattr(definition, "requires", requires[name])

@@ -49,8 +49,8 @@ def check_resource(
     if type_info is None:
         return
     if not isinstance(source.properties, Const | MapOf):
-        words = f"{syntax.grammar.word('properties')} must be a map, not a function call"
-        yield StackValidationFailed(source.at, words)
+        message = f"{syntax.grammar.word('properties')} must be a map, not a function call"
+        yield StackValidationFailed(source.at, message)
     yield from _check_names(source, type_info, syntax)
     if source.update_policy is not EMPTY:
         yield from _check_policy(source, type_info, syntax)
@@ -59,24 +59,24 @@ def check_resource(
 def _check_names(source: ResourceSource, type_info: TypeInfo, syntax: Syntax) -> Iterator[Problem]:
     if getattr(type_info, "accepts_any_property", False) or source.external_id is not None:
         return
-    known = type_info.properties
+    schema = type_info.properties
     for name in keys_of(source.properties):
-        if name not in known:
+        if name not in schema:
             word = syntax.grammar.word("properties")
             node = source.node.nearest_to([word, name])
             at = node.key_span(source.at.file, dotted([word], source.at.path))
-            yield unknown_property(at, name, known)
+            yield unknown_property(at, name, schema)
 
 
-def unknown_property(at: Span, name: str, known: Iterable[str]) -> Problem:
+def unknown_property(at: Span, name: str, names: Iterable[str]) -> Problem:
     """Return the problem of a property that the schema does not have.
 
-    `known` contains the names in the schema, one of which may be suggested.
+    `names` contains the names in the schema, one of which may be suggested.
     """
-    near = nearest(name, known)
-    words = f'unknown property "{name}"{hint(near)}'
+    near = nearest(name, names)
+    message = f'unknown property "{name}"{hint(near)}'
     return StackValidationFailed(
-        at, words, "Property error", code=UNKNOWN_PROPERTY, suggestion=near
+        at, message, "Property error", code=UNKNOWN_PROPERTY, suggestion=near
     )
 
 
@@ -98,7 +98,7 @@ def check_depends_on(source: ResourceSource, declared: Collection[str]) -> Itera
             if node is source.node:
                 node = source.node.nearest_to(["DependsOn"])
             if isinstance(node.value, list):
-                node = next(one for one in node.value if one.value == name)
+                node = next(entry for entry in node.value if entry.value == name)
             yield no_resource(node.span(source.at.file, source.at.path), name, declared)
 
 
@@ -119,10 +119,10 @@ def check_references(source: ResourceSource, declared: Collection[str]) -> Itera
 
 def no_target(call: Call, name: str, declared: Iterable[str]) -> Problem:
     """Return the problem of a call that refers to an undeclared or disabled resource."""
-    words = _text_for_list(call, declared)
-    if words is None:
+    message = _text_for_list(call, declared)
+    if message is None:
         return no_resource(call.place_of(0), name, declared)
-    return InvalidTemplateReference(call.at, name, words=words, code="unknown-resource")
+    return InvalidTemplateReference(call.at, name, words=message, code="unknown-resource")
 
 
 def _text_for_list(call: Call, declared: Iterable[str]) -> str | None:
@@ -135,8 +135,8 @@ def _text_for_list(call: Call, declared: Iterable[str]) -> str | None:
         return None
     name, _, path = text.partition(".")
     near = nearest(name, declared)
-    meant = hint(f"[{', '.join([near, *path.split('.')])}]") if near and path else ""
-    return f'{call.function.name}: expected a list, got the text "{text}"{meant}'
+    suggestion = hint(f"[{', '.join([near, *path.split('.')])}]") if near and path else ""
+    return f'{call.function.name}: expected a list, got the text "{text}"{suggestion}'
 
 
 def no_resource(at: Span, name: str, declared: Iterable[str]) -> Problem:
@@ -145,15 +145,15 @@ def no_resource(at: Span, name: str, declared: Iterable[str]) -> Problem:
     return InvalidTemplateReference(at, name, near, code="unknown-resource", suggestion=near)
 
 
-def no_attribute(one: Reference, type_info: TypeInfo, declared: Iterable[str]) -> Problem:
+def no_attribute(reference: Reference, type_info: TypeInfo, declared: Iterable[str]) -> Problem:
     """Return the problem of a reference to an attribute that the type does not have.
 
     `declared` contains the names of the resources in the template.
     """
-    if (words := _text_for_list(one.call, declared)) is not None:
-        return StackValidationFailed(one.call.at, words, code="unknown-attribute")
-    attribute = str(one.read[0]) if one.read else ""
+    if (message := _text_for_list(reference.call, declared)) is not None:
+        return StackValidationFailed(reference.call.at, message, code="unknown-attribute")
+    attribute = str(reference.read[0]) if reference.read else ""
     near = nearest(attribute, type_info.attributes)
-    words = f'resource "{one.resource}" has no attribute "{attribute}"{hint(near)}'
-    at = one.call.place_of(1)
-    return StackValidationFailed(at, words, code="unknown-attribute", suggestion=near)
+    message = f'resource "{reference.resource}" has no attribute "{attribute}"{hint(near)}'
+    at = reference.call.place_of(1)
+    return StackValidationFailed(at, message, code="unknown-attribute", suggestion=near)

@@ -11,7 +11,7 @@ class Uses(Struct):
     """The names in the function calls of a template, including all branches of `if`."""
 
     parameters: set[str] = field(default_factory=set)
-    words: set[str] = field(default_factory=set)  # any text: it may name a condition
+    texts: set[str] = field(default_factory=set)  # any text: it may name a condition
     mappings: set[str] = field(default_factory=set)
     files: set[str] = field(default_factory=set)
     computed: set[str] = field(
@@ -30,7 +30,7 @@ class Uses(Struct):
                 for name, args in value.items():
                     self.call(name, args)
             elif isinstance(value, str):
-                self.words.add(value)
+                self.texts.add(value)
 
     def call(self, function: str, args: Node) -> None:
         into = {

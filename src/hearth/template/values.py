@@ -60,15 +60,15 @@ class ParameterReader(Struct):
     lookups: list[Lookup] = field(default_factory=list)
     missing: set[str] = field(default_factory=set)
 
-    def read(self, given: Mapping[str, Any]) -> dict[str, ParameterValue]:
+    def read(self, raw_values: Mapping[str, Any]) -> dict[str, ParameterValue]:
         schemas = self.syntax.parameters
-        for name in given:
+        for name in raw_values:
             if name not in schemas and (self.strict or not self.check):
                 at = Span(self.syntax.file)
                 self.problems.append(UnknownUserParameter(at, name, nearest(name, schemas)))
         values = pseudo_parameters(self.syntax, self.stack)
         for name, schema in schemas.items():
-            value = given.get(name)
+            value = raw_values.get(name)
             if value is None:
                 value = self.defaults.get(name)
             provided = value is not None
@@ -99,7 +99,8 @@ class ParameterReader(Struct):
             self.problems.append(_bad_value(schema, at, value, text))
         else:
             self.lookups.extend(
-                Lookup(one.name, parsed, at, one.description) for one in lookups(schema)
+                Lookup(constraint.name, parsed, at, constraint.description)
+                for constraint in lookups(schema)
             )
         return parsed
 

@@ -53,20 +53,20 @@ class Grammar(Struct, frozen=True):
         """Return the keyword of this version for a section or key; `ours` is Hearth's name for
         it.
         """
-        for words in (self.sections, self.resource_keys, self.output_keys):
-            for theirs, known in words.items():
-                if known == ours:
+        for keywords in (self.sections, self.resource_keys, self.output_keys):
+            for theirs, our_name in keywords.items():
+                if our_name == ours:
                     return theirs
         return ours
 
     def function(self, name: str) -> Function | None:
         """Return the function with this name; None if the version does not have it."""
-        known = self.functions.get(name)
-        return named(known) if known else None
+        function_name = self.functions.get(name)
+        return named(function_name) if function_name else None
 
 
-def _same(*words: str) -> dict[str, str]:
-    return {word: word for word in words}
+def _same(*keywords: str) -> dict[str, str]:
+    return {word: word for word in keywords}
 
 
 _CFN_SHARED: dict[str, str | None] = {
@@ -118,7 +118,9 @@ _2013_05_23 = Grammar(
 
 
 def _later(before: Grammar, value: str, *aliases: str, **functions: str | None) -> Grammar:
-    names = {name.replace("Fn__", "Fn::"): known for name, known in functions.items()}
+    names = {
+        name.replace("Fn__", "Fn::"): function_name for name, function_name in functions.items()
+    }
     return replace(before, value=value, aliases=aliases, functions={**before.functions, **names})
 
 
@@ -282,8 +284,8 @@ def function_text(word: str) -> str:
     """Return the one-line description of a function; empty if there is no such function."""
     if word in TEXTS:
         return TEXTS[word]
-    known = (one for grammar in GRAMMARS if (one := grammar.function(word)))
-    function = next(known, None)
+    functions = (declared for grammar in GRAMMARS if (declared := grammar.function(word)))
+    function = next(functions, None)
     return function.description if function is not None else ""
 
 
@@ -303,4 +305,4 @@ def add_function(name: str, function: Function, since: str = GRAMMARS[-1].value)
 
 def versions_of(key: str) -> tuple[str, ...]:
     """Return the valid values of a version key, such as `heat_template_version`."""
-    return tuple(value for known, value in BY_VERSION if known == key)
+    return tuple(value for version_key, value in BY_VERSION if version_key == key)

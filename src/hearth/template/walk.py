@@ -12,12 +12,12 @@ def values_in(value: Any) -> int:
     """Return the number of values in a value, including itself."""
     count = 0
     waiting = [value]
-    for one in waiting:
+    for inner in waiting:
         count += 1
-        if isinstance(one, Mapping):
-            waiting.extend(one.values())
-        elif isinstance(one, list | tuple):
-            waiting.extend(one)
+        if isinstance(inner, Mapping):
+            waiting.extend(inner.values())
+        elif isinstance(inner, list | tuple):
+            waiting.extend(inner)
     return count
 
 

@@ -90,9 +90,9 @@ class NullWorld:
         return nulled(zones()) if zones is not None else None
 
     def secret(self, name: str, attribute: str) -> bool:
-        known = getattr(self.world, "secret", None)
-        return bool(known is not None and known(name, attribute))
+        is_secret = getattr(self.world, "secret", None)
+        return bool(is_secret is not None and is_secret(name, attribute))
 
     def secret_reference(self, name: str) -> bool:
-        known = getattr(self.world, "secret_reference", None)
-        return bool(known is not None and known(name))
+        is_secret = getattr(self.world, "secret_reference", None)
+        return bool(is_secret is not None and is_secret(name))

@@ -76,10 +76,10 @@ class Example(Struct, frozen=True):
     def vector(self) -> dict[str, Any]:
         """The request of the example, in the format of the language vectors."""
         mode = {Outcome.MERGED: "environment", Outcome.LOOKUPS: "registry"}.get(self.outcome)
-        asked = {"mode": mode or "stack", "template": self.template, **self.request}
+        request = {"mode": mode or "stack", "template": self.template, **self.request}
         if self.outcome is Outcome.LOOKUPS:
-            asked["lookups"] = [one["of"] for one in self.expected]
-        return asked
+            request["lookups"] = [lookup["of"] for lookup in self.expected]
+        return request
 
     @property
     def shown(self) -> str:
@@ -91,20 +91,22 @@ class Example(Struct, frozen=True):
         template = [*self._version(), self.source.rstrip()] if self.source else []
         if template and parts:
             template.insert(0, "# the template")
-        given = self.request.get("parameters", {})
-        template += [f"# given: {name} = {as_json(value)}" for name, value in given.items()]
-        rest = ""
+        parameters = self.request.get("parameters", {})
+        template += [f"# given: {name} = {as_json(value)}" for name, value in parameters.items()]
+        lookup_table = ""
         if self.outcome is Outcome.MERGED:
             parts += ["\n".join(template)] * bool(template)
             parts.append("\n".join(["# gives", *_yaml(self.expected)]))
         elif self.outcome is Outcome.LOOKUPS:
-            rows = ([_asked(one["of"]), _found(one["is"])] for one in self.expected)
-            rest = table(["asked", "found"], rows)
+            rows = (
+                [_lookup_text(lookup["of"]), _answer_text(lookup["is"])] for lookup in self.expected
+            )
+            lookup_table = table(["asked", "found"], rows)
         elif template:
             parts.append("\n".join([*template, *self._comment()]))
         else:
             parts[-1] = "\n".join([parts[-1], *self._comment()])
-        return "\n\n".join(filter(None, [self.about, block("\n\n".join(parts)), rest]))
+        return "\n\n".join(filter(None, [self.about, block("\n\n".join(parts)), lookup_table]))
 
     def _version(self) -> Iterator[str]:
         if self.grammar.value != (NEWEST if self.grammar.hot else NEWEST_CFN):
@@ -124,8 +126,8 @@ class Example(Struct, frozen=True):
         if self.outcome is not Outcome.GIVES:
             yield f"# {self.outcome}: {self.expected}"
             return
-        shown = as_json(self.expected)
-        yield f"# gives {shown}" if len(shown) < 90 else f"# gives\n#   {shown}"
+        expected = as_json(self.expected)
+        yield f"# gives {expected}" if len(expected) < 90 else f"# gives\n#   {expected}"
 
 
 def _yaml(value: Mapping[str, Any]) -> Iterator[str]:
@@ -133,12 +135,12 @@ def _yaml(value: Mapping[str, Any]) -> Iterator[str]:
     for section, entries in value.items():
         yield f"{section}:"
         if isinstance(entries, Mapping):
-            yield from (f"  {as_json(name)}: {as_json(one)}" for name, one in entries.items())
+            yield from (f"  {as_json(name)}: {as_json(entry)}" for name, entry in entries.items())
         else:
-            yield from (f"  - {as_json(one)}" for one in entries)
+            yield from (f"  - {as_json(entry)}" for entry in entries)
 
 
-def _asked(lookup: Mapping[str, Any]) -> str:
+def _lookup_text(lookup: Mapping[str, Any]) -> str:
     name = lookup.get("name")
     if "hook" in lookup:
         return f"`{name}` waits at `{lookup['hook']}`"
@@ -147,21 +149,21 @@ def _asked(lookup: Mapping[str, Any]) -> str:
     return f"`{lookup['type']}`" + (f", resource `{name}`" if name else "")
 
 
-def _found(answer: Mapping[str, Any]) -> str:
+def _answer_text(answer: Mapping[str, Any]) -> str:
     match answer:
-        case {"matches": found}:
-            return "yes" if found else "no"
+        case {"matches": matches}:
+            return "yes" if matches else "no"
         case {"actions": list(actions)}:
             return ", ".join(actions) or "nothing"
-        case {"class_of": found}:
-            return f"the built-in type `{found}`"
-        case {"template": found}:
-            return f"the template `{found}`"
+        case {"class_of": type_name}:
+            return f"the built-in type `{type_name}`"
+        case {"template": file}:
+            return f"the template `{file}`"
         case _:
             return "nothing: the type is unknown"
 
 
-class Words(Struct, frozen=True):
+class FunctionTexts(Struct, frozen=True):
     """The texts about a function in the reference."""
 
     name: str
@@ -174,52 +176,52 @@ class Words(Struct, frozen=True):
 
 
 @cache
-def written() -> Mapping[str, Words]:
+def written() -> Mapping[str, FunctionTexts]:
     """Return the texts about all functions, by the name of the function."""
-    found = {}
+    texts = {}
     for name, entry in _read(FUNCTIONS).items():
         version = NEWEST_CFN if in_cfn(name) else NEWEST
-        found[name] = Words(
+        texts[name] = FunctionTexts(
             name=name,
             form=entry["form"],
             text=entry.get("text", "").strip(),
             variants=entry.get("variants", {}),
             errors=tuple(entry.get("errors", ())),
             notes=tuple(entry.get("notes", ())),
-            examples=tuple(_example(name, one, version) for one in entry["examples"]),
+            examples=tuple(_example(name, example, version) for example in entry["examples"]),
         )
-    return found
+    return texts
 
 
 @cache
 def chapters() -> Mapping[str, tuple[Example, ...]]:
     """Return the examples of each chapter, by the name of the chapter."""
     return {
-        name: tuple(_example(name, one, NEWEST) for one in entries)
+        name: tuple(_example(name, entry, NEWEST) for entry in entries)
         for name, entries in _read(CHAPTERS).items()
     }
 
 
 def examples() -> list[Example]:
     """Return all examples of the reference."""
-    of_functions = [one for words in written().values() for one in words.examples]
-    return [*of_functions, *(one for several in chapters().values() for one in several)]
+    of_functions = [example for texts in written().values() for example in texts.examples]
+    return [*of_functions, *(example for several in chapters().values() for example in several)]
 
 
 def _read(path: Path) -> dict[str, Any]:
-    found: dict[str, Any] = load(path.read_text(encoding="utf-8"), path.name).plain()
-    return found
+    document: dict[str, Any] = load(path.read_text(encoding="utf-8"), path.name).plain()
+    return document
 
 
 def _example(topic: str, entry: Mapping[str, Any], version: str) -> Example:
-    (outcome,) = (one for one in Outcome if one in entry)
-    known = {"about", "version", "write", outcome.value, *REQUEST}
-    assert entry.keys() <= known, f"{topic}: {entry.keys() - known}"
+    (outcome,) = (candidate for candidate in Outcome if candidate in entry)
+    keys = {"about", "version", "write", outcome.value, *REQUEST}
+    assert entry.keys() <= keys, f"{topic}: {entry.keys() - keys}"
     value = entry.get("version", version)
     return Example(
         topic=topic,
         about=entry.get("about", "").strip(),
-        grammar=next(one for one in GRAMMARS if one.value == value),
+        grammar=next(grammar for grammar in GRAMMARS if grammar.value == value),
         source=entry.get("write", ""),
         outcome=outcome,
         expected=entry[outcome],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from hearth.authoring.language.examples import Example, Words, written
+from hearth.authoring.language.examples import Example, FunctionTexts, written
 from hearth.authoring.language.history import (
     CFN,
     HOT,
@@ -40,31 +40,31 @@ def cfn_functions() -> str:
 
 
 def _section(word: str) -> str:
-    words = written().get(word)
+    texts = written().get(word)
     parts = [f"### {word}", function_text(word)]
-    if words is None:  # of an installed package
+    if texts is None:  # of an installed package
         return "\n\n".join([*parts, "\n".join(_facts(word, None))])
-    parts.append(f"Form: {code(f'{word}: {words.form}')}")
-    parts.append("\n".join(_facts(word, words)))
-    if words.text:
-        parts.append(words.text)
-    if words.errors:
-        parts.append("Errors: " + "; ".join(words.errors) + ".")
-    if words.notes:
-        parts.append("\n".join(f"- {note}" for note in words.notes))
-    parts += [example.shown for example in words.examples]
+    parts.append(f"Form: {code(f'{word}: {texts.form}')}")
+    parts.append("\n".join(_facts(word, texts)))
+    if texts.text:
+        parts.append(texts.text)
+    if texts.errors:
+        parts.append("Errors: " + "; ".join(texts.errors) + ".")
+    if texts.notes:
+        parts.append("\n".join(f"- {note}" for note in texts.notes))
+    parts += [example.shown for example in texts.examples]
     return "\n\n".join(parts)
 
 
-def _facts(word: str, words: Words | None) -> Iterator[str]:
+def _facts(word: str, texts: FunctionTexts | None) -> Iterator[str]:
     """Yield the versions, the arguments and the result of a function, from its declaration."""
-    for name, there in (("", _outside), ("In conditions: ", _inside)):
-        found = _versions(word, there)
-        if found:
-            yield f"- {name}{found}"
-    if words is not None:
+    for name, has_word in (("", _outside), ("In conditions: ", _inside)):
+        versions = _versions(word, has_word)
+        if versions:
+            yield f"- {name}{versions}"
+    if texts is not None:
         for run in runs(lambda grammar: variant(grammar, word)):
-            types = words.variants.get(run.value)
+            types = texts.variants.get(run.value)
             if types:
                 yield f"- {run.words[:1].upper()}{run.words[1:]}: {types}"
     function = _function(word)
@@ -75,7 +75,7 @@ def _facts(word: str, words: Words | None) -> Iterator[str]:
         if types is not None:
             yield f"- Types of the arguments: {code(types)}"
     fixed = () if callable(function.gives) else function.kinds(None)
-    kinds = {*fixed, *(kind for args in _arguments(words) for kind in function.kinds(args))}
+    kinds = {*fixed, *(kind for args in _arguments(texts) for kind in function.kinds(args))}
     if kinds:
         yield f"- Type of the result: {spoken(frozenset(kinds))}"
     yield f"- The result is known {KNOWN_WHEN[function.reads]}"
@@ -89,24 +89,24 @@ def _inside(grammar: Grammar, word: str) -> bool:
     return word in grammar.condition_functions
 
 
-def _versions(word: str, there: object) -> str:
+def _versions(word: str, has_word: object) -> str:
     """Return the versions that have a function, such as `HOT since 2016-10-14`; empty if none has
     it. `there(grammar, word)` returns whether a version has it.
     """
-    assert callable(there)
-    found = []
-    hot = presence(lambda grammar: there(grammar, word))
+    assert callable(has_word)
+    texts = []
+    hot = presence(lambda grammar: has_word(grammar, word))
     if hot:
-        found.append(f"HOT {hot}" if hot != "all versions" else "All versions of HOT")
-    found += [f"{one.key} {one.value}" for one in CFN if there(one, word)]
-    return "; ".join(found)
+        texts.append(f"HOT {hot}" if hot != "all versions" else "All versions of HOT")
+    texts += [f"{grammar.key} {grammar.value}" for grammar in CFN if has_word(grammar, word)]
+    return "; ".join(texts)
 
 
 def _function(word: str) -> Function | None:
     """Return the newest variant of a function; None for `if`, which is not a registered
     function.
     """
-    names = [one for one in variants(word) if one in REGISTRY]
+    names = [name for name in variants(word) if name in REGISTRY]
     if names:
         return REGISTRY[names[-1]]
     if WITHOUT_ELSE in variants(word) or "if" in variants(word):
@@ -114,9 +114,9 @@ def _function(word: str) -> Function | None:
     return REGISTRY[next(g.condition_functions[word] for g in (*HOT, *CFN) if _inside(g, word))]
 
 
-def _arguments(words: Words | None) -> Iterator[object]:
+def _arguments(texts: FunctionTexts | None) -> Iterator[object]:
     """Yield examples of arguments, because the type of a function's result may depend on them."""
-    for example in words.examples if words is not None else ():
+    for example in texts.examples if texts is not None else ():
         if example.is_expression:
             yield from _args(example)
 

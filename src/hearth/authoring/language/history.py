@@ -11,10 +11,10 @@ from hearth.template.versions import GRAMMARS, Grammar
 
 T = TypeVar("T", bound=Hashable)
 
-HOT: tuple[Grammar, ...] = tuple(one for one in GRAMMARS if one.hot)
+HOT: tuple[Grammar, ...] = tuple(grammar for grammar in GRAMMARS if grammar.hot)
 """The versions of HOT, oldest first."""
 
-CFN: tuple[Grammar, ...] = tuple(one for one in GRAMMARS if not one.hot)
+CFN: tuple[Grammar, ...] = tuple(grammar for grammar in GRAMMARS if not grammar.hot)
 
 WITHOUT_ELSE = "if.without_else"
 """The name of the variant of `if` that needs no third argument.
@@ -51,21 +51,21 @@ def runs(value_in: Callable[[Grammar], T | None]) -> list[Run[T]]:
 
     `value_in` returns None for a version that lacks the feature.
     """
-    found: list[Run[T]] = []
+    grouped: list[Run[T]] = []
     before: T | None = None
     for grammar in HOT:
         value = value_in(grammar)
         if value is not None and value == before:
-            found[-1] = Run(value, found[-1].first, grammar)
+            grouped[-1] = Run(value, grouped[-1].first, grammar)
         elif value is not None:
-            found.append(Run(value, grammar, grammar))
+            grouped.append(Run(value, grammar, grammar))
         before = value
-    return found
+    return grouped
 
 
-def presence(there: Callable[[Grammar], bool]) -> str:
-    """Return the versions of HOT for which `there` returns true, as text."""
-    return ", ".join(run.words for run in runs(lambda grammar: there(grammar) or None))
+def presence(is_present: Callable[[Grammar], bool]) -> str:
+    """Return the versions of HOT for which `is_present` returns true, as text."""
+    return ", ".join(run.words for run in runs(lambda grammar: is_present(grammar) or None))
 
 
 def variant(grammar: Grammar, word: str) -> str | None:
@@ -73,13 +73,15 @@ def variant(grammar: Grammar, word: str) -> str | None:
 
     `word` is the name of the function in templates.
     """
-    known = grammar.functions.get(word)
-    return WITHOUT_ELSE if known == "if" and grammar.if_without_else else known
+    name = grammar.functions.get(word)
+    return WITHOUT_ELSE if name == "if" and grammar.if_without_else else name
 
 
 def variants(word: str) -> list[str]:
     """Return the names of all variants of a function outside of conditions, oldest first."""
-    return list(dict.fromkeys(v for one in (*HOT, *CFN) if (v := variant(one, word)) is not None))
+    return list(
+        dict.fromkeys(v for grammar in (*HOT, *CFN) if (v := variant(grammar, word)) is not None)
+    )
 
 
 def words_of_functions() -> list[str]:
@@ -87,14 +89,14 @@ def words_of_functions() -> list[str]:
 
     Functions that only conditions can use are included.
     """
-    return sorted({word for one in GRAMMARS for word in _words(one)}, key=str.lower)
+    return sorted({word for grammar in GRAMMARS for word in _words(grammar)}, key=str.lower)
 
 
 def in_cfn(word: str) -> bool:
     """Return whether a function exists in the CFN formats, which have their own names."""
-    return any(word in _words(one) for one in CFN)
+    return any(word in _words(grammar) for grammar in CFN)
 
 
 def _words(grammar: Grammar) -> Iterable[str]:
-    yield from (word for word, known in grammar.functions.items() if known)
+    yield from (word for word, function in grammar.functions.items() if function)
     yield from grammar.condition_functions

@@ -22,9 +22,9 @@ def code(word: object) -> str:
     return f"`` {text} ``" if "`" in text else f"`{text}`"
 
 
-def codes(words: Iterable[object]) -> str:
+def codes(texts: Iterable[object]) -> str:
     """Return texts as inline code in Markdown, separated by commas."""
-    return ", ".join(map(code, words))
+    return ", ".join(map(code, texts))
 
 
 def block(text: str, language: str = "yaml") -> str:

@@ -17,8 +17,8 @@ MADE: Mapping[str, Callable[[], str]] = {
     "hot_functions": hot_functions,
     "cfn_functions": cfn_functions,
     **{
-        made.__name__: made
-        for made in (
+        table.__name__: table
+        for table in (
             tables.versions,
             tables.cfn_versions,
             tables.sections,
@@ -43,13 +43,13 @@ MADE: Mapping[str, Callable[[], str]] = {
 
 def page() -> str:
     """Return the page as Markdown."""
-    words = WORDS.read_text(encoding="utf-8")
-    body = PLACE.sub(_put, words)
+    source = WORDS.read_text(encoding="utf-8")
+    body = PLACE.sub(_put, source)
     return body.replace("{{contents}}", _contents(body))
 
 
-def _put(place: re.Match[str]) -> str:
-    name, argument = place.groups()
+def _put(match: re.Match[str]) -> str:
+    name, argument = match.groups()
     if name == "examples":
         return "\n\n".join(example.shown for example in chapters()[argument])
     return MADE[name]()

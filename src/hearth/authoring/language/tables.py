@@ -47,31 +47,35 @@ def versions() -> str:
 
 def cfn_versions() -> str:
     """Return a table of the CFN formats."""
-    first, last = sorted(CFN, key=lambda one: len(one.functions))
-    more = "; ".join(_changes(first, last))
+    first, last = sorted(CFN, key=lambda grammar: len(grammar.functions))
+    changes = "; ".join(_changes(first, last))
     return table(
         ["version key", "its only value", "format"],
         [
             [code(first.key), code(first.value), "the smaller format"],
-            [code(last.key), code(last.value), f"the larger format; in addition: {more}"],
+            [code(last.key), code(last.value), f"the larger format; in addition: {changes}"],
         ],
     )
 
 
 def _changes(before: Grammar, after: Grammar) -> Iterable[str]:
     """Yield the differences between a version and its predecessor: additions and removals."""
-    for what, words_in in _WORDS.items():
+    for nouns, words_in in _WORDS.items():
         old, new = words_in(before), words_in(after)
-        added = [one for one in new if one not in old and one not in (before.key, after.key)]
-        if added:
-            yield f"{what[len(added) > 1]} {codes(added)}"
+        additions = [
+            name for name in new if name not in old and name not in (before.key, after.key)
+        ]
+        if additions:
+            yield f"{nouns[len(additions) > 1]} {codes(additions)}"
     for name in after.functions:
         old_one, new_one = variant(before, name), variant(after, name)
         if old_one and new_one and old_one != new_one:
             yield f"{code(name)}: {_variant_words(name, new_one)}"
-    removed = [name for name, one in before.functions.items() if one and not variant(after, name)]
-    if removed:
-        yield f"removes {codes(removed)}"
+    removals = [
+        name for name, function in before.functions.items() if function and not variant(after, name)
+    ]
+    if removals:
+        yield f"removes {codes(removals)}"
 
 
 _WORDS: Mapping[tuple[str, str], Callable[[Grammar], Iterable[str]]] = {
@@ -81,7 +85,9 @@ _WORDS: Mapping[tuple[str, str], Callable[[Grammar], Iterable[str]]] = {
     ("parameter key", "parameter keys"): lambda grammar: sorted(grammar.parameter_keys),
     ("constraint", "constraints"): lambda grammar: grammar.constraints,
     ("deletion policy", "deletion policies"): lambda grammar: sorted(grammar.deletion_policies),
-    ("function", "functions"): lambda grammar: [n for n, one in grammar.functions.items() if one],
+    ("function", "functions"): lambda grammar: [
+        n for n, function in grammar.functions.items() if function
+    ],
     ("in conditions", "in conditions"): lambda grammar: grammar.condition_functions,
 }
 """For each type of feature, in singular and plural, a function that returns the features of a
@@ -89,9 +95,9 @@ version.
 """
 
 
-def _variant_words(name: str, known: str) -> str:
-    words = written()[name].variants
-    return words[known].rstrip(".")
+def _variant_words(name: str, variant_name: str) -> str:
+    variants = written()[name].variants
+    return variants[variant_name].rstrip(".")
 
 
 # -- sections and keys --------------------------------------------------------------------------
@@ -117,28 +123,30 @@ def _by_word(words_in: Callable[[Grammar], Mapping[str, str]]) -> str:
     equivalents.
     """
     ours = dict.fromkeys(
-        one for grammar in (*reversed(HOT), *CFN) for one in words_in(grammar).values()
+        keyword for grammar in (*reversed(HOT), *CFN) for keyword in words_in(grammar).values()
     )
     rows = []
-    for word in (one for one in ours if one not in [grammar.key for grammar in CFN]):
-        theirs = {t: one for one in CFN for t, known in words_in(one).items() if known == word}
+    for word in (keyword for keyword in ours if keyword not in [grammar.key for grammar in CFN]):
+        theirs = {
+            t: cfn for cfn in CFN for t, our_word in words_in(cfn).items() if our_word == word
+        }
         hot = presence(lambda grammar, word=word: word in words_in(grammar))  # type: ignore[misc]
-        some = [one.key for one in CFN if word in words_in(one).values()]
-        shown = codes(theirs) + (f" ({some[0]})" if len(some) == 1 else "")
+        keys = [cfn.key for cfn in CFN if word in words_in(cfn).values()]
+        cell = codes(theirs) + (f" ({keys[0]})" if len(keys) == 1 else "")
         if word == HOT_KEY:
-            shown = codes(one.key for one in CFN)
-        rows.append([code(word) if hot else "–", hot, shown or "–"])
+            cell = codes(cfn.key for cfn in CFN)
+        rows.append([code(word) if hot else "–", hot, cell or "–"])
     return table(["HOT", "versions", "CFN"], rows)
 
 
 def deletion_policies() -> str:
     """Return a table of the deletion policies and the versions that have them."""
-    names = sorted({one for grammar in GRAMMARS for one in grammar.deletion_policies})
+    names = sorted({policy for grammar in GRAMMARS for policy in grammar.deletion_policies})
     rows = [
         [
             code(name),
             presence(lambda grammar, name=name: name in grammar.deletion_policies),  # type: ignore[misc]
-            "yes" if all(name in one.deletion_policies for one in CFN) else "no",
+            "yes" if all(name in cfn.deletion_policies for cfn in CFN) else "no",
         ]
         for name in names
     ]
@@ -194,7 +202,10 @@ def parameter_samples() -> str:
         except ValueError:
             return "refused"
 
-    rows = [[code(as_json(one)), *(cell(kind, one) for kind in ParameterType)] for one in SAMPLES]
+    rows = [
+        [code(as_json(sample)), *(cell(kind, sample) for kind in ParameterType)]
+        for sample in SAMPLES
+    ]
     return table(["given", *map(code, ParameterType)], rows)
 
 
@@ -203,10 +214,10 @@ def property_samples() -> str:
     kinds = [kind for kind in ValueKind if kind is not ValueKind.ANY]
 
     def cell(kind: ValueKind, value: Any) -> str:
-        made = CONVERT[kind](Prop(kind), value)
-        return "refused" if made is BAD else code(_value(made))
+        converted = CONVERT[kind](Prop(kind), value)
+        return "refused" if converted is BAD else code(_value(converted))
 
-    rows = [[code(as_json(one)), *(cell(kind, one) for kind in kinds)] for one in SAMPLES]
+    rows = [[code(as_json(sample)), *(cell(kind, sample) for kind in kinds)] for sample in SAMPLES]
     return table(["given", *kinds], rows)
 
 
@@ -227,11 +238,11 @@ def parameter_keys() -> str:
 def constraints() -> str:
     """Return a table of the constraints, with the types to which they apply, and their versions."""
     rows = []
-    for kind, allowed in FITS.items():
+    for kind, ptypes in FITS.items():
         name, content, rule = _CONSTRAINTS[kind.__name__]
-        there = presence(lambda grammar, name=name: name in grammar.constraints)  # type: ignore[misc]
-        on = codes(one.value for one in ParameterType if one in allowed)
-        rows.append([code(name), content, on, there, rule])
+        versions = presence(lambda grammar, name=name: name in grammar.constraints)  # type: ignore[misc]
+        on = codes(ptype.value for ptype in ParameterType if ptype in ptypes)
+        rows.append([code(name), content, on, versions, rule])
     return table(["constraint", "value", "types", "versions", "requirement"], rows)
 
 
@@ -293,18 +304,18 @@ _SECTIONS = {
 
 def hooks() -> str:
     """Return the names of the hooks as inline code, separated by commas."""
-    return codes(one.value for one in Hook)
+    return codes(hook.value for hook in Hook)
 
 
 def restricted_actions() -> str:
     """Return the names of the actions that can be restricted, as inline code."""
-    return codes(one.value for one in RestrictedAction)
+    return codes(action.value for action in RestrictedAction)
 
 
 def limits() -> str:
     """Return a table of the limits of templates."""
-    rows = [[_LIMITS[one.name], f"{one.default:,}"] for one in fields(Limits)]
-    rows += [[what, f"{most:,}"] for what, most in _BOUNDS]
+    rows = [[_LIMITS[limit.name], f"{limit.default:,}"] for limit in fields(Limits)]
+    rows += [[name, f"{maximum:,}"] for name, maximum in _BOUNDS]
     return table(["what", "limit"], rows)
 
 

@@ -69,9 +69,9 @@ class Hand:
         self.json = context.document.layout.braces
         self.style = context.scalar.style
         self.typed = source[context.start : cursor]
-        rest = source[cursor + len(CURSOR) : context.end].splitlines()
+        following = source[cursor + len(CURSOR) : context.end].splitlines()
         self.start = context.start if self.typed else cursor
-        self.end = cursor + len(rest[0]) if self.typed and rest else cursor
+        self.end = cursor + len(following[0]) if self.typed and following else cursor
         closing = source[context.end : context.end + 1] == self.style
         self.closed = bool(self.style) and closing and self.end == context.end - len(CURSOR)
 

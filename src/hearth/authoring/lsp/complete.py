@@ -46,26 +46,26 @@ class Completion:
             return [hand.key(word) for word in beginnings()] if empty else []
         if context.is_key:
             return [hand.key(word) for word in self.keys(context)]
-        found = list(self.values(context, hand))
+        choices = list(self.values(context, hand))
         if _may_be_key(context):
-            found += [hand.key(word) for word in self.keys(context)]
-        return found
+            choices += [hand.key(word) for word in self.keys(context)]
+        return choices
 
     # -- keys -----------------------------------------------------------------------------------
 
     def keys(self, context: CursorContext) -> list[Word]:
         """Return the keys that the map at the cursor may have, except those that it already has."""
-        given = _given(context)
-        alone = not given
-        return [word for word in self._keys(context, alone) if word.name not in given]
+        present = _present_keys(context)
+        alone = not present
+        return [word for word in self._keys(context, alone) if word.name not in present]
 
     def _keys(self, context: CursorContext, alone: bool) -> Iterator[Word]:
         location = context.location
         rule = KEYS.get(location.what)
         if rule is not None:
             yield from rule(self.schemas, context.document, location)
-        whole = location.what is What.VALUE and location.steps == ()
-        if alone and location.what in CALLED and not whole:
+        whole_section = location.what is What.VALUE and location.steps == ()
+        if alone and location.what in CALLED and not whole_section:
             yield from functions(context.document, context.location)
 
     # -- values ---------------------------------------------------------------------------------
@@ -87,9 +87,9 @@ class Completion:
             case What.FLAG:
                 yield from map(hand.literal, words(("true", "false"), Sort.VALUE))
             case what if what in NAMES:
-                named = NAMES[what](self.schemas, document, location)
+                candidates = NAMES[what](self.schemas, document, location)
                 itself = _resource_around(context) if what is What.RESOURCE_NAME else None
-                yield from (hand.scalar(word) for word in named if word.name != itself)
+                yield from (hand.scalar(word) for word in candidates if word.name != itself)
         if location.what in CALLED and not context.scalar.style and not _may_be_key(context):
             yield from (
                 hand.call(word, ARGUMENTS.get(word.name, "$1"))
@@ -130,11 +130,15 @@ def _resource_around(context: CursorContext) -> str | None:
 # -- what is there ------------------------------------------------------------------------------
 
 
-def _given(context: CursorContext) -> set[str]:
+def _present_keys(context: CursorContext) -> set[str]:
     """Return the keys of the map at the cursor, except the one that is being typed."""
     if context.location.what in (What.ROOT, What.ENVIRONMENT):
         sections = context.document.layout.sections
-        return {one.key.text for one in sections if one.colon and one.start != context.start}
+        return {
+            section.key.text
+            for section in sections
+            if section.colon and section.start != context.start
+        }
     if not context.is_key:
         return set()
     hop = context.hops[-1]

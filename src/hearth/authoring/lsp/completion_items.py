@@ -52,11 +52,11 @@ def types(schemas: Schemas, path: Path) -> Iterator[Word]:
 
     These are the types of its environments, and all types of the catalogue that are not hidden.
     """
-    known = types_of(schemas.catalog)
+    words_by_name = types_of(schemas.catalog)
     for name in schemas.mapped_names(path):
-        if name not in known:
+        if name not in words_by_name:
             yield Word(name, Sort.TYPE, "environment", rank=2)
-    yield from known.values()
+    yield from words_by_name.values()
 
 
 @cache
@@ -64,34 +64,34 @@ def types_of(catalog: AuthorCatalog) -> Mapping[str, Word]:
     """Return a Word for each type of a catalogue that is not hidden, by name. The first call is
     slow.
     """
-    found = {}
+    words_by_name = {}
     for name in catalog.names():
         info = catalog.find(name)
         support = info.support if info else None
         if name.startswith("<") or (support is not None and support.hidden):
             continue  # stands for nothing that could be written
         old = support is not None and support.status == "DEPRECATED"
-        found[name] = Word(name, Sort.TYPE, "", type_line(info), 9 if old else 5, old)
-    return found
+        words_by_name[name] = Word(name, Sort.TYPE, "", type_line(info), 9 if old else 5, old)
+    return words_by_name
 
 
-def paths(files: Files, beside: Path, typed: str, *, templates: bool = False) -> Iterator[Word]:
+def paths(files: Files, origin: Path, typed: str, *, templates: bool = False) -> Iterator[Word]:
     """Yield the files and folders in the folder to which the typed path leads.
 
-    The path is relative to the file `beside`, which is left out. If `templates` is true, other
+    The path is relative to the file `origin`, which is left out. If `templates` is true, other
     files than templates are left out. The editor selects the names that begin with the typed text.
     """
     folder_part = typed.rpartition("/")[0] + "/" if "/" in typed else ""
-    folder = local(folder_part or ".", beside)
+    folder = local(folder_part or ".", origin)
     if folder is None:
         return
-    for found in files.names(folder):
-        name = folder_part + found.name
-        if found == beside:
+    for entry in files.names(folder):
+        name = folder_part + entry.name
+        if entry == origin:
             continue
-        if os.path.isdir(found):
+        if os.path.isdir(entry):
             yield Word(name + "/", Sort.FOLDER, rank=7)
-        elif not templates or is_template_name(found.name):
+        elif not templates or is_template_name(entry.name):
             yield Word(name, Sort.FILE, rank=6)
 
 
@@ -126,8 +126,8 @@ def _listed(
 
 def functions(document: Document, location: Location) -> Iterator[Word]:
     """Yield the functions that may be called at a location."""
-    for name, known in functions_at(location, document.grammar).items():
-        if known is not None:
+    for name, function in functions_at(location, document.grammar).items():
+        if function is not None:
             yield Word(name, Sort.FUNCTION, text=function_text(name), rank=4)
 
 
@@ -156,7 +156,7 @@ def _references(document: Document, location: Location) -> Iterator[Word]:
 
 
 def _parameter_types(document: Document) -> list[Word]:
-    names = [str(one) if document.grammar.hot else CFN_NAMES[one] for one in ParameterType]
+    names = [str(ptype) if document.grammar.hot else CFN_NAMES[ptype] for ptype in ParameterType]
     return words(names, Sort.VALUE)
 
 
@@ -182,10 +182,10 @@ def _attributes(schemas: Schemas, document: Document, location: Location) -> Ite
 
 
 def _mapping(document: Document, *steps: str) -> list[Word]:
-    (name, *rest) = steps
+    (name, *path) = steps
     item = document.items("mappings").get(name)
     node = item.value if item else None
-    for step in rest:
+    for step in path:
         node = node.get(step) if isinstance(node, Map) else None
     keys = [entry.key.text for entry in node.entries] if isinstance(node, Map) else []
     return words(keys, Sort.VALUE)
@@ -199,32 +199,38 @@ def _custom(schemas: Schemas, document: Document, location: Location) -> list[Wo
 
 @cache
 def _custom_names(catalog: AuthorCatalog) -> list[str]:
-    found: set[str] = set()
+    names: set[str] = set()
     waiting = []
     for name in catalog.names():
         info = catalog.find(name)
         waiting += list(info.properties.values()) if info else []
     for prop in waiting:
-        found.update(one.name for one in prop.constraints if isinstance(one, Custom))
+        names.update(
+            constraint.name for constraint in prop.constraints if isinstance(constraint, Custom)
+        )
         waiting += list((prop.entries or {}).values())
         waiting += [prop.item] if prop.item else []
-    return sorted(found)
+    return sorted(names)
 
 
 def _parameters_beside(schemas: Schemas, document: Document, location: Location) -> Iterator[Word]:
-    seen = set()
-    for other in schemas.files.beside(document.path):
-        if other.genre is Genre.TEMPLATE:
-            for name in other.items("parameters"):
-                if name not in seen:
-                    seen.add(name)
-                    yield Word(name, Sort.PARAMETER, other.path.name)
+    names = set()
+    for neighbour in schemas.files.beside(document.path):
+        if neighbour.genre is Genre.TEMPLATE:
+            for name in neighbour.items("parameters"):
+                if name not in names:
+                    names.add(name)
+                    yield Word(name, Sort.PARAMETER, neighbour.path.name)
 
 
 def _resources_beside(schemas: Schemas, document: Document, location: Location) -> list[Word]:
-    others = schemas.files.beside(document.path)
-    named = (one.items("resources") for one in others if one.genre is Genre.TEMPLATE)
-    return words(sorted({name for items in named for name in items}), Sort.RESOURCE)
+    neighbours = schemas.files.beside(document.path)
+    resource_maps = (
+        neighbour.items("resources")
+        for neighbour in neighbours
+        if neighbour.genre is Genre.TEMPLATE
+    )
+    return words(sorted({name for items in resource_maps for name in items}), Sort.RESOURCE)
 
 
 def _parameter_keys(schemas: Schemas, document: Document, location: Location) -> Iterator[Word]:

@@ -92,12 +92,12 @@ def context_at(document: Document, offset: int) -> CursorContext | None:
     hop = Hop(top, 0, document.root_location)
     if key.start <= offset - section.base <= key.end:
         return CursorContext(document, key, True, document.root_location, (hop,), section.base)
-    found = section.block_at(offset)
-    if found is None:
+    placed_block = section.block_at(offset)
+    if placed_block is None:
         return None
     # the map must not look like a call, so it has no other keys
     location = under_key(document.root_location, top, top.entries[0], document.grammar)
-    return _find(document, found.block.root, location, found.start, offset, (hop,))
+    return _find(document, placed_block.block.root, location, placed_block.start, offset, (hop,))
 
 
 def completion_context(document: Document, offset: int) -> CursorContext | None:
@@ -121,20 +121,20 @@ def _find(
 ) -> CursorContext | None:
     at = offset - base
     node = root
-    way = list(hops)
+    path = list(hops)
     while True:
         if isinstance(node, Scalar):
             if not node.start <= at <= node.end:
                 return None
-            return CursorContext(document, node, False, at_scalar(location), way, base)
+            return CursorContext(document, node, False, at_scalar(location), path, base)
         index, on_key = _within(node, at)
         if index < 0:
             return None
-        way.append(Hop(node, index, location))
+        path.append(Hop(node, index, location))
         if isinstance(node, Map):
             entry = node.entries[index]
             if on_key:
-                return CursorContext(document, entry.key, True, location, way, base)
+                return CursorContext(document, entry.key, True, location, path, base)
             location = under_key(location, node, entry, document.grammar)
             node = entry.value
         else:

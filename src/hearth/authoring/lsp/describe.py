@@ -66,7 +66,7 @@ def property_text(name: str, prop: Prop, top: Prop | None = None) -> str:
         parts.append(prop.description)
     if prop.has_default and prop.default is not None:
         parts.append(f"Default: `{shown(prop.default)}`")
-    parts += [f"- {constraint_text(one)}" for one in prop.constraints]
+    parts += [f"- {constraint_text(constraint)}" for constraint in prop.constraints]
     if top.immutable:
         parts.append("It can not be changed.")
     elif top.update_allowed:
@@ -95,7 +95,7 @@ def parameter_text(schema: ParameterSchema) -> str:
         parts.append(str(schema.description))
     if schema.has_default:
         parts.append("Default: " + ("hidden" if schema.hidden else f"`{shown(schema.default)}`"))
-    parts += [f"- {constraint_text(one)}" for one in schema.constraints]
+    parts += [f"- {constraint_text(constraint)}" for constraint in schema.constraints]
     if schema.hidden:
         parts.append("Hidden: shown as stars.")
     if schema.immutable:
@@ -117,9 +117,12 @@ def constraint_text(constraint: Constraint) -> str:
         case Modulo():
             return f"a multiple of {constraint.step} plus {constraint.offset}"
         case AllowedValues():
-            listed = [f"`{shown(one)}`" for one in constraint.values[:VALUES_SHOWN_MAX]]
-            more = ", …" if len(constraint.values) > VALUES_SHOWN_MAX else ""
-            return f"one of {', '.join(listed)}{more}"
+            texts = [
+                f"`{shown(allowed_value)}`"
+                for allowed_value in constraint.values[:VALUES_SHOWN_MAX]
+            ]
+            ellipsis = ", …" if len(constraint.values) > VALUES_SHOWN_MAX else ""
+            return f"one of {', '.join(texts)}{ellipsis}"
         case AllowedPattern():
             return f"matches `{constraint.pattern}`"
         case Custom():

@@ -77,8 +77,8 @@ class Diagnosis:
         due = asyncio.get_running_loop().time() + after_s
         document = self.files.at(path)
         for_all = document is not None and document.genre is Genre.ENVIRONMENT
-        for known in self.files.all_open:
-            root = known.document.path
+        for opened in self.files.all_open:
+            root = opened.document.path
             if for_all or root == path or path in self._trees.get(root, ()):
                 self._due[root] = due
         if self._due and (self._work is None or self._work.done()):
@@ -124,23 +124,23 @@ class Diagnosis:
             self._take(root, {}, tell=False)
             return
         environments = self._environments(document)
-        tree = {root: document, **{one.path: one for one in environments}}
+        tree = {root: document, **{environment.path: environment for environment in environments}}
         self._trees[root] = await self._tree(document, tree)
         findings = await self.linter.ask(
             {
                 "path": str(root),
-                "environments": [str(one.path) for one in environments],
+                "environments": [str(environment.path) for environment in environments],
                 "texts": {str(path): text for path, text in self.files.texts().items()},
             }
         )
-        if any(self.files.at(path) is not one for path, one in tree.items()):
+        if any(self.files.at(path) is not checked for path, checked in tree.items()):
             return  # it is another text by now, and will be checked
-        found: dict[Path, list[Remark]] = {}
+        remarks: dict[Path, list[Remark]] = {}
         for finding in findings:
             remark = self._remark(finding, root)
             if remark is not None:
-                found.setdefault(remark.document.path, []).append(remark)
-        self._take(root, found)
+                remarks.setdefault(remark.document.path, []).append(remark)
+        self._take(root, remarks)
 
     def _environments(self, document: Document) -> list[Document]:
         """Return the environments with which a template is checked.
@@ -150,10 +150,14 @@ class Diagnosis:
         """
         if document.genre is Genre.ENVIRONMENT:
             return []
-        listed = self.files.environments(document.path)
+        environments = self.files.environments(document.path)
         if self.files.configured:
-            return listed
-        return [one for one in listed if fits(one, document) or not one.items("parameters")]
+            return environments
+        return [
+            environment
+            for environment in environments
+            if fits(environment, document) or not environment.items("parameters")
+        ]
 
     async def _tree(self, document: Document, tree: dict[Path, Document]) -> set[Path]:
         """Return the paths of all files to which a template refers, including missing ones.
@@ -163,22 +167,22 @@ class Diagnosis:
         paths = set(tree)
         waiting = [document] if document.genre is Genre.TEMPLATE else []
         while waiting and len(paths) < TREE_MAX:
-            here = waiting.pop()
+            parent = waiting.pop()
             names: set[tuple[Of, str]] = set()
-            for number, (_, uses) in enumerate(uses_in(here)):
+            for number, (_, uses) in enumerate(uses_in(parent)):
                 if number % 50 == 0:
                     await asyncio.sleep(0)
                 names.update((use.of, use.name) for use in uses if use.of in (Of.TYPE, Of.FILE))
             for of, name in names:
-                child = self.schemas.child_path(here.path, name) if of is Of.TYPE else None
-                path = child or (local(name, here.path) if of is Of.FILE else None)
+                child = self.schemas.child_path(parent.path, name) if of is Of.TYPE else None
+                path = child or (local(name, parent.path) if of is Of.FILE else None)
                 if path is None or path in paths:
                     continue
                 paths.add(path)
-                found = self.files.at(path) if of is Of.TYPE else None
-                if found is not None and found.genre is Genre.TEMPLATE:
-                    tree[path] = found
-                    waiting.append(found)
+                nested = self.files.at(path) if of is Of.TYPE else None
+                if nested is not None and nested.genre is Genre.TEMPLATE:
+                    tree[path] = nested
+                    waiting.append(nested)
         return paths
 
     # -- findings -------------------------------------------------------------------------------
@@ -201,7 +205,7 @@ class Diagnosis:
                 start, end = context.start, context.end
         return Remark(finding, document, start, end)
 
-    def _take(self, root: Path, found: dict[Path, list[Remark]], *, tell: bool = True) -> None:
+    def _take(self, root: Path, remarks: dict[Path, list[Remark]], *, tell: bool = True) -> None:
         """Store the findings of a run that started at the file `root`, and publish them for each
         file.
 
@@ -209,18 +213,18 @@ class Diagnosis:
         were none before.
         """
         before = self._found.get(root, {})
-        self._found[root] = found
-        for file in {root, *before, *found}:
+        self._found[root] = remarks
+        for file in {root, *before, *remarks}:
             self._show(file, tell=tell and file == root)
 
     def _show(self, file: Path, *, tell: bool = False) -> None:
         remarks: dict[tuple[int, int, str], Remark] = {}
-        for found in self._found.values():
-            for remark in found.get(file, ()):
+        for of_root in self._found.values():
+            for remark in of_root.get(file, ()):
                 remarks.setdefault((remark.start, remark.end, remark.finding.message), remark)
-        shown = [remarks[key] for key in sorted(remarks)]
-        if shown or tell or file in self.remarks:
-            self.publish(file, shown)
-        self.remarks[file] = shown
-        if not shown:
+        published = [remarks[key] for key in sorted(remarks)]
+        if published or tell or file in self.remarks:
+            self.publish(file, published)
+        self.remarks[file] = published
+        if not published:
             del self.remarks[file]

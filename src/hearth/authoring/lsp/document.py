@@ -70,12 +70,12 @@ class Document:
     def sections(self) -> Mapping[str, Section]:
         """The sections of the text, by Hearth's names for them."""
         if self.genre is Genre.ENVIRONMENT:
-            return {one.key.text: one for one in self.layout.sections if one.colon}
+            return {section.key.text: section for section in self.layout.sections if section.colon}
         ours = self.grammar.sections
         return {
-            ours[one.key.text]: one
-            for one in self.layout.sections
-            if one.colon and one.key.text in ours
+            ours[section.key.text]: section
+            for section in self.layout.sections
+            if section.colon and section.key.text in ours
         }
 
     def items(self, section: str) -> Mapping[str, Item]:
@@ -83,8 +83,8 @@ class Document:
         used.
         """
         if section not in self._items:
-            found = self.sections.get(section)
-            self._items[section] = {one.name: one for one in found.items()} if found else {}
+            of_name = self.sections.get(section)
+            self._items[section] = {item.name: item for item in of_name.items()} if of_name else {}
         return self._items[section]
 
     @cached_property
@@ -93,8 +93,8 @@ class Document:
 
     def all_items(self, section: str) -> Iterator[Item]:
         """Yield the entries of a section in order, including those with duplicate names."""
-        found = self.sections.get(section)
-        return found.items() if found else iter(())
+        of_name = self.sections.get(section)
+        return of_name.items() if of_name else iter(())
 
     def parameter(self, name: str) -> ParameterSchema | None:
         """Return the declaration of a parameter; None if it is missing or invalid."""

@@ -78,10 +78,10 @@ class Files:
 
     def close(self, uri: str) -> None:
         """Record that the editor has closed a text. The file on the disk is used again."""
-        known = self._open.pop(uri, None)
-        if known is not None:
-            self._by_path.pop(known.document.path, None)
-            self.environment_edits += known.document.genre is Genre.ENVIRONMENT
+        opened = self._open.pop(uri, None)
+        if opened is not None:
+            self._by_path.pop(opened.document.path, None)
+            self.environment_edits += opened.document.genre is Genre.ENVIRONMENT
 
     def opened(self, uri: str) -> Open | None:
         """Return the text that is open under a URI, or None."""
@@ -93,13 +93,13 @@ class Files:
 
     def texts(self) -> Mapping[Path, str]:
         """Return all open texts by path."""
-        return {path: one.document.text.source for path, one in self._by_path.items()}
+        return {path: opened.document.text.source for path, opened in self._by_path.items()}
 
     def _put(self, uri: str, version: int | None, document: Document) -> Document:
-        known = Open(uri, version, document)
+        opened = Open(uri, version, document)
         self.environment_edits += document.genre is Genre.ENVIRONMENT
-        self._open[uri] = known
-        self._by_path[document.path] = known
+        self._open[uri] = opened
+        self._by_path[document.path] = opened
         return document
 
     # -- paths ----------------------------------------------------------------------------------
@@ -115,15 +115,15 @@ class Files:
 
     def uri(self, path: Path) -> str:
         """Return the URI of a path; if the file is open, the one that the editor uses."""
-        known = self._by_path.get(path)
-        if known is not None:
-            return known.uri
+        opened = self._by_path.get(path)
+        if opened is not None:
+            return opened.uri
         return from_fs_path(str(path)) or ""
 
     def version(self, path: Path) -> int | None:
         """Return the version number that the editor gave an open text; None if it is not open."""
-        known = self._by_path.get(path)
-        return known.version if known else None
+        opened = self._by_path.get(path)
+        return opened.version if opened else None
 
     # -- what there is --------------------------------------------------------------------------
 
@@ -133,30 +133,30 @@ class Files:
         Return None if there is no file. Return None as well if the file on the disk is larger than
         SIZE_MAX, or is neither a template nor an environment.
         """
-        known = self._by_path.get(path)
-        if known is not None:
-            return known.document
+        opened = self._by_path.get(path)
+        if opened is not None:
+            return opened.document
         try:
             status = path.stat()
         except (OSError, ValueError):
             self._disk.pop(path, None)
             return None
         stamp = (status.st_mtime_ns, status.st_size)
-        read = self._disk.get(path)
-        if read is None or read.stamp != stamp:
-            read = _Read(stamp, _document(path, status.st_size))
-            self._disk[path] = read
-        return read.document
+        cached = self._disk.get(path)
+        if cached is None or cached.stamp != stamp:
+            cached = _Read(stamp, _document(path, status.st_size))
+            self._disk[path] = cached
+        return cached.document
 
     def beside(self, path: Path) -> Iterator[Document]:
         """Yield all templates and environments in the folder of a file, and all open documents."""
-        seen = set()
-        for known in self.all_open:
-            seen.add(known.document.path)
-            yield known.document
-        for found in self.names(path.parent):
-            if found.name.endswith(ENDINGS) and found not in seen:
-                document = self.at(found)
+        opened_paths = set()
+        for opened in self.all_open:
+            opened_paths.add(opened.document.path)
+            yield opened.document
+        for neighbour in self.names(path.parent):
+            if neighbour.name.endswith(ENDINGS) and neighbour not in opened_paths:
+                document = self.at(neighbour)
                 if document is not None:
                     yield document
 
@@ -167,7 +167,7 @@ class Files:
         """
         try:
             with os.scandir(folder) as entries:
-                names = sorted(one.name for one in entries if not one.name.startswith("."))
+                names = sorted(entry.name for entry in entries if not entry.name.startswith("."))
         except OSError:
             return []
         return [folder / name for name in names[:NEIGHBOURS_MAX]]
@@ -177,9 +177,9 @@ class Files:
         folder and all that are open.
         """
         if self.configured:
-            found = [self.at(one) for one in self.configured]
-            return [one for one in found if one is not None]
-        return [one for one in self.beside(path) if one.genre is Genre.ENVIRONMENT]
+            documents = [self.at(environment) for environment in self.configured]
+            return [document for document in documents if document is not None]
+        return [document for document in self.beside(path) if document.genre is Genre.ENVIRONMENT]
 
 
 def _document(path: Path, size: int) -> Document | None:
@@ -192,20 +192,20 @@ def _document(path: Path, size: int) -> Document | None:
     return Document(Text(text), path) if SAYS.search(text) else None
 
 
-def local(name: str, beside: Path) -> Path | None:
-    """Return the path of a file to which the file `beside` refers by `name`. It may not exist.
+def local(name: str, origin: Path) -> Path | None:
+    """Return the path of a file to which the file `origin` refers by `name`. It may not exist.
 
     Return None if `name` is empty, a URL of the web or an invalid URL.
     """
     if name.startswith("file://"):
         try:
-            found = to_fs_path(name)
+            file_path = to_fs_path(name)
         except ValueError:
             return None
-        return Path(os.path.normpath(found)) if found else None
+        return Path(os.path.normpath(file_path)) if file_path else None
     if not name or "://" in name or "\0" in name:
         return None
-    return Path(os.path.normpath(beside.parent / name))
+    return Path(os.path.normpath(origin.parent / name))
 
 
 def is_template_name(name: object) -> bool:

@@ -108,8 +108,8 @@ def _symbol(symbol: Symbol, schemas: Schemas) -> str | None:
 def _excerpt(symbol: Symbol) -> str:
     item = symbol.home.items(symbol.section)[symbol.name]
     text = symbol.home.text.source[item.start : item.end].rstrip(" \t\r\n,")
-    shown = text[:EXCERPT_MAX] + ("…" if len(text) > EXCERPT_MAX else "")
-    return f"**{symbol.name}**\n\n```yaml\n{shown}\n```"
+    excerpt = text[:EXCERPT_MAX] + ("…" if len(text) > EXCERPT_MAX else "")
+    return f"**{symbol.name}**\n\n```yaml\n{excerpt}\n```"
 
 
 KEYS: Mapping[What, Callable[[Document, Location, str], str | None]] = {

@@ -165,9 +165,9 @@ class Layout:
         own.
         """
         text = self.source[start:end]
-        known = (text, json)
-        block = self._known.get(known) or self._kept.get(known) or Block(text, json=json)
-        self._kept[known] = block
+        key = (text, json)
+        block = self._known.get(key) or self._kept.get(key) or Block(text, json=json)
+        self._kept[key] = block
         return Placed(start, block)
 
     def section_at(self, offset: int) -> Section | None:
@@ -252,7 +252,7 @@ class Layout:
         if match is None or opened is None or first is None or len(first.group(1)) <= indent:
             return self._whole(start, end, json=True)
         lines = _json_lines(len(first.group(1)))
-        starts = [one.start() for one in lines.finditer(self.source, opened.end(), end)]
+        starts = [line.start() for line in lines.finditer(self.source, opened.end(), end)]
         blocks = tuple(self.block(begin, stop, json=True) for begin, stop in _parts(starts, end))
         return Section(_shifted(key_of(match), -start), start, end, blocks)
 

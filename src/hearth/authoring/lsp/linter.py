@@ -37,8 +37,10 @@ def run_linter(question: Mapping[str, Any]) -> dict[str, Any]:
         return {"findings": [], "failed": str(error)}
     except Exception:
         return {"findings": [], "failed": traceback.format_exc()}
-    listed = [{**structs.asdict(one), "file": os.path.abspath(one.file)} for one in findings]
-    return {"findings": listed, "failed": None}
+    facts = [
+        {**structs.asdict(finding), "file": os.path.abspath(finding.file)} for finding in findings
+    ]
+    return {"findings": facts, "failed": None}
 
 
 def main() -> None:

@@ -56,7 +56,7 @@ class LinterProcess:
         result = json.loads(answer)
         if result["failed"]:
             raise NoAnswer(result["failed"])
-        return [_finding(one) for one in result["findings"]]
+        return [_finding(facts) for facts in result["findings"]]
 
     async def close(self) -> None:
         """End the linter process if it is running."""

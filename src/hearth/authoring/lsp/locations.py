@@ -133,8 +133,8 @@ def at_index(location: Location, node: List, index: int) -> Location:
 def at_scalar(location: Location) -> Location:
     """Return the location for a scalar at a place where the grammar also allows a map or a list."""
     if location.what is What.ARGUMENT:
-        found = ALONE.get(location.name)
-        return Location(found, conditional=location.conditional) if found else _free(location)
+        kind = ALONE.get(location.name)
+        return Location(kind, conditional=location.conditional) if kind else _free(location)
     if location.what is What.DEPENDS:
         return Location(What.RESOURCE_NAME)
     return location
@@ -156,13 +156,13 @@ def _root(location: Location, key: str, grammar: Grammar) -> Location:
     return Location(SECTIONS[ours]) if ours in SECTIONS else NOTHING
 
 
-def _named(what: What) -> KeyRule:
-    return lambda location, key, grammar: Location(what, key)
+def _to_name(kind: What) -> KeyRule:
+    return lambda location, key, grammar: Location(kind, key)
 
 
 def _parameter(location: Location, key: str, grammar: Grammar) -> Location:
-    found = PARAMETER_KEYS.get(key)
-    return Location(found, location.name) if found else NOTHING
+    kind = PARAMETER_KEYS.get(key)
+    return Location(kind, location.name) if kind else NOTHING
 
 
 def _resource(location: Location, key: str, grammar: Grammar) -> Location:
@@ -258,22 +258,22 @@ PARAMETER_KEYS: Mapping[str, What] = {
 }
 KEYS: Mapping[What, KeyRule] = {
     What.ROOT: _root,
-    What.PARAMETERS: _named(What.PARAMETER),
+    What.PARAMETERS: _to_name(What.PARAMETER),
     What.PARAMETER: _parameter,
-    What.CONSTRAINT: _named(What.BOUNDS),
+    What.CONSTRAINT: _to_name(What.BOUNDS),
     What.GROUP: _group,
     What.CONDITIONS: lambda location, key, grammar: Location(What.CONDITION, key, conditional=True),
-    What.RESOURCES: _named(What.RESOURCE),
+    What.RESOURCES: _to_name(What.RESOURCE),
     What.RESOURCE: _resource,
-    What.OUTPUTS: _named(What.OUTPUT),
+    What.OUTPUTS: _to_name(What.OUTPUT),
     What.OUTPUT: _output,
     What.VALUE: _value,
     What.ARGUMENT: _argument,
     What.ENVIRONMENT: _environment,
     What.REGISTRY: _registry,
-    What.REGISTRY_RESOURCES: _named(What.REGISTRY_RESOURCE),
+    What.REGISTRY_RESOURCES: _to_name(What.REGISTRY_RESOURCE),
     What.REGISTRY_RESOURCE: _registry_resource,
-    What.STRATEGIES: _named(What.STRATEGY),
+    What.STRATEGIES: _to_name(What.STRATEGY),
 }
 CALLS = frozenset({What.VALUE, What.ARGUMENT, What.CONDITION, What.OPERAND, What.POLICY})
 """The kinds of locations at which a map may be a function call."""

@@ -13,7 +13,7 @@ from hearth.authoring.lsp.syntax_tree import Map, scalar_text
 from hearth.template.versions import VERSION_KEYS
 
 
-class Line(Struct, frozen=True):
+class OutlineEntry(Struct, frozen=True):
     """A line of the outline: a section, or an entry of a section.
 
     `section` is Hearth's name for the section of an entry, and empty for a section itself. `detail`
@@ -28,43 +28,45 @@ class Line(Struct, frozen=True):
     end: int
     name_start: int
     name_end: int
-    lines: list[Line] = field(default_factory=list)
+    lines: list[OutlineEntry] = field(default_factory=list)
 
 
-def outline(document: Document) -> list[Line]:
+def outline(document: Document) -> list[OutlineEntry]:
     """Return the sections of a document with their entries.
 
     It is empty if the document is neither a template nor an environment.
     """
     if document.genre is Genre.NOTHING:
         return []
-    return [_section(document, one) for one in document.layout.sections if one.colon]
+    return [_section(document, section) for section in document.layout.sections if section.colon]
 
 
-def _section(document: Document, section: Section) -> Line:
+def _section(document: Document, section: Section) -> OutlineEntry:
     name = section.key.text
     ours = name if document.genre is Genre.ENVIRONMENT else document.grammar.sections.get(name, "")
     start, key_end = section.start, section.base + section.key.end
     end = max(key_end, _trimmed(document, start, section.end))
     detail = (scalar_text(section.value) or "") if name in VERSION_KEYS else ""
-    return Line(name, "", detail, start, end, start, key_end, list(_items(document, section, ours)))
+    return OutlineEntry(
+        name, "", detail, start, end, start, key_end, list(_items(document, section, ours))
+    )
 
 
-def _items(document: Document, section: Section, ours: str) -> Iterator[Line]:
+def _items(document: Document, section: Section, ours: str) -> Iterator[OutlineEntry]:
     for item in section.items():
         end = item.base + item.key.end
         last = max(end, _trimmed(document, item.start, item.end))
         detail = item.note(("detail", item.name), partial(_detail, item))
-        yield Line(item.name, ours, detail, item.start, last, item.start, end)
+        yield OutlineEntry(item.name, ours, detail, item.start, last, item.start, end)
 
 
 def _detail(item: Item) -> str:
     """Return the type of a resource or parameter, which the outline shows after its name."""
     value = item.value
     for key in ("type", "Type"):
-        found = scalar_text(value.get(key)) if isinstance(value, Map) else None
-        if found:
-            return found
+        text = scalar_text(value.get(key)) if isinstance(value, Map) else None
+        if text:
+            return text
     return ""
 
 

@@ -54,7 +54,7 @@ FLOW_PLAIN = re.compile(
 FLOW_COLON = re.compile(r":(?=[\s,\[\]{}]|\Z)")
 
 
-class _Line(Struct):
+class _SourceLine(Struct):
     """A line that is not empty: it has `indent` characters of white space, and text from `start` to
     `end`.
     """
@@ -71,13 +71,13 @@ class _Parser:
         self.text = text
         self.at = 0
         self.depth = 0
-        self.lines: list[_Line] = []
+        self.lines: list[_SourceLine] = []
         for match in LINE.finditer(text):
             indent = len(match.group(1))
             if indent == 0 and MARKER.match(text, match.start()):
                 continue
             end = match.start() + len(match.group().rstrip())
-            self.lines.append(_Line(indent, match.start() + indent, end))
+            self.lines.append(_SourceLine(indent, match.start() + indent, end))
         self.starts = [line.start for line in self.lines]
 
     def document(self) -> Node:
@@ -88,13 +88,13 @@ class _Parser:
         while self.at < len(self.lines):  # whatever is left stands less indented than it began
             before = self.at
             line = self.lines[self.at]
-            more = self.block(line.start, line.indent, -1)
-            if isinstance(root, Map) and isinstance(more, Map):
-                root.entries += more.entries
-                root.end = more.end
-            elif isinstance(root, List) and isinstance(more, List):
-                root.items += more.items
-                root.end = more.end
+            following = self.block(line.start, line.indent, -1)
+            if isinstance(root, Map) and isinstance(following, Map):
+                root.entries += following.entries
+                root.end = following.end
+            elif isinstance(root, List) and isinstance(following, List):
+                root.items += following.items
+                root.end = following.end
             self.at = max(self.at, before + 1)
         return root
 
@@ -138,30 +138,30 @@ class _Parser:
         return after.indent == column and KEY.match(self.text, after.start) is not None
 
     def list(self, pos: int, column: int) -> List:
-        found = List(pos, pos + 1)
+        node = List(pos, pos + 1)
         while True:
             line = self.lines[self.at]
             after = _after(SPACE, self.text, pos + 1)
             after = _after(PROPS, self.text, after)
             if after >= line.end or self.text[after] == "#":
                 self.at += 1
-                found.items.append(self.nested(column, min(after, line.end), lists=False))
+                node.items.append(self.nested(column, min(after, line.end), lists=False))
             elif HEADER.match(self.text, after):
-                found.items.append(self.literal(after, column))
+                node.items.append(self.literal(after, column))
             else:
                 width = after - line.start + line.indent
-                found.items.append(self.block(after, width, column))
-            self.strays(found, column)
-            found.end = max(after, found.items[-1].end)
+                node.items.append(self.block(after, width, column))
+            self.strays(node, column)
+            node.end = max(after, node.items[-1].end)
             if self.at >= len(self.lines):
                 break
             line = self.lines[self.at]
             if line.indent != column or not self.dash(line.start):
                 break
             pos = line.start
-        return found
+        return node
 
-    def strays(self, found: List, column: int) -> None:
+    def strays(self, node: List, column: int) -> None:
         """Add the misplaced lines below a list, which are indented deeper than its dashes, to the
         list.
 
@@ -170,24 +170,24 @@ class _Parser:
         """
         while self.at < len(self.lines) and self.lines[self.at].indent > column:
             line = self.lines[self.at]
-            more = self.block(line.start, line.indent, column)
-            last = found.items[-1]
-            if isinstance(last, Map) and isinstance(more, Map):
-                last.entries += more.entries
-                last.end = more.end
+            misplaced = self.block(line.start, line.indent, column)
+            last = node.items[-1]
+            if isinstance(last, Map) and isinstance(misplaced, Map):
+                last.entries += misplaced.entries
+                last.end = misplaced.end
             else:
-                found.items.append(more)
+                node.items.append(misplaced)
 
     def map(self, pos: int, column: int) -> Map:
-        found = Map(pos, pos)
+        node = Map(pos, pos)
         while True:
             entry = self.entry(pos, column)
-            found.entries.append(entry)
-            found.end = max(entry.key.end, entry.value.end)
+            node.entries.append(entry)
+            node.end = max(entry.key.end, entry.value.end)
             if self.at >= len(self.lines) or self.lines[self.at].indent < column:
                 break
             pos = self.lines[self.at].start
-        return found
+        return node
 
     def entry(self, pos: int, column: int) -> Entry:
         match = KEY.match(self.text, pos)
@@ -241,15 +241,15 @@ class _Parser:
         """
         char = self.text[pos]
         if char in "\"'":
-            found: Node = self.quoted(pos, outer)
-            end = min(found.end + 1, len(self.text))
+            node: Node = self.quoted(pos, outer)
+            end = min(node.end + 1, len(self.text))
         elif char in "{[":
-            found = self.flow(pos, outer)
-            end = found.end
+            node = self.flow(pos, outer)
+            end = node.end
         else:
             return self.plain(pos, outer)
         self.at = max(self.at + 1, bisect_left(self.starts, end))
-        return found
+        return node
 
     def plain(self, pos: int, outer: int) -> Node:
         line = self.lines[self.at]
@@ -304,7 +304,7 @@ class _Parser:
         first = bisect_left(self.starts, start + 1)
         return all(line.indent > outer for line in self._until(first, end))
 
-    def _until(self, first: int, end: int) -> Iterator[_Line]:
+    def _until(self, first: int, end: int) -> Iterator[_SourceLine]:
         for index in range(first, len(self.lines)):
             if self.lines[index].start >= end:
                 return
@@ -317,9 +317,9 @@ class _Parser:
             return Scalar(pos, pos + 1, self.text[pos])
         self.depth += 1
         is_map = self.text[pos] == "{"
-        found = self.flow_map(pos, pos + 1, outer) if is_map else self.flow_list(pos, outer)
+        node = self.flow_map(pos, pos + 1, outer) if is_map else self.flow_list(pos, outer)
         self.depth -= 1
-        return found
+        return node
 
     def gap(self, pos: int, outer: int) -> int:
         """Return the offset after white space and comments at `pos`, inside brackets.
@@ -336,25 +336,25 @@ class _Parser:
         return after
 
     def flow_map(self, start: int, pos: int, outer: int) -> Map:
-        found = Map(start, pos, flow=True)
+        node = Map(start, pos, flow=True)
         while True:
             after = self.gap(pos, outer)
             if after < 0:
-                found.end = max(pos, found.end)
-                return found
+                node.end = max(pos, node.end)
+                return node
             char = self.text[after]
             if char == "}":
-                found.end = after + 1
-                return found
+                node.end = after + 1
+                return node
             if char == "]":
-                found.end = after
-                return found
+                node.end = after
+                return node
             if char == "," or (char == ":" and FLOW_COLON.match(self.text, after)):
                 pos = after + 1
                 continue
             entry, pos = self.flow_entry(after, outer)
-            found.entries.append(entry)
-            found.end = pos
+            node.entries.append(entry)
+            node.end = pos
 
     def flow_entry(self, pos: int, outer: int) -> tuple[Entry, int]:
         key, pos = self.flow_node(pos, outer)
@@ -384,29 +384,29 @@ class _Parser:
         return self.flow_node(after, outer)
 
     def flow_list(self, pos: int, outer: int) -> List:
-        found = List(pos, pos + 1, flow=True)
+        node = List(pos, pos + 1, flow=True)
         pos += 1
         while True:
             after = self.gap(pos, outer)
             if after < 0:
-                found.end = max(pos, found.end)
-                return found
+                node.end = max(pos, node.end)
+                return node
             char = self.text[after]
             if char == "]":
-                found.end = after + 1
-                return found
+                node.end = after + 1
+                return node
             if char == "}":
-                found.end = after
-                return found
+                node.end = after
+                return node
             if char == ",":
                 pos = after + 1
                 continue
             entry, pos = self.flow_entry(after, outer)
             if entry.colon:
-                found.items.append(Map(after, pos, [entry], flow=True))
+                node.items.append(Map(after, pos, [entry], flow=True))
             else:
-                found.items.append(entry.value if entry.key.missing else entry.key)
-            found.end = pos
+                node.items.append(entry.value if entry.key.missing else entry.key)
+            node.end = pos
 
     def flow_node(self, pos: int, outer: int) -> tuple[Node, int]:
         pos = _after(PROPS, self.text, pos)
@@ -414,8 +414,8 @@ class _Parser:
             return _missing(pos), pos
         char = self.text[pos]
         if char in "{[":
-            found = self.flow(pos, outer)
-            return found, found.end
+            node = self.flow(pos, outer)
+            return node, node.end
         if char in "\"'":
             quoted = self.quoted(pos, outer)
             closed = self.text[quoted.end : quoted.end + 1] == char

@@ -37,9 +37,9 @@ def _check(symbol: Symbol, new: str) -> None:
     if new in home.items(symbol.section):
         raise Refused(f'a {word} "{new}" already exists')
     if symbol.of in (Of.PARAMETER, Of.RESOURCE):
-        other = Of.RESOURCE if symbol.of is Of.PARAMETER else Of.PARAMETER
-        if new in home.items(SECTIONS[other]):
-            kind = SECTIONS[other].removesuffix("s")
+        clashing = Of.RESOURCE if symbol.of is Of.PARAMETER else Of.PARAMETER
+        if new in home.items(SECTIONS[clashing]):
+            kind = SECTIONS[clashing].removesuffix("s")
             raise Refused(f'a {kind} "{new}" already exists; a {word} cannot have the same name')
     if symbol.of is Of.PARAMETER and new in home.grammar.pseudo_parameters:
         raise Refused(

@@ -52,12 +52,12 @@ class Schemas:
         templates.
         """
         now, edits = time.monotonic(), self.files.environment_edits
-        until, known_edits, known = self._environments.get(path, (0.0, -1, Environment()))
+        until, known_edits, cached = self._environments.get(path, (0.0, -1, Environment()))
         if now < until and known_edits == edits:
-            return known
-        found = self._merged(path)
-        self._environments[path] = (now + LOOK_AGAIN_S, edits, found)
-        return found
+            return cached
+        merged = self._merged(path)
+        self._environments[path] = (now + LOOK_AGAIN_S, edits, merged)
+        return merged
 
     def _merged(self, path: Path) -> Environment:
         merged: dict[str, Any] = {}
@@ -72,9 +72,9 @@ class Schemas:
         `path` is the file that contains the name. `resource` is the name of the resource that has
         the type; empty if it has none.
         """
-        found = self.environment(path).find(type_name, resource, self.catalog)
-        if isinstance(found, TemplateEntry):
-            return local(found.template, path)
+        entry = self.environment(path).find(type_name, resource, self.catalog)
+        if isinstance(entry, TemplateEntry):
+            return local(entry.template, path)
         return None
 
     def find(self, path: Path, type_name: str, resource: str = "") -> Kin | None:
@@ -83,16 +83,16 @@ class Schemas:
         `resource` is the name of the resource that has the type; empty if it has none. Return None
         if there is no such type, or if its template cannot be read.
         """
-        found = self.environment(path).find(type_name, resource, self.catalog)
-        if found is None:
+        entry = self.environment(path).find(type_name, resource, self.catalog)
+        if entry is None:
             return None
-        if isinstance(found, TemplateEntry):
-            where = local(found.template, path)
-            child = self.files.at(where) if where else None
+        if isinstance(entry, TemplateEntry):
+            child_path = local(entry.template, path)
+            child = self.files.at(child_path) if child_path else None
             if child is None or child.genre is not Genre.TEMPLATE:
                 return None
             return _child(type_name, child)
-        info = self.catalog.find(found.name)
+        info = self.catalog.find(entry.name)
         if info is None:
             return None
         return Kin(info.name, info.properties, info.attributes, info.update_policy, info)
@@ -133,7 +133,7 @@ class Schemas:
         prop = self.prop(document, holder) if holder.steps else None
         return prop is not None and _holds_resource(prop)
 
-    def held(
+    def resource_at(
         self, document: Document, resource: str, steps: Sequence[str | int]
     ) -> tuple[str, str] | None:
         """Return (type name, resource name) of the resource whose properties are at the path
@@ -160,8 +160,8 @@ class Schemas:
         """Return the nested template whose parameters are set at the path `steps` in a resource, or
         None.
         """
-        found = self.held(document, resource, steps)
-        kin = self.find(document.path, *found) if found else None
+        inner_type = self.resource_at(document, resource, steps)
+        kin = self.find(document.path, *inner_type) if inner_type else None
         return kin.child if kin else None
 
     def _walk(
@@ -181,8 +181,10 @@ class Schemas:
                 holder, prop = prop, entries.get(step)
                 entries = prop.entries if prop else None
                 if step == "properties" and holder is not None and _holds_resource(holder):
-                    found = self.held(document, location.name, location.steps[: depth + 1])
-                    kin = self.find(document.path, *found) if found else None
+                    inner_type = self.resource_at(
+                        document, location.name, location.steps[: depth + 1]
+                    )
+                    kin = self.find(document.path, *inner_type) if inner_type else None
                     entries = kin.properties if kin else None
             elif prop is not None and prop.item is not None:
                 prop = prop.item
@@ -227,11 +229,11 @@ def _child(name: str, child: Document) -> Kin:
     return Kin(name, properties, outputs, {}, None, child)
 
 
-def _absolute(value: Any, beside: Path) -> Any:
+def _absolute(value: Any, origin: Path) -> Any:
     """Return a registry with absolute paths in place of the relative names of templates."""
     if isinstance(value, Mapping):
-        return {name: _absolute(inner, beside) for name, inner in value.items()}
+        return {name: _absolute(inner, origin) for name, inner in value.items()}
     if is_template_name(value):
-        found = local(value, beside)
-        return str(found) if found else value
+        path = local(value, origin)
+        return str(path) if path else value
     return value

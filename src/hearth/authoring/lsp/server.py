@@ -94,10 +94,10 @@ class HearthServer(LanguageServer):
 
     def text_changed(self, params: types.DidChangeTextDocumentParams) -> None:
         """Handle textDocument/didChange: apply the changes to the stored text."""
-        known = self.files.opened(params.text_document.uri)
-        if known is None:
+        opened = self.files.opened(params.text_document.uri)
+        if opened is None:
             return
-        text = known.document.text
+        text = opened.document.text
         for change in params.content_changes:
             if isinstance(change, types.TextDocumentContentChangePartial):
                 start, end = (
@@ -107,16 +107,16 @@ class HearthServer(LanguageServer):
                 text = text.changed(start, end, change.text)
             else:
                 text = type(text)(change.text)
-        document = self.files.change(known.uri, text, params.text_document.version)
+        document = self.files.change(opened.uri, text, params.text_document.version)
         self.diagnosis.changed(document.path)
 
     def text_closed(self, params: types.DidCloseTextDocumentParams) -> None:
         """Handle textDocument/didClose: forget the open text and its diagnostics."""
-        known = self.files.opened(params.text_document.uri)
-        if known is not None:
-            self.diagnosis.closed(known.document.path)
-            self.files.close(known.uri)
-            self.diagnosis.changed(known.document.path)
+        opened = self.files.opened(params.text_document.uri)
+        if opened is not None:
+            self.diagnosis.closed(opened.document.path)
+            self.files.close(opened.uri)
+            self.diagnosis.changed(opened.document.path)
 
     # -- what is at a position ---------------------------------------------------------------------
 
@@ -124,8 +124,8 @@ class HearthServer(LanguageServer):
         """Return the template or environment at a URI, open or on the disk; None if there is
         none.
         """
-        known = self.files.opened(uri)
-        document = known.document if known else self.files.at(self.files.path(uri))
+        opened = self.files.opened(uri)
+        document = opened.document if opened else self.files.at(self.files.path(uri))
         return document if document and document.genre is not Genre.NOTHING else None
 
     def context(self, params: Asked) -> CursorContext | None:
@@ -151,16 +151,16 @@ class HearthServer(LanguageServer):
 
     def show(self, path: Path, remarks: Sequence[Remark]) -> None:
         """Publish all diagnostics of a file."""
-        listed = [wire.diagnostic(one, self.units) for one in remarks]
+        diagnostics = [wire.diagnostic(remark, self.units) for remark in remarks]
         self.text_document_publish_diagnostics(
             types.PublishDiagnosticsParams(
-                uri=self.files.uri(path), diagnostics=listed, version=self.files.version(path)
+                uri=self.files.uri(path), diagnostics=diagnostics, version=self.files.version(path)
             )
         )
 
-    def log(self, words: str) -> None:
+    def log(self, message: str) -> None:
         """Write a message to the editor's log."""
-        self.window_log_message(types.LogMessageParams(types.MessageType.Error, words))
+        self.window_log_message(types.LogMessageParams(types.MessageType.Error, message))
 
     def report_server_error(self, error: Exception, source: type[Exception]) -> None:
         """Respond with an error to a message that cannot be parsed; write all other errors to
@@ -181,11 +181,11 @@ class HearthServer(LanguageServer):
         """
         if isinstance(settings, Mapping):
             settings = settings.get("hearth", settings)
-        listed = settings.get("environments") if isinstance(settings, Mapping) else None
-        if not isinstance(listed, list):
+        environments = settings.get("environments") if isinstance(settings, Mapping) else None
+        if not isinstance(environments, list):
             return
         root = self.files.root or Path.cwd()
-        self.files.configured = tuple(root / one for one in listed if isinstance(one, str))
+        self.files.configured = tuple(root / name for name in environments if isinstance(name, str))
         self.files.environment_edits += 1
 
 
@@ -226,8 +226,8 @@ def initialized(ls: HearthServer, params: types.InitializedParams) -> None:
 def configured(ls: HearthServer, params: types.DidChangeConfigurationParams) -> None:
     """Handle workspace/didChangeConfiguration: apply new settings and check everything again."""
     ls.configure(_plain(params.settings))
-    for known in ls.files.all_open:
-        ls.diagnosis.changed(known.document.path)
+    for opened in ls.files.all_open:
+        ls.diagnosis.changed(opened.document.path)
 
 
 def files_changed(ls: HearthServer, params: types.DidChangeWatchedFilesParams) -> None:
@@ -245,15 +245,15 @@ async def shutdown(ls: HearthServer, params: None) -> None:
 
 def complete(ls: HearthServer, params: types.CompletionParams) -> wire.Ready | None:
     """Return the completions at a position; None if the text is not open."""
-    known = ls.files.opened(params.text_document.uri)
-    if known is None:
+    opened = ls.files.opened(params.text_document.uri)
+    if opened is None:
         return None
-    text = known.document.text
+    text = opened.document.text
     offset = text.offset(params.position.line, params.position.character, ls.units)
     snippets = bool(ls.can("text_document.completion.completion_item.snippet_support"))
-    found = ls.choices.at(known.document, offset, snippets=snippets)
-    ls.offered = found
-    return wire.completions(found, text, ls.units)
+    choices = ls.choices.at(opened.document, offset, snippets=snippets)
+    ls.offered = choices
+    return wire.completions(choices, text, ls.units)
 
 
 def resolve(ls: HearthServer, item: types.CompletionItem) -> types.CompletionItem:
@@ -289,10 +289,12 @@ def referred(ls: HearthServer, params: types.ReferenceParams) -> Sequence[types.
     if symbol is None:
         return []
     with_definition = params.context.include_declaration
-    found = [
-        one for one in occurrences(symbol, ls.schemas) if with_definition or not one.definition
+    references = [
+        occurrence
+        for occurrence in occurrences(symbol, ls.schemas)
+        if with_definition or not occurrence.definition
     ]
-    return wire.locations(found, ls.files, ls.units)
+    return wire.locations(references, ls.files, ls.units)
 
 
 def highlighted(
@@ -305,9 +307,9 @@ def highlighted(
         return []
     text = context.document.text
     return [
-        types.DocumentHighlight(wire.range_of(text, one.start, one.end, ls.units))
-        for one in occurrences(symbol, ls.schemas)
-        if one.document.path == context.document.path
+        types.DocumentHighlight(wire.range_of(text, occurrence.start, occurrence.end, ls.units))
+        for occurrence in occurrences(symbol, ls.schemas)
+        if occurrence.document.path == context.document.path
     ]
 
 
@@ -344,24 +346,24 @@ def rename(ls: HearthServer, params: types.RenameParams) -> types.WorkspaceEdit 
     if symbol is None:
         raise JsonRpcInvalidParams("there is no name here that can be renamed")
     try:
-        found = renamed(symbol, params.new_name, ls.schemas)
+        targets = renamed(symbol, params.new_name, ls.schemas)
     except Refused as refused:
         raise JsonRpcInvalidParams(str(refused)) from None
-    return wire.edits(found, params.new_name, ls.files, ls.units)
+    return wire.edits(targets, params.new_name, ls.files, ls.units)
 
 
 def mended(ls: HearthServer, params: types.CodeActionParams) -> Sequence[types.CodeAction]:
     """Return code actions that apply the suggestions of findings in a range."""
-    known = ls.files.opened(params.text_document.uri)
-    if known is None:
+    opened = ls.files.opened(params.text_document.uri)
+    if opened is None:
         return []
-    text = known.document.text
+    text = opened.document.text
     start, end = (
         text.offset(at.line, at.character, ls.units)
         for at in (params.range.start, params.range.end)
     )
     actions = []
-    for remark in ls.diagnosis.remarks.get(known.document.path, ()):
+    for remark in ls.diagnosis.remarks.get(opened.document.path, ()):
         suggestion = remark.finding.suggestion
         unchanged = text.source[remark.start : remark.end] == remark.text
         if suggestion and unchanged and remark.start <= end and start <= remark.end:
@@ -373,7 +375,7 @@ def mended(ls: HearthServer, params: types.CodeActionParams) -> Sequence[types.C
                     title=f"Replace with {suggestion}",
                     kind=types.CodeActionKind.QuickFix,
                     diagnostics=[wire.diagnostic(remark, ls.units)],
-                    edit=types.WorkspaceEdit(changes={known.uri: [edit]}),
+                    edit=types.WorkspaceEdit(changes={opened.uri: [edit]}),
                     is_preferred=True,
                 )
             )
@@ -384,10 +386,10 @@ def laid_out(ls: HearthServer, params: types.DocumentFormattingParams) -> list[t
     """Return the edits with which `hearth fmt` formats a text; none if the text cannot be
     parsed.
     """
-    known = ls.files.opened(params.text_document.uri)
-    if known is None or known.document.genre is Genre.NOTHING:
+    opened = ls.files.opened(params.text_document.uri)
+    if opened is None or opened.document.genre is Genre.NOTHING:
         return []
-    text = known.document.text
+    text = opened.document.text
     try:
         after = formatted(text.source)
     except Rejected:  # what is wrong with it is told already

@@ -127,15 +127,15 @@ def _from_outside(symbol: Symbol, document: Document, schemas: Schemas) -> Itera
     for base, uses in uses_in(document):
         for use in uses:
             if use.of is of and use.name == symbol.name:
-                found = schemas.held(document, use.owner, use.steps)
-                if found and schemas.child_path(document.path, *found) == home:
+                inner_type = schemas.resource_at(document, use.owner, use.steps)
+                if inner_type and schemas.child_path(document.path, *inner_type) == home:
                     yield Occurrence(document, base + use.start, base + use.end)
 
 
 def fits(environment: Document, template: Document) -> bool:
     """Return whether a template declares all parameters of an environment."""
-    given = environment.items("parameters")
-    return bool(given) and given.keys() <= template.items("parameters").keys()
+    parameters = environment.items("parameters")
+    return bool(parameters) and parameters.keys() <= template.items("parameters").keys()
 
 
 def _has_alias(document: Document, home: Path, schemas: Schemas) -> bool:
@@ -153,9 +153,9 @@ def _of_value(context: CursorContext, schemas: Schemas) -> Symbol | None:
         return None
     for document in schemas.files.beside(context.document.path):
         if document.genre is Genre.TEMPLATE and context.scalar.text in document.items("parameters"):
-            whole = context.location.name == "parameter_defaults" or fits(
+            applies = context.location.name == "parameter_defaults" or fits(
                 context.document, document
             )
-            if whole:
+            if applies:
                 return Symbol(Of.PARAMETER, context.scalar.text, document)
     return None

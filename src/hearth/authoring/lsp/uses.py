@@ -68,12 +68,12 @@ def uses_in(document: Document) -> Iterator[tuple[int, list[Use]]]:
     """Yield (offset of a block, the references in it) for each block of a document, in order."""
     grammar = document.grammar
     about = (grammar.key, grammar.value)
-    seen = -1
+    last_start = -1
     for section in document.layout.sections:
         if section.whole:
             (placed,) = section.blocks
-            if placed.start != seen:  # in braces all sections are one block
-                seen = placed.start
+            if placed.start != last_start:  # in braces all sections are one block
+                last_start = placed.start
                 location = document.root_location
                 yield placed.start, _of_block(placed, location, grammar, ("uses", *about, ""))
             continue
@@ -86,19 +86,19 @@ def uses_in(document: Document) -> Iterator[tuple[int, list[Use]]]:
 
 def _of_block(placed: Placed, location: Location, grammar: Grammar, about: object) -> list[Use]:
     block = placed.block
-    return block.note(about, lambda: _found(block.root, location, grammar))
+    return block.note(about, lambda: _references(block.root, location, grammar))
 
 
-def _found(root: Node, top: Location, grammar: Grammar) -> list[Use]:
+def _references(root: Node, top: Location, grammar: Grammar) -> list[Use]:
     uses: list[Use] = []
     waiting: list[tuple[Node, Location]] = [(root, top)]
     while waiting:
         node, location = waiting.pop()
         match node:
             case Scalar():
-                found = _scalar(node, at_scalar(location))
-                if found is not None:
-                    uses.append(found)
+                reference = _scalar(node, at_scalar(location))
+                if reference is not None:
+                    uses.append(reference)
             case List():
                 inside = [
                     (item, at_index(location, node, index)) for index, item in enumerate(node.items)

@@ -13,7 +13,7 @@ from hearth.authoring.lsp.choice import Choice, Sort
 from hearth.authoring.lsp.definition import Target
 from hearth.authoring.lsp.diagnosis import Remark
 from hearth.authoring.lsp.files import Files
-from hearth.authoring.lsp.outline import Line
+from hearth.authoring.lsp.outline import OutlineEntry
 from hearth.authoring.lsp.symbol import Occurrence
 from hearth.authoring.lsp.text import Text, Units
 
@@ -115,52 +115,59 @@ def location(target: Target, files: Files, units: Units) -> types.Location:
     return types.Location(uri, range_of(target.document.text, target.start, target.end, units))
 
 
-def locations(found: Iterable[Occurrence], files: Files, units: Units) -> Sequence[types.Location]:
+def locations(
+    occurrences: Iterable[Occurrence], files: Files, units: Units
+) -> Sequence[types.Location]:
     """Return the places of occurrences in the protocol's form."""
     return [
         types.Location(
-            files.uri(one.document.path), range_of(one.document.text, one.start, one.end, units)
+            files.uri(occurrence.document.path),
+            range_of(occurrence.document.text, occurrence.start, occurrence.end, units),
         )
-        for one in found
+        for occurrence in occurrences
     ]
 
 
-def edits(found: Iterable[Occurrence], new: str, files: Files, units: Units) -> types.WorkspaceEdit:
+def edits(
+    occurrences: Iterable[Occurrence], new: str, files: Files, units: Units
+) -> types.WorkspaceEdit:
     """Return an edit that replaces all occurrences by a new name."""
     by_path: dict[Path, list[types.TextEdit]] = {}
-    for one in found:
-        edit = types.TextEdit(range_of(one.document.text, one.start, one.end, units), new)
-        by_path.setdefault(one.document.path, []).append(edit)
+    for occurrence in occurrences:
+        edit = types.TextEdit(
+            range_of(occurrence.document.text, occurrence.start, occurrence.end, units), new
+        )
+        by_path.setdefault(occurrence.document.path, []).append(edit)
     return types.WorkspaceEdit(changes={files.uri(path): all_ for path, all_ in by_path.items()})
 
 
-def symbols(lines: Iterable[Line], text: Text, units: Units) -> Ready:
+def symbols(lines: Iterable[OutlineEntry], text: Text, units: Units) -> Ready:
     """Return the outline of a document as a tree."""
     return Ready([_symbol(line, text, units) for line in lines])
 
 
-def flat_symbols(lines: Iterable[Line], uri: str, text: Text, units: Units) -> Ready:
+def flat_symbols(lines: Iterable[OutlineEntry], uri: str, text: Text, units: Units) -> Ready:
     """Return the outline of a document as a list, for editors that do not support trees."""
-    found = []
+    flat = []
     for line in lines:
-        found.append(_flat_symbol(line, uri, text, units, None))
-        found += [_flat_symbol(one, uri, text, units, line.name) for one in line.lines]
-    return Ready(found)
+        flat.append(_flat_symbol(line, uri, text, units, None))
+        flat += [_flat_symbol(entry, uri, text, units, line.name) for entry in line.lines]
+    return Ready(flat)
 
 
-def _symbol(line: Line, text: Text, units: Units) -> dict[str, Any]:
+def _symbol(line: OutlineEntry, text: Text, units: Units) -> dict[str, Any]:
     return {
         "name": line.name or "?",
         "detail": line.detail,
         "kind": SYMBOLS.get(line.section, types.SymbolKind.Key).value,
         "range": _range(text, line.start, line.end, units),
         "selectionRange": _range(text, line.name_start, line.name_end, units),
-        "children": [_symbol(one, text, units) for one in line.lines],
+        "children": [_symbol(entry, text, units) for entry in line.lines],
     }
 
 
 def _flat_symbol(
-    line: Line, uri: str, text: Text, units: Units, container: str | None
+    line: OutlineEntry, uri: str, text: Text, units: Units, container: str | None
 ) -> dict[str, Any]:
     return {
         "name": line.name or "?",

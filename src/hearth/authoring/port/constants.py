@@ -24,11 +24,11 @@ class Constants:
     def __init__(self, tree: ast.Module) -> None:
         self._steps = 0
         self._module = _assigned(tree.body)
-        classes = [one for one in tree.body if isinstance(one, ast.ClassDef)]
-        self._of_class = {one.name: _assigned(one.body) for one in classes}
+        classes = [statement for statement in tree.body if isinstance(statement, ast.ClassDef)]
+        self._of_class = {definition.name: _assigned(definition.body) for definition in classes}
         self._bases = {
-            one.name: [base.id for base in one.bases if isinstance(base, ast.Name)]
-            for one in classes
+            definition.name: [base.id for base in definition.bases if isinstance(base, ast.Name)]
+            for definition in classes
         }
 
     def assigns(self, name: str, within: str) -> bool:
@@ -46,13 +46,13 @@ class Constants:
         return None
 
     def _scopes(self, within: str | None) -> Sequence[Mapping[str, ast.expr]]:
-        found: list[Mapping[str, ast.expr]] = []
+        scopes: list[Mapping[str, ast.expr]] = []
         waiting = [within] if within is not None else []
-        while waiting and len(found) < _DEPTH_MAX:
+        while waiting and len(scopes) < _DEPTH_MAX:
             name = waiting.pop(0)
-            found.append(self._of_class.get(name, {}))
+            scopes.append(self._of_class.get(name, {}))
             waiting += self._bases.get(name, ())
-        return [*found, self._module]
+        return [*scopes, self._module]
 
     def value(self, node: ast.expr | None, within: str | None = None, depth: int = 0) -> Any:
         """Return the value of an expression in a class, or at the top of the file. Raises
@@ -62,24 +62,24 @@ class Constants:
         if node is None or depth > _DEPTH_MAX or self._steps > _STEPS_MAX:
             raise NotConstant
 
-        def inner(one: ast.expr | None) -> Any:
-            return self.value(one, within, depth + 1)
+        def inner(part: ast.expr | None) -> Any:
+            return self.value(part, within, depth + 1)
 
         match node:
             case ast.Constant():
                 return node.value
             case ast.Tuple() | ast.List() | ast.Set():
-                return [inner(one) for one in node.elts]
+                return [inner(part) for part in node.elts]
             case ast.Dict():
                 keys = [_hashable(inner(key)) for key in node.keys]
                 return dict(zip(keys, map(inner, node.values), strict=True))
             case ast.Name(id=name):
                 return inner(self.find(name, within))
             case ast.Attribute(value=ast.Name(id=owner), attr=name):
-                own = within if owner in ("self", "cls") else owner
-                if own not in self._of_class:
+                class_name = within if owner in ("self", "cls") else owner
+                if class_name not in self._of_class:
                     raise NotConstant
-                return self.value(self.find(name, own), own, depth + 1)
+                return self.value(self.find(name, class_name), class_name, depth + 1)
             case ast.Call(func=ast.Name(id="_"), args=[text]):  # a text to translate
                 return inner(text)
             case ast.UnaryOp(op=ast.USub()):
@@ -93,15 +93,15 @@ class Constants:
 
 def _assigned(body: Sequence[ast.stmt]) -> dict[str, ast.expr]:
     """Return the expressions that statements assign to names; a tuple is assigned one by one."""
-    found: dict[str, ast.expr] = {}
+    assigned: dict[str, ast.expr] = {}
     for statement in body:
         match statement:
             case ast.Assign(targets=targets, value=value):
                 for target in targets:
-                    found |= _pairs(target, value)
+                    assigned |= _pairs(target, value)
             case ast.AnnAssign(target=target, value=ast.expr() as value):
-                found |= _pairs(target, value)
-    return found
+                assigned |= _pairs(target, value)
+    return assigned
 
 
 def _pairs(target: ast.expr, value: ast.expr) -> dict[str, ast.expr]:
@@ -109,10 +109,10 @@ def _pairs(target: ast.expr, value: ast.expr) -> dict[str, ast.expr]:
         case ast.Name(id=name), _:
             return {name: value}
         case ast.Tuple() | ast.List(), ast.Tuple() | ast.List():
-            found: dict[str, ast.expr] = {}
-            for one, its in zip(target.elts, value.elts, strict=False):
-                found |= _pairs(one, its)
-            return found
+            pairs: dict[str, ast.expr] = {}
+            for element, assigned in zip(target.elts, value.elts, strict=False):
+                pairs |= _pairs(element, assigned)
+            return pairs
     return {}
 
 

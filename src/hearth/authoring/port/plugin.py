@@ -79,16 +79,16 @@ def plugins_in(text: str, file: str) -> list[Plugin]:
     try:
         tree = ast.parse(text)
     except SyntaxError as error:
-        place = f"{file}:{error.lineno or 1}:{error.offset or 1}"
-        raise NoPlugin(f"{place}: this is not Python 3: {error.msg}") from None
+        position = f"{file}:{error.lineno or 1}:{error.offset or 1}"
+        raise NoPlugin(f"{position}: this is not Python 3: {error.msg}") from None
     except (ValueError, RecursionError, MemoryError) as error:
         raise NoPlugin(f"{file}: this is not Python 3: {error}") from None
     reader = _Reader(tree, file)
-    found = list(reader.plugins())
-    if not found:
-        words = "there is no class with properties_schema, attributes_schema or handle_create"
-        raise NoPlugin(f"{file}: {words}; expected a plug-in of Heat")
-    return found
+    plugins = list(reader.plugins())
+    if not plugins:
+        message = "there is no class with properties_schema, attributes_schema or handle_create"
+        raise NoPlugin(f"{file}: {message}; expected a plug-in of Heat")
+    return plugins
 
 
 class _Reader:
@@ -107,7 +107,9 @@ class _Reader:
                 yield self._plugin(node)
 
     def _is_plugin(self, node: ast.ClassDef) -> bool:
-        methods = {one.name for one in node.body if isinstance(one, ast.FunctionDef)}
+        methods = {
+            statement.name for statement in node.body if isinstance(statement, ast.FunctionDef)
+        }
         return (
             node.name in self._names
             or "handle_create" in methods
@@ -116,7 +118,7 @@ class _Reader:
 
     def _type_names(self) -> dict[str, list[str]]:
         """Return the type names by class, from the functions that map them."""
-        found: dict[str, list[str]] = {}
+        names: dict[str, list[str]] = {}
         for function in self._tree.body:
             if not isinstance(function, ast.FunctionDef) or function.name not in MAPPINGS:
                 continue
@@ -125,8 +127,8 @@ class _Reader:
                     continue
                 for key, value in zip(node.keys, node.values, strict=True):
                     if isinstance(value, ast.Name) and isinstance(name := self._read(key), str):
-                        found.setdefault(value.id, []).append(name)
-        return found
+                        names.setdefault(value.id, []).append(name)
+        return names
 
     def _plugin(self, node: ast.ClassDef) -> Plugin:
         settings = {
@@ -142,7 +144,11 @@ class _Reader:
             settings=settings,
             properties=self._schemas("properties_schema", node.name, PROPERTY),
             attributes=self._schemas("attributes_schema", node.name, ATTRIBUTE),
-            methods={one.name: one.lineno for one in node.body if isinstance(one, ast.FunctionDef)},
+            methods={
+                statement.name: statement.lineno
+                for statement in node.body
+                if isinstance(statement, ast.FunctionDef)
+            },
         )
 
     def _schemas(self, name: str, within: str, order: Sequence[str]) -> dict[str, Declaration]:
@@ -152,11 +158,11 @@ class _Reader:
     def _declared(
         self, node: ast.Dict, within: str, order: Sequence[str]
     ) -> dict[str, Declaration]:
-        found = {}
+        declarations = {}
         for key, value in zip(node.keys, node.values, strict=True):
             if isinstance(value, ast.Call) and key is not None:
-                found[self._key(key, within)] = self._declaration(value, within, order)
-        return found
+                declarations[self._key(key, within)] = self._declaration(value, within, order)
+        return declarations
 
     def _key(self, node: ast.expr, within: str) -> str:
         """Return the name of a property; if it is defined in another file, what its constant is
@@ -170,24 +176,24 @@ class _Reader:
     def _declaration(self, call: ast.Call, within: str, order: Sequence[str]) -> Declaration:
         self._declarations += 1
         if self._declarations > DECLARATIONS_MAX:
-            words = f"there are more than {DECLARATIONS_MAX} properties and attributes"
-            raise NoPlugin(f"{self._file}: {words}")
-        given = [*zip(order, call.args, strict=False)]
-        given += [("kind" if k.arg in ("type", "data_type") else k.arg, k.value)
+            message = f"there are more than {DECLARATIONS_MAX} properties and attributes"
+            raise NoPlugin(f"{self._file}: {message}")
+        arguments = [*zip(order, call.args, strict=False)]
+        arguments += [("kind" if k.arg in ("type", "data_type") else k.arg, k.value)
                   for k in call.keywords if k.arg is not None]  # fmt: skip
         return Declaration(
             {
                 name: self._inner(value, within, order)
                 if name == "schema"
                 else self._argument(value, within)
-                for name, value in given
+                for name, value in arguments
             }
         )
 
     def _inner(self, node: ast.expr, within: str, order: Sequence[str]) -> Any:
         """Return the value of a `schema`, which may be the name of a schema."""
-        if isinstance(node, ast.Name) and (found := self._constants.find(node.id, within)):
-            node = found
+        if isinstance(node, ast.Name) and (assigned := self._constants.find(node.id, within)):
+            node = assigned
         if self._depth >= DEPTH_MAX:
             return Unread(ast.unparse(node), node.lineno)
         self._depth += 1
@@ -208,10 +214,10 @@ class _Reader:
             return value
         match node:
             case ast.List() | ast.Tuple():
-                return [self._argument(one, within) for one in node.elts]
+                return [self._argument(element, within) for element in node.elts]
             case ast.Call():
                 options = {k.arg: self._argument(k.value, within) for k in node.keywords if k.arg}
-                args = [self._argument(one, within) for one in node.args]
+                args = [self._argument(arg, within) for arg in node.args]
                 name = ast.unparse(node.func).rpartition(".")[2]
                 return Call(name, ast.unparse(node), args, options)
             case ast.Attribute(attr=name) if name.isupper():  # properties.Schema.STRING

@@ -62,15 +62,17 @@ def skeleton(plugins: Sequence[Plugin], file: str) -> str:
 
     `file` is the name of their file. What cannot be taken over is a comment that begins with TODO.
     """
-    classes = [_class(one, file) for one in plugins]
+    classes = [_class(plugin, file) for plugin in plugins]
     body = "\n\n\n".join(classes)
-    names = [n for one in plugins for n in (one.type_names or (f"Custom::{one.class_name}",))]
+    names = [
+        n for plugin in plugins for n in (plugin.type_names or (f"Custom::{plugin.class_name}",))
+    ]
     doc = _docstring(f"{', '.join(names)}, from {file}.")
-    known = {*KINDS, *CONSTRAINTS, "Attr", "Prop", "Support"}
-    used = sorted(known.intersection(_words(body)), key=_import_order)
+    importable = {*KINDS, *CONSTRAINTS, "Attr", "Prop", "Support"}
+    used = sorted(importable.intersection(_words(body)), key=_import_order)
     imports = "from hearth.resources.base import ResourceContext, ResourceType, Step\n"
     if used:
-        lines = "".join(f"{INDENT}{one},\n" for one in used)
+        lines = "".join(f"{INDENT}{name},\n" for name in used)
         imports += f"from hearth.schema import (\n{lines})\n"
     return f"{doc}\n\n{imports}\n\n{body}\n"
 
@@ -99,21 +101,25 @@ def _class(plugin: Plugin, file: str) -> str:
         lines[-1] += "  # TODO: the plug-in maps no name to this class"
     lines += [f"{INDENT}# TODO: also known as {name}" for name in names[1:]]
     lines += _settings(plugin)
-    lines += _block("properties", [_property(n, one) for n, one in plugin.properties.items()])
-    lines += _block("attributes", [_attribute(n, one) for n, one in plugin.attributes.items()])
+    lines += _block(
+        "properties", [_property(n, declared) for n, declared in plugin.properties.items()]
+    )
+    lines += _block(
+        "attributes", [_attribute(n, declared) for n, declared in plugin.attributes.items()]
+    )
     lines += ["", *_steps(plugin, file)]
     return "\n".join(lines)
 
 
 def _docstring(text: str) -> str:
-    shown = text.replace("\\", "\\\\").replace('"""', "'''")
-    return f'"""{shown}{" " * shown.endswith(chr(34))}"""'
+    escaped = text.replace("\\", "\\\\").replace('"""', "'''")
+    return f'"""{escaped}{" " * escaped.endswith(chr(34))}"""'
 
 
 def _settings(plugin: Plugin) -> Iterator[str]:
     support = plugin.settings.get("support_status")
-    if isinstance(support, Call) and (words := _support(support)):
-        yield f"{INDENT}support = {words}"
+    if isinstance(support, Call) and (expression := _support(support)):
+        yield f"{INDENT}support = {expression}"
     client = plugin.settings.get("default_client_name")
     if isinstance(client, str):
         yield f"{INDENT}service = {_text(client)}  # TODO: its type in the service catalogue"
@@ -128,7 +134,7 @@ def _settings(plugin: Plugin) -> Iterator[str]:
 def _block(name: str, entries: Sequence[list[str]]) -> list[str]:
     if not entries:
         return []
-    inner = [INDENT * 2 + line if line else line for one in entries for line in one]
+    inner = [INDENT * 2 + line if line else line for entry in entries for line in entry]
     return [f"{INDENT}{name} = {{", *inner, f"{INDENT}}}"]
 
 
@@ -139,51 +145,53 @@ def _property(name: str, declared: Declaration) -> list[str]:
 
 def _declaration(declared: Declaration) -> list[str]:
     """Return the lines of a Prop."""
-    given = declared.arguments
-    kind = given.get("kind")
-    known = isinstance(kind, str) and kind in KINDS
-    lines = [str(kind) if known else "ANY"]
-    comments = [] if known else _todo("the type", kind)
-    description = given.get("description")
+    arguments = declared.arguments
+    kind = arguments.get("kind")
+    has_kind = isinstance(kind, str) and kind in KINDS
+    lines = [str(kind) if has_kind else "ANY"]
+    comments = [] if has_kind else _todo("the type", kind)
+    description = arguments.get("description")
     if isinstance(description, str):
         lines.append(_literal(" ".join(description.split())))
     else:
         comments += _todo("the description", description)
-    lines += [f"{flag}=True" for flag in FLAGS if given.get(flag) is True]
-    if given.get("implemented") is False:
+    lines += [f"{flag}=True" for flag in FLAGS if arguments.get(flag) is True]
+    if arguments.get("implemented") is False:
         lines.append("implemented=False")
-    if "default" in given and given["default"] is not None:
-        default = given["default"]
+    if "default" in arguments and arguments["default"] is not None:
+        default = arguments["default"]
         if isinstance(default, Unread | Call):
             comments += _todo("the default", default)
         else:
             lines.append(f"default={default!r}")
-    constraints = given.get("constraints") or []
-    found, custom, unread = _constraints(constraints if isinstance(constraints, list) else [])
-    if found:
-        lines.append(f"constraints=({', '.join(found)}{',' * (len(found) == 1)})")
+    constraints = arguments.get("constraints") or []
+    texts, custom, unread = _constraints(constraints if isinstance(constraints, list) else [])
+    if texts:
+        lines.append(f"constraints=({', '.join(texts)}{',' * (len(texts) == 1)})")
     if custom:
         lines.append(f"constraint={_text(custom)}")
-    comments += [line for one in unread for line in _todo("a constraint", one)]
+    comments += [line for constraint in unread for line in _todo("a constraint", constraint)]
     if isinstance(constraints, Unread):
         comments += _todo("the constraints", constraints)
-    if isinstance(support := given.get("support_status"), Call) and (words := _support(support)):
-        lines.append(f"support={words}")
-    inner = _schema(given.get("schema"), comments)
-    body = [INDENT + one for line in lines for one in _lines(line)]
+    if isinstance(support := arguments.get("support_status"), Call) and (
+        expression := _support(support)
+    ):
+        lines.append(f"support={expression}")
+    inner = _schema(arguments.get("schema"), comments)
+    body = [INDENT + text_line for line in lines for text_line in _lines(line)]
     return [
         "Prop(",
-        *(INDENT + one for one in comments),
+        *(INDENT + comment for comment in comments),
         *body,
-        *(INDENT + one for one in inner),
+        *(INDENT + inner_line for inner_line in inner),
         ")",
     ]
 
 
 def _lines(argument: str) -> list[str]:
     """Return an argument with a comma; a text may have several lines."""
-    found = argument.split("\n")
-    return [*found[:-1], f"{found[-1]},"]
+    text_lines = argument.split("\n")
+    return [*text_lines[:-1], f"{text_lines[-1]},"]
 
 
 def _schema(schema: Any, comments: list[str]) -> list[str]:
@@ -194,61 +202,67 @@ def _schema(schema: Any, comments: list[str]) -> list[str]:
             lines = _declaration(schema)
             return [f"schema={lines[0]}", *lines[1:-1], f"{lines[-1]},"]
         case Mapping():
-            inner = [line for name, one in schema.items() for line in _property(name, one)]
+            inner = [
+                line for name, declared in schema.items() for line in _property(name, declared)
+            ]
             return ["schema={", *(INDENT + line for line in inner), "},"]
     comments += _todo("the schema", schema)
     return []
 
 
-def _constraints(given: Sequence[Any]) -> tuple[list[str], str | None, list[Any]]:
+def _constraints(constraints: Sequence[Any]) -> tuple[list[str], str | None, list[Any]]:
     """Return the constraints that both have, the name of a custom one, and those that cannot be
     taken over.
     """
-    found, custom, unread = [], None, []
-    for one in given:
-        match one:
+    texts, custom, unread = [], None, []
+    for constraint in constraints:
+        match constraint:
             case Call(name="CustomConstraint", args=[str(name), *_]):
                 custom = name
-            case Call(name=name) if name in CONSTRAINTS and not _has_unread(one):
-                values = dict(zip((*CONSTRAINTS[name], "description"), one.args, strict=False))
-                values |= one.options
-                named = name in BY_NAME
+            case Call(name=name) if name in CONSTRAINTS and not _has_unread(constraint):
+                values = dict(
+                    zip((*CONSTRAINTS[name], "description"), constraint.args, strict=False)
+                )
+                values |= constraint.options
+                by_keyword = name in BY_NAME
                 first = CONSTRAINTS[name][0]
-                words = [
-                    repr(value) if key == first and not named else f"{key}={value!r}"
+                arguments = [
+                    repr(value) if key == first and not by_keyword else f"{key}={value!r}"
                     for key, value in values.items()
                     if value is not None
                 ]
-                found.append(f"{name}({', '.join(words)})")
+                texts.append(f"{name}({', '.join(arguments)})")
             case _:
-                unread.append(one)
-    return found, custom, unread
+                unread.append(constraint)
+    return texts, custom, unread
 
 
 def _has_unread(call: Call) -> bool:
-    return any(isinstance(one, Unread | Call) for one in (*call.args, *call.options.values()))
+    return any(
+        isinstance(argument, Unread | Call) for argument in (*call.args, *call.options.values())
+    )
 
 
 def _support(call: Call) -> str:
     """Return a support status as an expression; what is not constant is left out."""
-    words = []
+    arguments = []
     for name, value in {**dict(zip(("status",), call.args, strict=False)), **call.options}.items():
         if name == "previous_status" and isinstance(value, Call):
-            words.append(f"previous={_support(value)}")
+            arguments.append(f"previous={_support(value)}")
         elif name in ("status", "version", "message") and isinstance(value, str):
-            words.append(f"{name}={_text(value)}")
-    return f"Support({', '.join(words)})"
+            arguments.append(f"{name}={_text(value)}")
+    return f"Support({', '.join(arguments)})"
 
 
 def _attribute(name: str, declared: Declaration) -> list[str]:
-    given = declared.arguments
-    kind = given.get("kind")
+    settings = declared.arguments
+    kind = settings.get("kind")
     arguments = [kind if isinstance(kind, str) and kind in KINDS else "None"]
-    if isinstance(description := given.get("description"), str):
+    if isinstance(description := settings.get("description"), str):
         arguments.append(_literal(" ".join(description.split())))
-    if given.get("cache_mode") == "CACHE_NONE":
+    if settings.get("cache_mode") == "CACHE_NONE":
         arguments.append("cached=False")
-    inner = [INDENT + line for one in arguments for line in _lines(one)]
+    inner = [INDENT + line for argument in arguments for line in _lines(argument)]
     return [f"{_text(name)}: Attr(", *inner, "),"]
 
 
@@ -267,11 +281,11 @@ def _steps(plugin: Plugin, file: str) -> Iterator[str]:
     yield f'{INDENT * 2}raise NotImplementedError("TODO")'
 
 
-def _todo(what: str, value: Any) -> list[str]:
+def _todo(subject: str, value: Any) -> list[str]:
     if isinstance(value, Unread | Call) and value.source:
         source = " ".join(value.source.split())
-        return _wrapped(f"TODO: {what} is not constant in the plug-in: {source}", "# ")
-    return [f"# TODO: {what}"]
+        return _wrapped(f"TODO: {subject} is not constant in the plug-in: {source}", "# ")
+    return [f"# TODO: {subject}"]
 
 
 def _literal(text: str) -> str:

@@ -26,7 +26,7 @@ from hearth.engine.core.walk import asleep, unhealthy
 from hearth.model.state import Action
 from hearth.model.unknown import Unknown, nulled, unknown_in, unknown_reference
 from hearth.schema import Add, Prop, Replace, Rule
-from hearth.template import Evaluated, Facade, ResourceDefinition, asked, walk
+from hearth.template import Evaluated, Facade, ResourceDefinition, full_attribute, walk
 
 MASK = "******"
 
@@ -269,7 +269,7 @@ class PredictedWorld(Struct):
             attributes = inner.attributes
         else:
             return unknown
-        attribute, path = asked(attribute, path)
+        attribute, path = full_attribute(attribute, path)
         return walk(attributes.get(attribute, unknown), path)
 
 

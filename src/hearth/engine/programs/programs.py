@@ -38,7 +38,7 @@ from hearth.template import (
 )
 from hearth.template.compile import draft_template
 from hearth.template.defaults import DEFAULTS
-from hearth.template.members import MEMBER, asked_below, names_read
+from hearth.template.members import MEMBER, attributes_below, names_read
 from hearth.template.values import Stack
 
 MODULES_MAX = 200
@@ -435,7 +435,8 @@ class Programs:
             environment=environment.as_map(),
             parameters=dict(child.parameters),
             exports=sorted(
-                member_attributes | asked_below([*program.reads.get(definition.name, ()), *through])
+                member_attributes
+                | attributes_below([*program.reads.get(definition.name, ()), *through])
             ),
             facade={
                 "metadata": dict(ctx.metadata),

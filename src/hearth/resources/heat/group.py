@@ -15,7 +15,7 @@ from hearth.resources.capabilities import NestedType, of_member
 from hearth.resources.heat.batches import Course, batches
 from hearth.schema import INTEGER, NUMBER, Prop, Range
 from hearth.template import walk
-from hearth.template.members import MEMBER, asked
+from hearth.template.members import MEMBER, full_attribute
 
 VERSION = "2021-04-16"
 TIMEOUT_MINS = 60  # of a stack that says nothing
@@ -94,7 +94,7 @@ class Group(NestedType):
 
         `read` is the name of the group's attribute and the steps of the path into it.
         """
-        name, path = asked(str(read[0]), read[1:]) if read else ("", ())
+        name, path = full_attribute(str(read[0]), read[1:]) if read else ("", ())
         if name in COLLECTING:
             return str(path[0]) if path else None
         if name.startswith(MEMBER):

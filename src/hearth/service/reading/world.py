@@ -9,7 +9,7 @@ from hearth.resources.base import ResourceType
 from hearth.resources.capabilities import NestedType, ReportsResults
 from hearth.service.reading.redact import is_secret
 from hearth.service.services import Services
-from hearth.template import BelowError, EvaluationError, Facade, asked, walk
+from hearth.template import BelowError, EvaluationError, Facade, full_attribute, walk
 
 MISSING = object()
 
@@ -83,7 +83,7 @@ class StoredWorld:
         if record is None and (name, attribute) not in self._fresh:
             return Unknown(frozenset({name}))
         attributes = {} if record is None else record.held.attributes
-        asked_for, path = asked(attribute, path)
+        asked_for, path = full_attribute(attribute, path)
         if (reason := self._broken.get((name, asked_for))) is not None:
             raise BelowError(f"Error in {name} output {asked_for}: {reason}")
         value = self._fresh.get((name, attribute), attributes.get(asked_for, MISSING))

@@ -32,17 +32,17 @@ def cycles(resources: Mapping[str, ResourceSource]) -> Iterator[tuple[Span, tupl
         done = set(topological(requires))
         if len(done) == len(requires):
             return
-        left = _within(edges, edges.keys() - done)
-        starts = islice(left, STARTS_MAX)
-        found = min(
-            (cycle for name in starts if (cycle := _shortest(name, left)) is not None),
+        cyclic = _within(edges, edges.keys() - done)
+        starts = islice(cyclic, STARTS_MAX)
+        shortest = min(
+            (cycle for name in starts if (cycle := _shortest(name, cyclic)) is not None),
             key=len,
             default=None,
         )
-        if found is None:
+        if shortest is None:
             return
-        yield left[found[0]][found[1]], found
-        edges = _within(left, left.keys() - set(found))
+        yield cyclic[shortest[0]][shortest[1]], shortest
+        edges = _within(cyclic, cyclic.keys() - set(shortest))
 
 
 def _within(
@@ -53,45 +53,45 @@ def _within(
     `edges` maps each name to the names on which it depends, with the place of each reference. Names
     are removed until a remaining name depends on each of them: a removed name is in no cycle.
     """
-    kept: dict[str, Mapping[str, Span]] = {
+    inner: dict[str, Mapping[str, Span]] = {
         name: {need: at for need, at in edges[name].items() if need in names}
         for name in edges
         if name in names
     }
-    waited = dict.fromkeys(kept, 0)
-    for needs in kept.values():
+    waited = dict.fromkeys(inner, 0)
+    for needs in inner.values():
         for need in needs:
             waited[need] += 1
     idle = [name for name, count in waited.items() if not count]
     for name in idle:
-        for need in kept.pop(name):
+        for need in inner.pop(name):
             waited[need] -= 1
             if not waited[need]:
                 idle.append(need)
-    return kept
+    return inner
 
 
-def _edges(source: ResourceSource, known: Mapping[str, ResourceSource]) -> dict[str, Span]:
+def _edges(source: ResourceSource, resources: Mapping[str, ResourceSource]) -> dict[str, Span]:
     """Return the names of the resources on which a resource depends, with the place of the first
     reference to each.
 
-    Names that are not in `known` are left out.
+    Names that are not in `resources` are left out.
     """
-    found: dict[str, Span] = {}
+    edges: dict[str, Span] = {}
     if source.external_id is None:
         for expr in (source.properties, source.metadata):
-            for one in references_in(expr):
-                if one.resource in known:
-                    found.setdefault(one.resource, one.at)
+            for reference in references_in(expr):
+                if reference.resource in resources:
+                    edges.setdefault(reference.resource, reference.at)
     node = source.node.nearest_to(["depends_on"])
     if node is source.node:
         node = source.node.nearest_to(["DependsOn"])
-    named = node.value if isinstance(node.value, list) else [node]
+    entries = node.value if isinstance(node.value, list) else [node]
     for name in source.depends_on:
-        if name in known:
-            at = next((one for one in named if one.value == name), node)
-            found.setdefault(name, at.span(source.at.file, source.at.path))
-    return found
+        if name in resources:
+            at = next((entry for entry in entries if entry.value == name), node)
+            edges.setdefault(name, at.span(source.at.file, source.at.path))
+    return edges
 
 
 def _shortest(start: str, edges: Mapping[str, Mapping[str, Span]]) -> tuple[str, ...] | None:
@@ -105,10 +105,10 @@ def _shortest(start: str, edges: Mapping[str, Mapping[str, Span]]) -> tuple[str,
         name = waiting.popleft()
         for need in edges[name]:
             if need == start:
-                way = [name]
-                while way[-1] != start:
-                    way.append(before[way[-1]])
-                return (*reversed(way), start)
+                path = [name]
+                while path[-1] != start:
+                    path.append(before[path[-1]])
+                return (*reversed(path), start)
             if need not in before:
                 before[need] = name
                 waiting.append(need)

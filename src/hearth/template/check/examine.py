@@ -15,7 +15,7 @@ from hearth.schema.named import unknown_constraint, wrong_value
 from hearth.template import agents
 from hearth.template.budget import spending
 from hearth.template.check.cycles import cycles
-from hearth.template.check.names import Names
+from hearth.template.check.names import NameChecks
 from hearth.template.check.networks import Mistake, mistakes
 from hearth.template.check.report import Report
 from hearth.template.check.scope import StaticScope
@@ -43,8 +43,8 @@ def examine(module: Module, *, alone: bool = False) -> list[Problem]:
     """
     report = Report()
     with spending():
-        for one in modules(module):
-            _Template(one, report, alone=alone).examine()
+        for nested in modules(module):
+            _Template(nested, report, alone=alone).examine()
     for problem in module.problems:
         if problem.code == TOO_DEEP:  # found at the end of the chain, reported where it begins
             report.add(problem)
@@ -61,7 +61,7 @@ class _Template:
         self.file = module.syntax.file
         self.report = report
         self.scope = StaticScope(module)
-        self.names = Names(module, self.scope, report)
+        self.names = NameChecks(module, self.scope, report)
         self.values = Values(self.names, self.scope, self.grammar, report)
         self.values.alone = alone
         self.known: dict[str, Mapping[str, Any]] = {}  # values of properties, by resource
@@ -84,8 +84,8 @@ class _Template:
         for output in self.syntax.outputs.values():
             self.output(output)
         for name in self.syntax.parameters.keys() & self.syntax.resources.keys():
-            words = f'a parameter and a resource have the same name "{name}"'
-            self.report.wrong(self.syntax.resources[name].at, "name-taken", words)
+            message = f'a parameter and a resource have the same name "{name}"'
+            self.report.wrong(self.syntax.resources[name].at, "name-taken", message)
         for at, cycle in cycles(possible):
             if _together([possible[name] for name in cycle]):
                 self.report.add(CircularDependencyException(at, cycle, code="cycle"))
@@ -103,10 +103,10 @@ class _Template:
         for name, node in self.section("parameters").items():
             at = node.key_span(self.file, f"{self.grammar.word('parameters')}.{name}")
             if node.odd_key:
-                words = (
+                message = (
                     f'without quotes this name is not text; the name of the parameter is "{name}"'
                 )
-                self.report.notice(at, "surprising-scalar", words)
+                self.report.notice(at, "surprising-scalar", message)
             default = node.child("default" if self.grammar.hot else "Default")
             schema = self.syntax.parameters.get(name)
             if schema is not None:
@@ -115,8 +115,10 @@ class _Template:
                 self.default(schema, default, at)
                 prop = schema.as_property(required=False)
                 if default.odd and prop.kind is ValueKind.STRING:
-                    words = f"without quotes this default is {default.value}, not a string"
-                    self.report.notice(default.span(self.file, at.path), "surprising-scalar", words)
+                    message = f"without quotes this default is {default.value}, not a string"
+                    self.report.notice(
+                        default.span(self.file, at.path), "surprising-scalar", message
+                    )
 
     def default(self, schema: ParameterSchema, node: Node, at: Span) -> None:
         """Report a default of the wrong type or against a custom constraint: as an error if the
@@ -126,25 +128,25 @@ class _Template:
             return
         try:
             value = parse_value(schema.type, schema.default)
-            named = (wrong_value(one.name, value) for one in lookups(schema))
-            why = next(filter(None, named), None)
+            errors = (wrong_value(constraint.name, value) for constraint in lookups(schema))
+            reason = next(filter(None, errors), None)
         except ValueError as error:
-            why = str(error) if schema.judged_late else None
-        if why is None:
+            reason = str(error) if schema.judged_late else None
+        if reason is None:
             return
         environment = self.module.environment
-        given = {**environment.parameters, **environment.parameter_defaults}
-        used = self.module.depth == 0 and schema.name not in given
+        values = {**environment.parameters, **environment.parameter_defaults}
+        used = self.module.depth == 0 and schema.name not in values
         tell = self.report.wrong if used else self.report.notice
-        words = f'parameter "{schema.name}": default: {why}'
-        tell(node.span(self.file, at.path), WRONG_DEFAULT, words)
+        message = f'parameter "{schema.name}": default: {reason}'
+        tell(node.span(self.file, at.path), WRONG_DEFAULT, message)
 
     def named_constraints(self, schema: ParameterSchema, node: Node, at: Span) -> None:
         """Report custom constraints of a parameter that do not exist."""
         for constraint in lookups(schema):
-            if (words := unknown_constraint(constraint.name)) is not None:
-                place = node.child("constraints") or node
-                self.report.wrong(place.span(self.file, at.path), "wrong-declaration", words)
+            if (message := unknown_constraint(constraint.name)) is not None:
+                section = node.child("constraints") or node
+                self.report.wrong(section.span(self.file, at.path), "wrong-declaration", message)
 
     def constraints(self) -> None:
         """Report list items in the `constraints` of a parameter that contain several constraints.
@@ -152,16 +154,16 @@ class _Template:
         Only one constraint of such an item is used. Source: spec/hot.md, section 4.3.
         """
         for name, node in self.section("parameters").items():
-            listed = node.child("constraints")
-            for entry in listed.value if listed and isinstance(listed.value, list) else ():
+            section = node.child("constraints")
+            for entry in section.value if section and isinstance(section.value, list) else ():
                 kinds = entry.value if isinstance(entry.value, dict) else {}
-                given = [kind for kind in self.grammar.constraints if kind in kinds]
-                for kind in given[1:]:
+                names = [kind for kind in self.grammar.constraints if kind in kinds]
+                for kind in names[1:]:
                     at = kinds[kind].key_span(self.file, f"parameters.{name}")
-                    words = (
-                        f'"{kind}" is ignored because of "{given[0]}": put it in a separate entry'
+                    message = (
+                        f'"{kind}" is ignored because of "{names[0]}": put it in a separate entry'
                     )
-                    self.report.notice(at, "ignored-key", words)
+                    self.report.notice(at, "ignored-key", message)
 
     # -- conditions -------------------------------------------------------------------------
 
@@ -182,9 +184,9 @@ class _Template:
                 self.report.wrong(at, "wrong-condition", str(error))
                 continue
             if isinstance(truth, bool) and isinstance(expr, Call):
-                words = f'the condition "{name}" is always {str(truth).lower()}'
+                message = f'the condition "{name}" is always {str(truth).lower()}'
                 at = node.key_span(self.file, path)
-                self.report.notice(at, "constant-condition", words)
+                self.report.notice(at, "constant-condition", message)
 
     def enabling(self, condition: Expr | None, fields: Mapping[str, Node], at: Span) -> bool:
         """Check the condition of a resource or an output; return False if it is certainly false.
@@ -254,14 +256,14 @@ class _Template:
         if not isinstance(source.deletion_policy, Const):
             self.names.within(source.deletion_policy)
             return
-        policy, known = source.deletion_policy.value, self.grammar.deletion_policies
-        if not isinstance(policy, str) or policy not in known:
-            near = nearest(str(policy), known)
-            words = f'there is no deletion policy "{policy}"{hint(near)}'
-            self.report.wrong(at, "value-not-allowed", words, near)
+        policy, policies = source.deletion_policy.value, self.grammar.deletion_policies
+        if not isinstance(policy, str) or policy not in policies:
+            near = nearest(str(policy), policies)
+            message = f'there is no deletion policy "{policy}"{hint(near)}'
+            self.report.wrong(at, "value-not-allowed", message, near)
         elif policy.lower() == "snapshot" and type_info and not type_info.snapshot_policy_allowed:
-            words = f'the deletion policy "{policy}" is not possible for {source.type}'
-            self.report.wrong(at, "value-not-allowed", words)
+            message = f'the deletion policy "{policy}" is not possible for {source.type}'
+            self.report.wrong(at, "value-not-allowed", message)
 
     def type_notices(self, source: ResourceSource, type_info: TypeInfo) -> None:
         node = source.node.value.get(self.grammar.word("type"))
@@ -270,12 +272,12 @@ class _Template:
             return
         if support.status in (SupportStatus.DEPRECATED, SupportStatus.HIDDEN):
             retired = support.status is SupportStatus.HIDDEN
-            words = f"{source.type} is no longer recommended"
+            message = f"{source.type} is no longer recommended"
             if retired and getattr(type_info, "accepts_any_property", False):
-                words = f"{source.type} is retired and creates nothing"
+                message = f"{source.type} is retired and creates nothing"
             if support.message:
-                words += f": {support.message}"
-            self.report.notice(node.span(self.file, source.at.path), "deprecated", words)
+                message += f": {support.message}"
+            self.report.notice(node.span(self.file, source.at.path), "deprecated", message)
 
     def properties(self, source: ResourceSource, type_info: TypeInfo) -> None:
         word = self.grammar.word("properties")
@@ -289,19 +291,19 @@ class _Template:
             return
         if not isinstance(expr, MapOf | Const):
             if node is not None:
-                words = f"{word} must be a literal map: functions are allowed only inside it"
-                self.report.wrong(node.key_span(self.file, at.path), "wrong-type", words)
+                message = f"{word} must be a literal map: functions are allowed only inside it"
+                self.report.wrong(node.key_span(self.file, at.path), "wrong-type", message)
             return
-        given = dict(parts(expr))
+        exprs = dict(parts(expr))
         if node is not None:
             self.values.entries(type_info.properties, expr, node, at)
         self.member(source, type_info)
-        place = node.key_span(self.file, at.path) if node is not None else source.at
+        span = node.key_span(self.file, at.path) if node is not None else source.at
         rules = getattr(type_info, "translation", ())
         child = isinstance(type_info, ChildType)
-        self.values.required(type_info.properties, given, place, rules, of_child=child)
-        if all(isinstance(one, Notice) for one in self.report.problems[before:]):
-            self.together(source, given, type_info, place)
+        self.values.required(type_info.properties, exprs, span, rules, of_child=child)
+        if all(isinstance(problem, Notice) for problem in self.report.problems[before:]):
+            self.together(source, exprs, type_info, span)
 
     def member(self, source: ResourceSource, group: TypeInfo) -> None:
         """Check the definition of a group's members; do nothing if the resource is not a group.
@@ -314,8 +316,8 @@ class _Template:
         node = source.node.child(word, name) if name is not None else None
         if binding is None or node is None or name is None:
             return
-        if (known := getattr(group, "member_keys", None)) is not None:
-            self.ignored(node.value, known, "a member", source.at.under(word, name))
+        if (keys := getattr(group, "member_keys", None)) is not None:
+            self.ignored(node.value, keys, "a member", source.at.under(word, name))
         for problem in binding.problems:
             self.report.add(problem)
         if binding.child is None:
@@ -326,51 +328,53 @@ class _Template:
         if type_info is None or getattr(type_info, "accepts_any_property", False):
             return
         child = isinstance(type_info, ChildType)
-        given = _under(source.properties, name, "properties")
+        entries = _under(source.properties, name, "properties")
         at = source.at.under(word, name, "properties")
         if properties is None:
             at_type = node.value["type"].key_span(self.file, at.path)
             self.values.required(type_info.properties, (), at_type, of_child=child)
-        elif isinstance(given, MapOf | Const) and isinstance(properties.value, dict):
+        elif isinstance(entries, MapOf | Const) and isinstance(properties.value, dict):
             marked = source.node.child(word, "index_var")
             mark = marked.value if marked is not None else "%index%"
             self.values.marks = (mark,) if isinstance(mark, str) else ()
-            self.values.entries(type_info.properties, given, properties, at)
-            place = properties.key_span(self.file, at.path)
-            names = dict(parts(given))
-            self.values.required(type_info.properties, names, place, of_child=child)
+            self.values.entries(type_info.properties, entries, properties, at)
+            span = properties.key_span(self.file, at.path)
+            names = dict(parts(entries))
+            self.values.required(type_info.properties, names, span, of_child=child)
             self.values.marks = ()
 
     def together(
-        self, source: ResourceSource, given: Mapping[str, Expr], type_info: TypeInfo, at: Span
+        self, source: ResourceSource, exprs: Mapping[str, Expr], type_info: TypeInfo, at: Span
     ) -> None:
         """Check the relations between the properties of a resource, as far as their values are
-        known. `given` contains the expressions of the properties that are given.
+        known. `exprs` contains the expressions of the properties that are given.
 
         Nothing is checked if a property cannot be evaluated or has the wrong type.
         """
-        known: dict[str, Any] = {}
-        for name, expr in given.items():
+        values: dict[str, Any] = {}
+        for name, expr in exprs.items():
             try:
                 value = expr.evaluate(self.scope)
             except EvaluationError:
                 return
             if value is not OMIT:
-                known[name] = value
+                values[name] = value
         schema = type_info.properties
         lax, strict = Findings(constrain=False, require=False), Findings(constrain=False)
-        properties = coerce_all(schema, known, at, lax)
+        properties = coerce_all(schema, values, at, lax)
         if not lax.problems:
             self.known[source.name] = nulled(properties)
-            coerce_all({name: schema[name] for name in known if name in schema}, known, at, strict)
+            coerce_all(
+                {name: schema[name] for name in values if name in schema}, values, at, strict
+            )
             for problem in strict.problems:  # a value inside is missing or null
                 self.report.add(problem)
         if not (lax.problems or strict.problems):
-            for one in type_info.conflicts(properties):
-                steps: list[Step] = [self.grammar.word("properties"), *one.path]
-                place = source.node.nearest_to(steps).span(self.file, at.under(*one.path).path)
-                code = "wrong-value" if one.path else "properties-conflict"
-                self.report.wrong(place if one.path else at, code, one.message)
+            for conflict in type_info.conflicts(properties):
+                steps: list[Step] = [self.grammar.word("properties"), *conflict.path]
+                span = source.node.nearest_to(steps).span(self.file, at.under(*conflict.path).path)
+                code = "wrong-value" if conflict.path else "properties-conflict"
+                self.report.wrong(span if conflict.path else at, code, conflict.message)
 
     def agents(self, source: ResourceSource, type_info: TypeInfo | None) -> None:
         """Report software deployments on servers whose agent never asks for them."""
@@ -381,18 +385,18 @@ class _Template:
             binding, values = self.module.bindings.get(name), self.known.get(name)
             if binding is None or binding.type_info is None or values is None:
                 continue
-            words = agents.refusal(name, binding.type_info, values)
-            if words is not None and self.syntax.resources[name].external_id is None:
-                place = source.node.nearest_to([word, *path.split(".")])
-                at = place.span(self.file, source.at.under(word, *path.split(".")).path)
-                self.report.wrong(at, agents.NO_AGENT, words)
+            message = agents.refusal(name, binding.type_info, values)
+            if message is not None and self.syntax.resources[name].external_id is None:
+                value_node = source.node.nearest_to([word, *path.split(".")])
+                at = value_node.span(self.file, source.at.under(word, *path.split(".")).path)
+                self.report.wrong(at, agents.NO_AGENT, message)
 
-    def mistake(self, found: Mistake) -> None:
+    def mistake(self, mistake: Mistake) -> None:
         """Report a mistake with networks as a warning, because a cloud may have extensions."""
         word = self.grammar.word("properties")
-        node = found.source.node.nearest_to([word, *found.steps])
-        at = found.source.at.under(word, *found.steps)
-        self.report.notice(node.span(self.file, at.path), found.code, found.words)
+        node = mistake.source.node.nearest_to([word, *mistake.steps])
+        at = mistake.source.at.under(word, *mistake.steps)
+        self.report.notice(node.span(self.file, at.path), mistake.code, mistake.message)
 
     # -- outputs ----------------------------------------------------------------------------
 
@@ -404,40 +408,42 @@ class _Template:
         self.ignored(fields, self.grammar.output_keys, "an output", output.at)
 
     def ignored(
-        self, fields: Mapping[str, Node], known: Collection[str], what: str, at: Span
+        self, fields: Mapping[str, Node], keys: Collection[str], owner: str, at: Span
     ) -> None:
-        """Report each key of `fields` that is not in `known`; they belong to `what` at `at`."""
+        """Report each key of `fields` that is not in `keys`; they belong to `owner` at `at`."""
         for key, node in fields.items():
-            if key not in known:
-                near = nearest(key, known)
-                words = f'"{key}" is not a key of {what} and is ignored{hint(near)}'
-                self.report.notice(node.key_span(self.file, at.path), "ignored-key", words, near)
+            if key not in keys:
+                near = nearest(key, keys)
+                message = f'"{key}" is not a key of {owner} and is ignored{hint(near)}'
+                self.report.notice(node.key_span(self.file, at.path), "ignored-key", message, near)
 
 
 def _together(sources: Sequence[ResourceSource]) -> bool:
     """Return whether the resources can certainly exist together: they do not have two different
     conditions.
     """
-    conditions = [json.dumps(frozen(one.condition)) for one in sources if one.condition is not None]
+    conditions = [
+        json.dumps(frozen(source.condition)) for source in sources if source.condition is not None
+    ]
     return len(set(conditions)) < 2
 
 
 def _under(expr: Expr, *names: str) -> Expr | None:
     """Return the part of an expression at a path of keys; None if the path does not exist."""
-    found: Expr | None = expr
+    part: Expr | None = expr
     for name in names:
-        found = dict(parts(found)).get(name) if found is not None else None
-    return found
+        part = dict(parts(part)).get(name) if part is not None else None
+    return part
 
 
 def modules(root: Module) -> Iterator[Module]:
     """Yield a module and all its nested modules, but only one module per file."""
-    seen: set[str] = set()
+    files: set[str] = set()
     waiting = [root]
     while waiting:
-        one = waiting.pop()
-        if one.syntax.file not in seen:
-            seen.add(one.syntax.file)
-            yield one
-            bindings = (*one.bindings.values(), *one.members.values())
+        module = waiting.pop()
+        if module.syntax.file not in files:
+            files.add(module.syntax.file)
+            yield module
+            bindings = (*module.bindings.values(), *module.members.values())
             waiting.extend(b.child for b in bindings if b.child is not None)

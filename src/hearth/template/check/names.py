@@ -24,7 +24,7 @@ LOGIC = ("not", "and", "or", "Fn::Not", "Fn::And", "Fn::Or")
 PARAMETER_CALLS = ("get_param", "Ref.parameter")
 
 
-class Names:
+class NameChecks:
     """Checks the names that occur in the expressions of one template."""
 
     def __init__(self, module: Module, scope: StaticScope, report: Report) -> None:
@@ -93,15 +93,15 @@ class Names:
             name = referred(Refers.ATTRIBUTE, call.args)  # literal, followed by computed steps
         if isinstance(name, str) and name not in self.parameters:
             near = nearest(name, self.parameters)
-            words = f'there is no parameter "{name}"{hint(near)}'
-            self.report.wrong(call.place_of(0), "unknown-parameter", words, near)
+            message = f'there is no parameter "{name}"{hint(near)}'
+            self.report.wrong(call.place_of(0), "unknown-parameter", message, near)
 
     def file(self, call: Call) -> None:
         name = call.args.value if isinstance(call.args, Const) else None
         if isinstance(name, str) and name not in self.module.files:
             near = nearest_file(name, self.module.files)
-            words = f'there is no file "{name}"{hint(near)}'
-            self.report.wrong(call.place_of(), "missing-file", words, near)
+            message = f'there is no file "{name}"{hint(near)}'
+            self.report.wrong(call.place_of(), "missing-file", message, near)
 
     def resource(self, call: Call) -> None:
         name = referred(call.function.refers, call.args)
@@ -110,19 +110,19 @@ class Names:
         if call.function.name == "Ref" and name in self.parameters:
             return
         if name not in self.resources:
-            known = self.resources
+            names = self.resources
             if call.function.name == "Ref":
-                known = {*known, *self.parameters}
-            self.report.add(no_target(call, name, known))
+                names = {*names, *self.parameters}
+            self.report.add(no_target(call, name, names))
         elif call.function.refers is Refers.ATTRIBUTE:
-            for one in references_in(call):
-                if one.call is call and one.read:
-                    self.attribute(one)
+            for reference in references_in(call):
+                if reference.call is call and reference.read:
+                    self.attribute(reference)
 
-    def attribute(self, one: Reference) -> None:
-        binding = self.module.bindings.get(one.resource)
+    def attribute(self, reference: Reference) -> None:
+        binding = self.module.bindings.get(reference.resource)
         type_info = binding.type_info if binding is not None else None
-        name = one.read[0] if one.read else None
+        name = reference.read[0] if reference.read else None
         if isinstance(name, int):  # members of a group may be given as numbers
             name = str(name)
         if binding is None or type_info is None or not isinstance(name, str) or name == "show":
@@ -133,31 +133,38 @@ class Names:
         elif type_info.accepts_any_attribute:
             of_members = getattr(type_info, "of_members", None)
             if of_members is not None:
-                self.member_attribute(one, of_members)
+                self.member_attribute(reference, of_members)
             return
         if name not in type_info.attributes:
-            self.report.add(no_attribute(one, type_info, self.resources))
+            self.report.add(no_attribute(reference, type_info, self.resources))
 
-    def member_attribute(self, one: Reference, of_members: Callable[[Read], str | None]) -> None:
+    def member_attribute(
+        self, reference: Reference, of_members: Callable[[Read], str | None]
+    ) -> None:
         """Check the attribute of a group's members that a reference to the group needs."""
-        member = self.module.members.get(one.resource)
-        attribute = of_members(one.read or ())
+        member = self.module.members.get(reference.resource)
+        attribute = of_members(reference.read or ())
         if member is None or member.type_info is None or attribute is None:
             return
         if lacks(member.type_info, attribute):
-            self.report.add(no_member_attribute(one, attribute, member.type_info))
+            self.report.add(no_member_attribute(reference, attribute, member.type_info))
 
     def kind_of_attribute(self, call: Call) -> ValueKind | None:
         """Return the declared type of the attribute that a call reads.
 
         Return None if the call also has a path into the attribute, or if no type is declared.
         """
-        for one in references_in(call):
-            if one.call is call and one.read and len(one.read) == 1 and one.whole:
-                binding = self.module.bindings.get(one.resource)
+        for reference in references_in(call):
+            if (
+                reference.call is call
+                and reference.read
+                and len(reference.read) == 1
+                and reference.whole
+            ):
+                binding = self.module.bindings.get(reference.resource)
                 if binding is not None and binding.type_info is not None:
-                    found = binding.type_info.attributes.get(str(one.read[0]))
-                    return found.kind if found is not None else None
+                    attribute = binding.type_info.attributes.get(str(reference.read[0]))
+                    return attribute.kind if attribute is not None else None
         return None
 
     # -- conditions -------------------------------------------------------------------------
@@ -170,13 +177,13 @@ class Names:
             self.within(expr)
 
     def condition_name(self, name: Any, at: Span) -> None:
-        known = self.syntax.conditions
+        parsed = self.syntax.conditions
         section = self.syntax.root.value.get(self.syntax.grammar.word("conditions"))
-        declared = section.value if section is not None and _mapped(section) else known
+        declared = section.value if section is not None and _mapped(section) else parsed
         if isinstance(name, str) and name not in declared:
             near = nearest(name, declared)
-            words = f'there is no condition "{name}"{hint(near)}'
-            self.report.wrong(at, "unknown-condition", words, near)
+            message = f'there is no condition "{name}"{hint(near)}'
+            self.report.wrong(at, "unknown-condition", message, near)
 
 
 def _listed(node: Node) -> bool:

@@ -33,80 +33,86 @@ class Mistake(Struct, frozen=True):
     source: ResourceSource
     steps: tuple[str | int, ...]
     code: str
-    words: str
+    message: str
 
 
 def mistakes(
-    sources: Sequence[ResourceSource], known: Mapping[str, Mapping[str, Any]]
+    sources: Sequence[ResourceSource], values_by_name: Mapping[str, Mapping[str, Any]]
 ) -> Iterator[Mistake]:
     """Yield the mistakes in the resources that can exist.
 
-    `known` has the values of properties, as far as they are known, by resource. It lacks resources
-    whose properties are wrong, which are not judged.
+    `values_by_name` has the values of properties, as far as they are known, by resource. It lacks
+    resources whose properties are wrong, which are not judged.
     """
-    for source in [one for one in sources if one.name in known]:
-        for steps in _reversed(known.get(source.name, {})):
-            words = "port_range_min is larger than port_range_max"
-            yield Mistake(source, (*steps, "port_range_min"), "ports-reversed", words)
-    certain = [one for one in sources if one.condition is None]
-    yield from _overlaps([one for one in certain if one.type == SUBNET], known)
-    yield from _addresses([one for one in certain if one.type == PORT], known)
-    yield from (one for one in _without_subnet(sources) if one.source.name in known)
+    judged = [source for source in sources if source.name in values_by_name]
+    for source in judged:
+        for steps in _reversed(values_by_name.get(source.name, {})):
+            message = "port_range_min is larger than port_range_max"
+            yield Mistake(source, (*steps, "port_range_min"), "ports-reversed", message)
+    certain = [source for source in sources if source.condition is None]
+    yield from _overlaps([subnet for subnet in certain if subnet.type == SUBNET], values_by_name)
+    yield from _addresses([port for port in certain if port.type == PORT], values_by_name)
+    yield from (
+        mistake for mistake in _without_subnet(sources) if mistake.source.name in values_by_name
+    )
 
 
 def _overlaps(
-    subnets: Sequence[ResourceSource], known: Mapping[str, Mapping[str, Any]]
+    subnets: Sequence[ResourceSource], values_by_name: Mapping[str, Mapping[str, Any]]
 ) -> Iterator[Mistake]:
-    seen: list[tuple[str, str, IPv4Network | IPv6Network]] = []
-    for one in subnets:
-        network, text = _network(one), known.get(one.name, {}).get("cidr")
+    earlier: list[tuple[str, str, IPv4Network | IPv6Network]] = []
+    for subnet in subnets:
+        network, text = _network(subnet), values_by_name.get(subnet.name, {}).get("cidr")
         try:
             cidr = ip_network(text, strict=False) if network and text else None
         except ValueError:
             continue
         if cidr is None or network is None:
             continue
-        for name, other, theirs in seen:
-            if other == network and theirs.version == cidr.version and theirs.overlaps(cidr):
-                words = f'{cidr} overlaps with {theirs} of subnet "{name}" in the same network'
-                yield Mistake(one, ("cidr",), "subnets-overlap", words)
+        for name, its_network, theirs in earlier:
+            if its_network == network and theirs.version == cidr.version and theirs.overlaps(cidr):
+                message = f'{cidr} overlaps with {theirs} of subnet "{name}" in the same network'
+                yield Mistake(subnet, ("cidr",), "subnets-overlap", message)
                 break
-        seen.append((one.name, network, cidr))
+        earlier.append((subnet.name, network, cidr))
 
 
 def _addresses(
-    ports: Sequence[ResourceSource], known: Mapping[str, Mapping[str, Any]]
+    ports: Sequence[ResourceSource], values_by_name: Mapping[str, Mapping[str, Any]]
 ) -> Iterator[Mistake]:
-    seen: dict[tuple[str, str], str] = {}
-    for one in ports:
-        network = _network(one)
-        for number, fixed in enumerate(known.get(one.name, {}).get("fixed_ips") or ()):
+    owners: dict[tuple[str, str], str] = {}
+    for port in ports:
+        network = _network(port)
+        for number, fixed in enumerate(values_by_name.get(port.name, {}).get("fixed_ips") or ()):
             address = fixed.get("ip_address") if isinstance(fixed, Mapping) else None
             if network is None or not isinstance(address, str):
                 continue
-            other = seen.setdefault((network, address), one.name)
-            if other != one.name:
-                words = f'port "{other}" has the address {address} in the same network'
-                yield Mistake(one, ("fixed_ips", number, "ip_address"), "address-taken", words)
+            owner = owners.setdefault((network, address), port.name)
+            if owner != port.name:
+                message = f'port "{owner}" has the address {address} in the same network'
+                yield Mistake(port, ("fixed_ips", number, "ip_address"), "address-taken", message)
 
 
 def _without_subnet(sources: Sequence[ResourceSource]) -> Iterator[Mistake]:
     """Yield the servers on networks of the template that get no subnet there."""
-    nets = {one.name for one in sources if one.type == NET}
+    nets = {source.name for source in sources if source.type == NET}
     busy = {
-        name for one in sources if one.type not in USERS for name in _references(one.properties)
+        name
+        for source in sources
+        if source.type not in USERS
+        for name in _references(source.properties)
     }
-    for one in sources:
-        if one.type != SERVER:
+    for server in sources:
+        if server.type != SERVER:
             continue
-        networks = dict(_parts(one.properties)).get("networks")
+        networks = dict(_parts(server.properties)).get("networks")
         for number, entry in _parts(networks):
             for key, value in _parts(entry):
                 name = _reference(value)
                 if key in ("network", "uuid") and name in nets - busy:
-                    words = f'network "{name}" has no subnet, so the server gets no address'
+                    message = f'network "{name}" has no subnet, so the server gets no address'
                     steps = ("networks", number, key)
-                    yield Mistake(one, steps, "network-without-subnet", words)
+                    yield Mistake(server, steps, "network-without-subnet", message)
 
 
 def _reversed(value: Any, *steps: str | int) -> Iterator[tuple[str | int, ...]]:
@@ -116,16 +122,16 @@ def _reversed(value: Any, *steps: str | int) -> Iterator[tuple[str | int, ...]]:
         icmp = str(value.get("protocol") or "").lower() in ICMP
         if isinstance(low, int) and isinstance(high, int) and low > high and not icmp:
             yield steps
-        for key, one in value.items():
-            yield from _reversed(one, *steps, key)
+        for key, inner in value.items():
+            yield from _reversed(inner, *steps, key)
     elif isinstance(value, list | tuple):
-        for number, one in enumerate(value):
-            yield from _reversed(one, *steps, number)
+        for number, inner in enumerate(value):
+            yield from _reversed(inner, *steps, number)
 
 
-def _network(one: ResourceSource) -> str | None:
+def _network(source: ResourceSource) -> str | None:
     """Return a text that is equal for equal networks; None if the network is not known."""
-    entries = dict(_parts(one.properties))
+    entries = dict(_parts(source.properties))
     for name in NETWORK:
         value = entries.get(name)
         if isinstance(value, Const) and isinstance(value.value, str):
@@ -144,12 +150,12 @@ def _reference(value: Expr | None) -> str | None:
 def _references(expr: Expr) -> Iterator[str]:
     waiting = [expr]
     while waiting:
-        one = waiting.pop()
-        if isinstance(one, Call) and one.function.refers is not None:
-            name = referred(one.function.refers, one.args)
+        part = waiting.pop()
+        if isinstance(part, Call) and part.function.refers is not None:
+            name = referred(part.function.refers, part.args)
             if name is not None:
                 yield name
-        waiting.extend(one.parts())
+        waiting.extend(part.parts())
 
 
 def _parts(expr: Expr | None) -> Iterator[tuple[Any, Expr]]:

@@ -21,24 +21,24 @@ class Report(Struct):
         error or warning.
         """
         at = problem.at
-        place: Any = problem
+        position: Any = problem
         if at is not None and at.line:
-            place = (at.file, at.line, at.column, isinstance(problem, Notice))
-        if place not in self._places:
-            self._places.add(place)
+            position = (at.file, at.line, at.column, isinstance(problem, Notice))
+        if position not in self._places:
+            self._places.add(position)
             self.problems.append(problem)
 
-    def wrong(self, at: Span, code: str, words: str, suggestion: str | None = None) -> None:
+    def wrong(self, at: Span, code: str, message: str, suggestion: str | None = None) -> None:
         """Add an error: the template is refused, or an operation with it fails.
 
-        `code` is the code of the rule, and `words` is the message. `suggestion` is the probably
+        `code` is the code of the rule, and `message` is the message. `suggestion` is the probably
         intended text, or None.
         """
-        self.add(StackValidationFailed(at, words, code=code, suggestion=suggestion))
+        self.add(StackValidationFailed(at, message, code=code, suggestion=suggestion))
 
-    def notice(self, at: Span, code: str, words: str, suggestion: str | None = None) -> None:
+    def notice(self, at: Span, code: str, message: str, suggestion: str | None = None) -> None:
         """Add a warning: the template is accepted but probably contains a mistake.
 
         The arguments are those of `wrong`.
         """
-        self.add(Notice(at, words, code=code, suggestion=suggestion))
+        self.add(Notice(at, message, code=code, suggestion=suggestion))

@@ -24,18 +24,18 @@ def unused(module: Module) -> Iterator[Notice]:
         if section is not None:
             uses.add(section)
 
-    def unused(section: str, what: str, used: set[str]) -> Iterator[Notice]:
+    def unused(section: str, noun: str, used: set[str]) -> Iterator[Notice]:
         node = syntax.root.value.get(grammar.word(section))
         if node is None or not isinstance(node.value, dict):
             return
         for name, entry in node.value.items():
             if name not in used:
                 at = entry.key_span(syntax.file, f"{grammar.word(section)}.{name}")
-                yield Notice(at, f'{what} "{name}" is never used', code=f"unused-{what}")
+                yield Notice(at, f'{noun} "{name}" is never used', code=f"unused-{noun}")
 
     if not uses.computed & {"get_param", "Ref"} and not _stands_in(module):
         yield from unused("parameters", "parameter", uses.parameters)
-    yield from unused("conditions", "condition", uses.words)
+    yield from unused("conditions", "condition", uses.texts)
     if "Fn::FindInMap" not in uses.computed:
         yield from unused("mappings", "mapping", uses.mappings)
 
@@ -55,9 +55,9 @@ def unused_files(modules: Iterable[Module], files: Iterable[str]) -> Iterator[No
     if "get_file" in uses.computed:
         return
     for name in files:
-        if name not in used | uses.files | uses.words:
-            words = f'the file "{name}" is never used'
-            yield Notice(Span(name, 1, 1), words, code="unused-file")
+        if name not in used | uses.files | uses.texts:
+            message = f'the file "{name}" is never used'
+            yield Notice(Span(name, 1, 1), message, code="unused-file")
 
 
 def _stands_in(module: Module) -> bool:

@@ -28,7 +28,7 @@ from hearth.schema import (
 )
 from hearth.schema.convert import BAD, CONVERT
 from hearth.schema.named import wrong_value
-from hearth.template.check.names import Names
+from hearth.template.check.names import NameChecks
 from hearth.template.check.report import Report
 from hearth.template.check.scope import StaticScope
 from hearth.template.expr import OMIT, Broken, Call, Const, Expr, If, ListOf, MapOf, frozen
@@ -56,7 +56,9 @@ FITS: Mapping[ValueKind, frozenset[ValueKind]] = {
 class Values:
     """Checks the values in one template."""
 
-    def __init__(self, names: Names, scope: StaticScope, grammar: Grammar, report: Report) -> None:
+    def __init__(
+        self, names: NameChecks, scope: StaticScope, grammar: Grammar, report: Report
+    ) -> None:
         self.names = names
         self.scope = scope
         self.grammar = grammar
@@ -92,122 +94,124 @@ class Values:
             return
         if isinstance(value, str) and any(mark in value for mark in self.marks):
             return
-        place = node.span(at.file, at.path)
+        span = node.span(at.file, at.path)
         coerced = CONVERT[prop.kind](prop, value)
         if coerced is BAD:
-            self.mismatch(place, f'"{_brief(value)}"', prop)
+            self.mismatch(span, f'"{_brief(value)}"', prop)
             return
         if node.odd and prop.kind is ValueKind.STRING:
-            words = f"without quotes this is the {_kind(value)} {_brief(value)}, not a string"
-            self.report.notice(place, "surprising-scalar", words)
-        self.constraints(prop, coerced, place)
+            message = f"without quotes this is the {_kind(value)} {_brief(value)}, not a string"
+            self.report.notice(span, "surprising-scalar", message)
+        self.constraints(prop, coerced, span)
 
     def constraints(self, prop: Prop, value: Any, at: Span) -> None:
         for constraint in prop.constraints:
             try:
                 if isinstance(constraint, Custom):
-                    words = wrong_value(constraint.name, value)
+                    message = wrong_value(constraint.name, value)
                 else:
-                    words = constraint.wrong(value)
+                    message = constraint.wrong(value)
             except TypeError:
-                words = f'"{_brief(value)}" has the wrong type for a constraint'
-            if words is None:
+                message = f'"{_brief(value)}" has the wrong type for a constraint'
+            if message is None:
                 continue
             code, near = "value-out-of-range", None
             if isinstance(constraint, AllowedValues):
                 code = "value-not-allowed"
-                near = nearest(str(value), [str(one) for one in constraint.values])
+                near = nearest(
+                    str(value), [str(allowed_value) for allowed_value in constraint.values]
+                )
             elif isinstance(constraint, AllowedPattern | Custom):
                 code = "value-not-allowed"
-            self.report.wrong(at, code, f"{words}{hint(near)}", near)
+            self.report.wrong(at, code, f"{message}{hint(near)}", near)
             return
 
-    def mismatch(self, at: Span, what: str, prop: Prop) -> None:
+    def mismatch(self, at: Span, subject: str, prop: Prop) -> None:
         article = "an" if prop.kind in (ValueKind.INTEGER, ValueKind.ANY) else "a"
-        self.report.wrong(at, "wrong-type", f"{what} is not {article} {prop.kind}")
+        self.report.wrong(at, "wrong-type", f"{subject} is not {article} {prop.kind}")
 
     # -- maps and lists ---------------------------------------------------------------------
 
     def map(self, expr: Expr, node: Node, prop: Prop | None, at: Span) -> None:
-        place = node.span(at.file, at.path)
+        span = node.span(at.file, at.path)
         if prop is not None and not _takes(prop, ValueKind.MAP):
             if not self.looks_like_function(node, at):
-                self.mismatch(place, "a map", prop)
+                self.mismatch(span, "a map", prop)
             return
         entries = dict(parts(expr))
         if prop is not None and prop.kind is ValueKind.ANY:
             self.looks_like_function(node, at, notice=True)
         if prop is not None and prop.entries is not None:
             self.entries(prop.entries, expr, node, at)
-            self.required(prop.entries, entries, place)
+            self.required(prop.entries, entries, span)
         else:
             inner = prop.item if prop is not None and prop.kind is ValueKind.MAP else None
-            for key, one in entries.items():
-                self.check(one, node.value[key], inner, at.under(key))
+            for key, inner_expr in entries.items():
+                self.check(inner_expr, node.value[key], inner, at.under(key))
         if prop is not None and isinstance(expr, Const) and prop.kind is ValueKind.MAP:
-            self.constraints(prop, expr.value, place)
+            self.constraints(prop, expr.value, span)
 
     def entries(self, schema: Mapping[str, Prop], expr: Expr, node: Node, at: Span) -> None:
         """Check the entries of a map with a schema, and report names that the schema does not
         contain.
         """
-        for key, one in parts(expr):
+        for key, entry in parts(expr):
             below: Node = node.value[key]
             prop = schema.get(key)
             if prop is None:
-                place = below.key_span(at.file, at.path)
-                self.report.add(unknown_property(place, key, schema))
-                self.check(one, below, None, at.under(key))
+                span = below.key_span(at.file, at.path)
+                self.report.add(unknown_property(span, key, schema))
+                self.check(entry, below, None, at.under(key))
                 continue
             self.support(prop, key, below, at)
-            self.check(one, below, prop, at.under(key))
+            self.check(entry, below, prop, at.under(key))
 
     def support(self, prop: Prop, name: str, node: Node, at: Span) -> None:
-        place = node.key_span(at.file, at.under(name).path)
+        span = node.key_span(at.file, at.under(name).path)
         if not prop.implemented:
-            self.report.wrong(place, "not-implemented", f'property "{name}" is not implemented')
+            self.report.wrong(span, "not-implemented", f'property "{name}" is not implemented')
         elif prop.support is not None and prop.support.status in (
             SupportStatus.DEPRECATED,
             SupportStatus.HIDDEN,
         ):
-            words = f'property "{name}" is no longer recommended'
+            message = f'property "{name}" is no longer recommended'
             if prop.support.message:
-                words += f": {prop.support.message}"
-            self.report.notice(place, "deprecated", words)
+                message += f": {prop.support.message}"
+            self.report.notice(span, "deprecated", message)
 
     def required(
         self,
         schema: Mapping[str, Prop],
-        given: Iterable[str],
+        present: Iterable[str],
         at: Span,
         rules: Iterable[Rule] = (),
         *,
         of_child: bool = False,
     ) -> None:
-        """Report required properties that are missing: those of `schema` that are not in `given`.
+        """Report required properties that are missing: those of `schema` that are not in `present`.
 
         A property is not required if `rules`, the translation of the type, takes its value from
         another property that is given. If `of_child` is true, the properties are the parameters of
         a nested template. A missing one is then only a warning if no environment is known, because
         an environment may provide it.
         """
-        names = dict.fromkeys(given, True)
+        names = dict.fromkeys(present, True)
         for name, prop in without_replaced(schema, tuple(rules), names.keys()).items():
             if prop.required and not prop.has_default and name not in names:
-                words = f'required property "{name}" is not given'
+                message = f'required property "{name}" is not given'
                 if of_child and self.alone:
-                    words += "; only parameter_defaults of an environment can set it"
-                    self.report.notice(at, "missing-property", words)
+                    message += "; only parameter_defaults of an environment can set it"
+                    self.report.notice(at, "missing-property", message)
                 else:
-                    self.report.wrong(at, "missing-property", words)
+                    self.report.wrong(at, "missing-property", message)
 
     def list(self, expr: Expr, node: Node, prop: Prop | None, at: Span) -> None:
         if prop is not None and not _takes(prop, ValueKind.LIST):
             self.mismatch(node.span(at.file, at.path), "a list", prop)
             return
         inner = prop.item if prop is not None and prop.kind is ValueKind.LIST else None
-        for index, one in parts(expr):
-            self.check(one, node.value[index], inner, at.under(index))
+        for index, entry in parts(expr):
+            self.check(entry, node.value[index], inner, at.under(index))
         if prop is not None and isinstance(expr, Const) and prop.kind is ValueKind.LIST:
             self.constraints(prop, expr.value, node.span(at.file, at.path))
 
@@ -222,22 +226,22 @@ class Values:
         ((name, inner),) = node.value.items()
         if name in self.grammar.functions:
             return False
-        place = inner.key_span(at.file, at.path)
+        span = inner.key_span(at.file, at.path)
         since = _since(name, self.grammar)
         if since is not None:
-            words = f"{name} {since}: in {self.grammar.value} it is plain data"
+            message = f"{name} {since}: in {self.grammar.value} it is plain data"
             tell = self.report.notice if notice else self.report.wrong
-            tell(place, "function-of-another-version", words)
+            tell(span, "function-of-another-version", message)
             return True
         near = nearest(name, self.grammar.functions)
         if near is None:
             return False
-        words = f'"{name}" is not a function of version {self.grammar.value}{hint(near)}'
+        message = f'"{name}" is not a function of version {self.grammar.value}{hint(near)}'
         if notice:  # data may have such a key, but hardly one like the name of a function
             if "_" in near or "::" in near:
-                self.report.notice(place, "unknown-function", f"{words} It is plain data.", near)
+                self.report.notice(span, "unknown-function", f"{message} It is plain data.", near)
             return False
-        self.report.wrong(place, "unknown-function", words, near)
+        self.report.wrong(span, "unknown-function", message, near)
         return True
 
     # -- what is computed -------------------------------------------------------------------
@@ -270,17 +274,17 @@ class Values:
             return
         if prop is None or value is OMIT:
             return
-        place = node.span(at.file, at.path)
+        span = node.span(at.file, at.path)
         if isinstance(value, Unknown):
             if value.kinds and not any(_takes(prop, kind) for kind in value.kinds):
-                self.mismatch(place, spoken(value.kinds), prop)
+                self.mismatch(span, spoken(value.kinds), prop)
             elif not value.kinds and expr.function.refers is Refers.ATTRIBUTE:
-                self.attribute(expr, place, prop)
+                self.attribute(expr, span, prop)
             return
-        found = Findings()
-        coerce(prop, value, place, found)
-        for problem in (*found.problems, *against_names(found.lookups))[:1]:
-            self.report.wrong(place, "wrong-value", problem.text)
+        findings = Findings()
+        coerce(prop, value, span, findings)
+        for problem in (*findings.problems, *against_names(findings.lookups))[:1]:
+            self.report.wrong(span, "wrong-value", problem.text)
 
     def alternatives(self, expr: Call) -> None:
         """Evaluate a call with both branches of each `if` in its arguments.
@@ -303,37 +307,37 @@ class Values:
         """
         kind = self.names.kind_of_attribute(expr)
         if kind is not None and not _takes(prop, kind):
-            wanted, got = spoken(frozenset({prop.kind})), spoken(frozenset({kind}))
-            words = f"expected {wanted}, but the attribute is {got}"
-            self.report.notice(at, "attribute-type", words)
+            expected, got = spoken(frozenset({prop.kind})), spoken(frozenset({kind}))
+            message = f"expected {expected}, but the attribute is {got}"
+            self.report.notice(at, "attribute-type", message)
 
     def failed(self, error: EvaluationError, at: Span) -> None:
         """Report an expression whose value can never be computed."""
-        place = replace(error.at or at, path=(error.at or at).path)
-        self.report.wrong(place, "wrong-arguments", str(error))
+        span = replace(error.at or at, path=(error.at or at).path)
+        self.report.wrong(span, "wrong-arguments", str(error))
 
 
 def against_names(lookups: Iterable[Lookup]) -> Iterator[Problem]:
     """Yield a problem for each value that violates a constraint which needs no cloud."""
     for look in lookups:
-        words = wrong_value(look.name, look.value)
-        if words is not None:
-            yield StackValidationFailed(look.at, words, code="value-not-allowed")
+        message = wrong_value(look.name, look.value)
+        if message is not None:
+            yield StackValidationFailed(look.at, message, code="value-not-allowed")
 
 
 def conditions_in(expr: Expr) -> list[Any]:
     """Return the different conditions of all `if` functions in an expression, as JSON data."""
-    found: list[Any] = []
+    conditions: list[Any] = []
     waiting = [expr]
     while waiting:
-        one = waiting.pop()
-        if isinstance(one, If):
-            condition = frozen(one.condition)
-            if condition not in found:
-                found.append(condition)
-            waiting += [one.then, one.otherwise]
-        waiting.extend(one.parts())
-    return found
+        part = waiting.pop()
+        if isinstance(part, If):
+            condition = frozen(part.condition)
+            if condition not in conditions:
+                conditions.append(condition)
+            waiting += [part.then, part.otherwise]
+        waiting.extend(part.parts())
+    return conditions
 
 
 def parts(expr: Expr) -> Iterator[tuple[Any, Expr]]:
@@ -364,12 +368,12 @@ def _since(name: str, grammar: Grammar) -> str | None:
 
     Return None if no version of HOT or CFN has it.
     """
-    for other in reversed(GRAMMARS) if not grammar.hot else GRAMMARS:
-        if other.functions.get(name):
-            if other.hot and grammar.hot:
-                return f"is a function since version {other.value}"
-            if other.hot is not grammar.hot:
-                return f"is a function of {'HOT' if other.hot else 'CFN'} templates"
+    for version in reversed(GRAMMARS) if not grammar.hot else GRAMMARS:
+        if version.functions.get(name):
+            if version.hot and grammar.hot:
+                return f"is a function since version {version.value}"
+            if version.hot is not grammar.hot:
+                return f"is a function of {'HOT' if version.hot else 'CFN'} templates"
     return None
 
 

@@ -47,12 +47,12 @@ def bounded(work: Callable[[], T]) -> T:
     it takes too many steps on the event loop, Overrun is raised instead.
     """
     budget = current()
-    most = left = STEPS_MAX if budget is None else min(STEPS_MAX, budget.steps)
+    steps_max = remaining = STEPS_MAX if budget is None else min(STEPS_MAX, budget.steps)
 
     def count(frame: Any, event: str, arg: Any) -> None:
-        nonlocal left
-        left -= 1
-        if left < 0:
+        nonlocal remaining
+        remaining -= 1
+        if remaining < 0:
             sys.setprofile(None)
             raise _Stop
 
@@ -63,17 +63,17 @@ def bounded(work: Callable[[], T]) -> T:
     except _Stop:
         if budget is not None and budget.inline:
             raise Overrun from None
-        words = f"more than {STEPS_MAX} steps"
-        if most < STEPS_MAX:
-            words = "more steps than the request has left for its expressions"
-        raise TooExpensive(f"the expression takes {words}") from None
+        message = f"more than {STEPS_MAX} steps"
+        if steps_max < STEPS_MAX:
+            message = "more steps than the request has left for its expressions"
+        raise TooExpensive(f"the expression takes {message}") from None
     except TimeoutError:
-        words = f"a regular expression needs more than {TIMEOUT_S} s"
-        raise TooExpensive(words) from None
+        message = f"a regular expression needs more than {TIMEOUT_S} s"
+        raise TooExpensive(message) from None
     finally:
         sys.setprofile(before)
         if budget is not None:
-            budget.steps -= most - left
+            budget.steps -= steps_max - remaining
 
 
 # -- numbers and lists --------------------------------------------------------------------------
@@ -124,12 +124,12 @@ class Pattern:
         return in_time(lambda timeout: self.timed.search(text, timeout=timeout))
 
     def finditer(self, text: str) -> Iterator[Any]:
-        found = self.timed.finditer(text, timeout=time_left_s())
-        while (one := in_time(lambda timeout: next(found, None))) is not None:
-            yield one
+        matches = self.timed.finditer(text, timeout=time_left_s())
+        while (match := in_time(lambda timeout: next(matches, None))) is not None:
+            yield match
 
-    def split(self, text: str, most: int) -> Any:
-        return in_time(lambda timeout: self.timed.split(text, most, timeout=timeout))
+    def split(self, text: str, splits_max: int) -> Any:
+        return in_time(lambda timeout: self.timed.split(text, splits_max, timeout=timeout))
 
     def sub(self, by: Any, text: str, count: int) -> Any:
         return in_time(lambda timeout: self.timed.sub(by, text, count, timeout=timeout))

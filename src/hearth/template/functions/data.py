@@ -111,11 +111,11 @@ def list_concat(args: Any) -> Any:
 def list_concat_unique(args: Any) -> Any:
     """Concatenate a list of lists and return the result without duplicates."""
     result: list[Any] = []
-    seen: set[Any] = set()
+    keys: set[Any] = set()
     for item in list_concat(args):
-        known = comparable(item)
-        if known not in seen:
-            seen.add(known)
+        key = comparable(item)
+        if key not in keys:
+            keys.add(key)
             result.append(item)
     return result
 
@@ -146,9 +146,13 @@ def contains(args: Any) -> bool:
     raise EvaluationError(f"expected a list or a string, got {sequence!r}")
 
 
-def _pair(what: str) -> Callable[[Any], str | None]:
+def _pair(contents: str) -> Callable[[Any], str | None]:
     def check(args: Any) -> str | None:
-        return None if isinstance(args, list) and len(args) == 2 else f"expected a list with {what}"
+        return (
+            None
+            if isinstance(args, list) and len(args) == 2
+            else f"expected a list with {contents}"
+        )
 
     return check
 
@@ -174,8 +178,8 @@ def _repeater(maps: bool, parallel: bool) -> Callable[[Any], list[Any]]:
             if not all(lists):
                 return []
             if len({len(items) for items in lists}) > 1:
-                words = "without permutations the lists of for_each must have the same length"
-                raise EvaluationError(words)
+                message = "without permutations the lists of for_each must have the same length"
+                raise EvaluationError(message)
             rows = zip(*lists, strict=True)
         template = args["template"]
         count = prod(map(len, lists)) if permutations else len(lists[0])
@@ -224,9 +228,9 @@ class _Marker:
         for name, item in zip(self.names, row, strict=True):
             if not isinstance(item, str):
                 raise EvaluationError(f"only a string can replace a name in a string, not {item!r}")
-            found = text.count(name)
-            if found:
-                bounded(self.characters + len(text) + found * len(item))
+            count = text.count(name)
+            if count:
+                bounded(self.characters + len(text) + count * len(item))
                 text = text.replace(name, item)
         self.characters += len(text)
         bounded(self.characters)
@@ -294,8 +298,8 @@ def member_list_to_map(args: Any) -> dict[str, str]:
     for item in items:
         if not isinstance(item, str):
             raise EvaluationError(f"expected a list of strings, got {item!r}")
-        place, _, text = item.partition("=")
-        steps = place.split(".")
+        key, _, text = item.partition("=")
+        steps = key.split(".")
         if len(steps) > 3 and steps[0] == "" and steps[1] == "member":
             parts.setdefault(steps[2], {})[steps[3]] = text
     return {

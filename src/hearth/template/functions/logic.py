@@ -12,15 +12,17 @@ from hearth.template.function import Function, pure, register
 from hearth.template.scope import Scope
 
 
-def equal(one: Any, other: Any) -> bool:
+def equal(first: Any, second: Any) -> bool:
     """Return whether two JSON values are equal. As in JSON, true differs from 1, but 1 equals
     1.0.
     """
-    if isinstance(one, list) and isinstance(other, list):
-        return len(one) == len(other) and all(map(equal, one, other))
-    if isinstance(one, dict) and isinstance(other, dict):
-        return one.keys() == other.keys() and all(equal(one[key], other[key]) for key in one)
-    return same(one, other)
+    if isinstance(first, list) and isinstance(second, list):
+        return len(first) == len(second) and all(map(equal, first, second))
+    if isinstance(first, dict) and isinstance(second, dict):
+        return first.keys() == second.keys() and all(
+            equal(first[key], second[key]) for key in first
+        )
+    return same(first, second)
 
 
 def equals(args: Any) -> bool:
@@ -63,14 +65,14 @@ def conjunction(args: Any, scope: Scope) -> bool | Unknown:
     """Return whether all conditions in the list `args` are true; Unknown if that depends on unknown
     values.
     """
-    return _decided(False, [scope.truth(one) for one in _operands(args)])
+    return _decided(False, [scope.truth(operand) for operand in _operands(args)])
 
 
 def disjunction(args: Any, scope: Scope) -> bool | Unknown:
     """Return whether any condition in the list `args` is true; Unknown if that depends on unknown
     values.
     """
-    return _decided(True, [scope.truth(one) for one in _operands(args)])
+    return _decided(True, [scope.truth(operand) for operand in _operands(args)])
 
 
 def _decided(by: bool, truths: list[bool | Unknown]) -> bool | Unknown:
@@ -80,7 +82,7 @@ def _decided(by: bool, truths: list[bool | Unknown]) -> bool | Unknown:
     """
     if by in truths:
         return by
-    return next((one for one in truths if isinstance(one, Unknown)), not by)
+    return next((truth for truth in truths if isinstance(truth, Unknown)), not by)
 
 
 def _operands(args: Any) -> list[Any]:

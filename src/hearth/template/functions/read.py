@@ -151,16 +151,16 @@ def get_file(args: Any, scope: Scope) -> str:
     return scope.files[args]
 
 
-def _facade(words: Mapping[str, str]) -> tuple[Any, Any]:
+def _facade(attributes: Mapping[str, str]) -> tuple[Any, Any]:
     def check(args: Any) -> str | None:
-        if isinstance(args, str) and args in words:
+        if isinstance(args, str) and args in attributes:
             return None
-        return f"expected one of {', '.join(words)}"
+        return f"expected one of {', '.join(attributes)}"
 
     def apply(args: Any, scope: Scope) -> Any:
         if scope.facade is None:
             raise EvaluationError("this stack is not a nested stack, so it has no parent resource")
-        return getattr(scope.facade, words[args])
+        return getattr(scope.facade, attributes[args])
 
     return apply, check
 
@@ -210,8 +210,8 @@ def find_in_map(args: Any, scope: Scope) -> Any:
 
 
 def _check_three(args: Any) -> str | None:
-    words = "expected a list with a mapping, a key and a key inside it"
-    return None if isinstance(args, list) and len(args) == 3 else words
+    message = "expected a list with a mapping, a key and a key inside it"
+    return None if isinstance(args, list) and len(args) == 3 else message
 
 
 def availability_zones(args: Any, scope: Scope) -> Any:

@@ -164,10 +164,10 @@ def _replacer(structured: bool, strict: bool, empty_allowed: bool) -> Callable[[
 def _check_replace(args: Any) -> str | None:
     if not isinstance(args, dict):
         return "expected a map with the keys template and params"
-    missing = [key for key in ("template", "params") if key not in args]
-    if missing:
-        near = next((key for key in args if nearest(str(key), missing)), None)
-        unknown = f': unknown key "{near}"{hint(nearest(str(near), missing))}' if near else ""
+    absent = [key for key in ("template", "params") if key not in args]
+    if absent:
+        near = next((key for key in args if nearest(str(key), absent)), None)
+        unknown = f': unknown key "{near}"{hint(nearest(str(near), absent))}' if near else ""
         return f"expected a map with the keys template and params{unknown}"
     if isinstance(args["params"], list | str | int | float | bool):
         return "params must be a map"

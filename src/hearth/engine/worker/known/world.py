@@ -7,7 +7,7 @@ from hearth.engine.core.record import Record
 from hearth.engine.programs.programs import Programs
 from hearth.engine.worker.known.memory import Memory
 from hearth.model.unknown import UNKNOWN, Unknown, unknown_reference
-from hearth.template import Facade, asked
+from hearth.template import Facade, full_attribute
 
 
 class RecordedWorld:
@@ -52,7 +52,7 @@ class RecordedWorld:
         record = self._record(name)
         if record is None or record.new:
             return Unknown(frozenset({name}))
-        attribute, path = asked(attribute, path)
+        attribute, path = full_attribute(attribute, path)
         value = record.held.attributes.get(attribute)
         rtype = self._programs.type_of(record) if path else None
         return value if rtype is None else rtype.within(attribute, value, path)
