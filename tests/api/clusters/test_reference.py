@@ -21,3 +21,14 @@ def test_every_operation_and_every_body_is_described():
         assert one.text.endswith("."), one
     posts = {f"{one.method} {one.path}" for one in ROUTES if one.method == "POST"}
     assert {request for _, request, _ in OBJECTS} == posts
+
+
+def test_each_attribute_that_a_request_may_set_has_a_meaning_and_values():
+    lacking = [
+        f"{name}: {field.name}"
+        for name, _, declared in OBJECTS
+        for field in declared.values()
+        if not field.read_only and not field.unused
+        if not (field.meaning and field.reader.form)
+    ]
+    assert lacking == [], "describe them in src/hearth/api/clusters/bodies.py"

@@ -74,10 +74,11 @@ def _objects() -> Iterator[str]:
     for name, request, declared in OBJECTS:
         yield f"\n### {name}\n"
         yield f"`{request}`\n"
-        yield "| attribute | |"
-        yield "| --- | --- |"
+        yield "| attribute | values | meaning |"
+        yield "| --- | --- | --- |"
         for field in declared.values():
             if not field.read_only and not field.unused:
                 notes = ["mandatory"] if field.required else []
                 notes += [] if field.since == MINIMUM else [f"from {version_text(field.since)}"]
-                yield f"| `{field.name}` | {', '.join(notes)} |"
+                meaning = "; ".join([field.meaning, *notes])
+                yield f"| `{field.name}` | {field.reader.form} | {meaning} |"

@@ -1,7 +1,7 @@
 """The types of fields in request bodies.
 
-A reader is a function that checks the value of a field and returns the value for the use cases. It
-raises ValueError with an explanation if the value is invalid. In the body of a POST, numbers may be
+A reader checks the value of a field and returns the value for the use cases. It raises ValueError
+with an explanation if the value is invalid. In the body of a POST, numbers may be
 given as strings; in the operations of a PATCH they may not. Each reader has a parameter `strict`:
 if it is true, numbers must not be given as strings. Only readers of numbers use it.
 
@@ -20,12 +20,6 @@ from hearth.api.clusters.versions import MINIMUM, Version, version_text
 from hearth.clusters.problems import bad_request
 from hearth.model.problem import hint, nearest
 
-Reader = Callable[[Any, bool], Any]
-"""A function that checks and converts the value of a field.
-
-Its second argument, `strict`, is true if numbers must not be given as strings.
-"""
-
 INTEGER_MAX = 2**31 - 1  # of a column
 TEXT_MAX = 65_535  # characters of a text without a limit of its own
 MEMBERS_MAX = 1_000  # of a map or a list
@@ -34,17 +28,32 @@ _YES = frozenset({"1", "t", "true", "on", "y", "yes"})
 _NO = frozenset({"0", "f", "false", "off", "n", "no"})
 
 
+class Reader(Struct, frozen=True):
+    """Checks and converts the value of a field. `form` describes the values, for the reference."""
+
+    form: str
+    read: Callable[[Any, bool], Any]
+
+    def __call__(self, value: Any, strict: bool = False) -> Any:
+        """Return the converted value. Raises ValueError.
+
+        If `strict` is true, numbers must not be given as strings.
+        """
+        return self.read(value, strict)
+
+
 class Field(Struct, frozen=True):
     """A field of an object, as request bodies may contain it.
 
-    `reader` checks and converts its value. A POST must contain `required` fields. A body must not
-    contain `read_only` fields. It may contain `unused` fields, which have no effect. `default` is
-    the value of the field after a PATCH removes it. `since` is the first microversion with the
-    field.
+    `reader` checks and converts its value, and `meaning` says what it is for. A POST must contain
+    `required` fields. A body must not contain `read_only` fields. It may contain `unused` fields,
+    which have no effect. `default` is the value of the field after a PATCH removes it. `since` is
+    the first microversion with the field.
     """
 
     name: str
     reader: Reader
+    meaning: str = ""
     required: bool = False
     default: Any = None
     read_only: bool = False
@@ -78,7 +87,8 @@ def text(minimum: int = 0, maximum: int = TEXT_MAX, pattern: str | None = None) 
             raise ValueError(f'"{value}" does not match {form.pattern}')
         return value
 
-    return read
+    limits = "" if maximum == TEXT_MAX else f" of {minimum} to {maximum} characters"
+    return Reader(f"text{limits}" + (f", `{pattern}`" if pattern else ""), read)
 
 
 def integer(minimum: int = 0, maximum: int = INTEGER_MAX) -> Reader:
@@ -93,10 +103,11 @@ def integer(minimum: int = 0, maximum: int = INTEGER_MAX) -> Reader:
             raise ValueError(f"expected {minimum} to {maximum}, got {value}")
         return value
 
-    return read
+    upper = f" to {maximum}" if maximum != INTEGER_MAX else " or more"
+    return Reader(f"whole number, {minimum}{upper}", read)
 
 
-def flag(value: Any, strict: bool = False) -> bool:
+def _flag(value: Any, strict: bool = False) -> bool:
     """Return the value as a boolean. Raises ValueError.
 
     Strings such as "yes" and "off", and the numbers 0 and 1, are accepted, too. `strict` has no
@@ -110,6 +121,9 @@ def flag(value: Any, strict: bool = False) -> bool:
     raise ValueError(f"expected true or false, got {_kind(value)}")
 
 
+flag = Reader("true or false", _flag)
+
+
 def word(*choices: str) -> Reader:
     """Return a reader for a string that must be one of the given words."""
 
@@ -119,10 +133,10 @@ def word(*choices: str) -> Reader:
             raise ValueError(f"expected {' or '.join(choices)}{near}")
         return str(value)
 
-    return read
+    return Reader(" or ".join(f"`{choice}`" for choice in choices), read)
 
 
-def uuid(value: Any, strict: bool = False) -> str:
+def _uuid(value: Any, strict: bool = False) -> str:
     """Return a UUID in its canonical form. Raises ValueError. `strict` has no effect."""
     try:
         return str(UUID(value))
@@ -130,7 +144,10 @@ def uuid(value: Any, strict: bool = False) -> str:
         raise ValueError("expected a UUID") from None
 
 
-def addresses(value: Any, strict: bool) -> str:
+uuid = Reader("UUID", _uuid)
+
+
+def _addresses(value: Any, strict: bool) -> str:
     """Return the value if it is a string of IPv4 addresses that are separated by commas.
 
     Raises ValueError. `strict` has no effect.
@@ -144,43 +161,61 @@ def addresses(value: Any, strict: bool) -> str:
     return joined
 
 
+addresses = Reader("IPv4 addresses, separated by commas", _addresses)
+
+
 _SHORT = text(0, 255)
 
 
-def labels(value: Any, strict: bool) -> dict[str, str]:
+def _labels(value: Any, strict: bool) -> dict[str, str]:
     """Return a map of labels, with numbers and booleans converted to strings.
 
     Raises ValueError. `strict` has no effect.
     """
-    labels = {}
+    converted = {}
     for name, label in _members(value, "map", Mapping).items():
         if not isinstance(label, str | int | float):
             raise ValueError(f'label "{name}": expected a string or a number, got {_kind(label)}')
-        labels[_SHORT(name, strict)] = text()(str(label), strict)
-    return labels
+        converted[_SHORT(name, strict)] = text()(str(label), strict)
+    return converted
 
 
-def texts(value: Any, strict: bool) -> list[str]:
+labels = Reader("map of text", _labels)
+
+
+def _texts(value: Any, strict: bool) -> list[str]:
     """Return the value if it is a list of strings. Raises ValueError. `strict` has no effect."""
     return [_SHORT(member, strict) for member in _members(value, "list", list)]
 
 
-def text_map(value: Any, strict: bool) -> dict[str, str]:
+texts = Reader("list of text", _texts)
+
+
+def _text_map(value: Any, strict: bool) -> dict[str, str]:
     """Return the value if it is a map of strings. Raises ValueError. `strict` has no effect."""
     members = _members(value, "map", Mapping)
     return {_SHORT(name, strict): text()(member, strict) for name, member in members.items()}
 
 
-def text_maps(value: Any, strict: bool) -> list[dict[str, str]]:
+text_map = Reader("map of text", _text_map)
+
+
+def _text_maps(value: Any, strict: bool) -> list[dict[str, str]]:
     """Return the value if it is a list of maps of strings. Raises ValueError. `strict` has no
     effect.
     """
     return [text_map(member, strict) for member in _members(value, "list", list)]
 
 
-def anything(value: Any, strict: bool) -> Any:
+text_maps = Reader("list of maps of text", _text_maps)
+
+
+def _anything(value: Any, strict: bool) -> Any:
     """Return the value unchanged, for a field without effect. `strict` has no effect either."""
     return value
+
+
+anything = Reader("anything", _anything)
 
 
 def _members(value: Any, name: str, kind: type) -> Any:

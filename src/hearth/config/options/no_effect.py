@@ -8,7 +8,9 @@ LIBRARY = "Hearth does not use this library"
 ONE_WAY = "Hearth has no alternative to choose"
 PASTE = "the pipeline is fixed; other sections configure it"
 POOL = "a process has a few connections, according to its threads"
-PROCESSES = "a process uses one processor; start several processes"
+PROCESSES = (
+    "a process uses one processor; start several with `hearth serve --workers`, or several services"
+)
 PUBLISHING = "the format of the log is fixed"
 RETRIES = "transactions are repeated as often as the database requires"
 SERVER = "the value in the HTTP server is fixed"
