@@ -26,7 +26,7 @@ HEAT_AGENTS := .guests/heat_agents-13.0.0.tar.gz
 UNCOMPILED := $(PYTHONDONTWRITEBYTECODE)
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: install locks demo dev test check check-static drift facts types second-steps nulls guests image real-cloud sim explore mutations crash crash-types faults faults-in-detail odd-clouds soak fuzz fuzz-compiler fuzz-api language-server bombs hostile walk compare sweep attributes functional tempest tempest-clusters keystone dashboard peers bench docs pictures changelog wheel advisories deb clean
+.PHONY: install locks demo dev test check check-static new-type drift facts types second-steps nulls guests image real-cloud sim explore mutations crash crash-types faults faults-in-detail odd-clouds soak fuzz fuzz-compiler fuzz-api language-server bombs hostile walk compare sweep attributes functional tempest tempest-clusters keystone dashboard peers bench docs pictures changelog wheel advisories deb clean
 
 # each of the three installs is a part of the next: what Hearth needs, the clients, all for development
 install: $(STAMP)
@@ -85,6 +85,10 @@ check-static: install
 	@$(BIN)/lint-imports
 	@$(BIN)/python -m tests.dead_names
 	@$(BIN)/python -m tests.vague_names
+
+# the form of a new resource type, to fill in: make new-type TYPE=OS::Manila::ShareSnapshot
+new-type: install
+	@$(BIN)/python -m tests.types.new_type "$(TYPE)"
 
 # every type against the recorded declarations of Heat
 facts: install
