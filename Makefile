@@ -26,7 +26,7 @@ HEAT_AGENTS := .guests/heat_agents-13.0.0.tar.gz
 UNCOMPILED := $(PYTHONDONTWRITEBYTECODE)
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: install locks demo dev test check check-static new-type drift facts types second-steps nulls guests image real-cloud sim explore mutations crash crash-types faults faults-in-detail odd-clouds soak fuzz fuzz-compiler fuzz-api language-server bombs hostile walk compare sweep attributes functional tempest tempest-clusters keystone dashboard peers bench docs pictures changelog wheel advisories deb clean
+.PHONY: install locks demo dev test check check-static new-type drift facts types second-steps nulls guests image real-cloud sim explore mutations crash crash-types faults faults-in-detail odd-clouds soak fuzz fuzz-compiler fuzz-api language-server bombs hostile walk compare sweep attributes functional tempest tempest-clusters keystone dashboard peers bench docs pictures changelog packages wheel advisories deb container clean
 
 # each of the three installs is a part of the next: what Hearth needs, the clients, all for development
 install: $(STAMP)
@@ -273,7 +273,15 @@ docs: install
 changelog: install
 	@$(BIN)/python -m changes.changelog
 
-# a wheel, a lock file that installs it with its libraries, and a bill of materials:
+# everything that is published, in dist/: wheels, source archives, the Debian package, the image
+packages: wheel deb container
+
+container:
+	@tool=$$(command -v podman || command -v docker) && test -n "$(BASE)" \
+	&& $$tool build -f deploy/container/Containerfile --build-arg BASE=$(BASE) -t hearth:0.1.0 . \
+	|| { test -n "$$tool" && test -n "$(BASE)" && exit 1; echo "no image: it needs podman or docker, and BASE=IMAGE@sha256:..."; }
+
+# wheels, source archives, a lock file that installs it with its libraries, and a bill of materials:
 # cd dist && pip install -r hearth-*.lock
 wheel: $(RUN_STAMP)
 	@$(BIN)/python -m deploy.wheel.build dist

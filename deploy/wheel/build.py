@@ -1,5 +1,5 @@
-"""Build the wheels of Hearth and of its embedded cloud, a lock file that installs Hearth with its
-libraries, and its bill of materials.
+"""Build the wheels and the source archives of Hearth and of its embedded cloud, a lock file that
+installs Hearth with its libraries, and its bill of materials.
 
     .venv/bin/python -m deploy.wheel.build dist
 
@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 
 from deploy.packages import sbom
-from hatchling.build import build_wheel
+from hatchling.build import build_sdist, build_wheel
 
 ROOT = Path(__file__).resolve().parents[2]
 LOCK = ROOT / "requirements" / "run-time.lock"
@@ -27,6 +27,16 @@ def build_cloud(folder: Path, root: Path = ROOT) -> Path:
     place = folder.resolve()
     with contextlib.chdir(root / CLOUD):
         return folder / build_wheel(str(place))
+
+
+def build_sources(folder: Path, root: Path = ROOT) -> list[Path]:
+    """Build the source archives of both packages from the source in `root`; return their paths."""
+    folder.mkdir(parents=True, exist_ok=True)
+    place, archives = folder.resolve(), []
+    for source in (root, root / CLOUD):
+        with contextlib.chdir(source):
+            archives.append(folder / build_sdist(str(place)))
+    return archives
 
 
 def build(folder: Path, root: Path = ROOT) -> tuple[Path, Path, Path]:
@@ -46,5 +56,6 @@ def build(folder: Path, root: Path = ROOT) -> tuple[Path, Path, Path]:
 
 
 if __name__ == "__main__":
-    for path in (*build(Path(sys.argv[1])), build_cloud(Path(sys.argv[1]))):
+    target = Path(sys.argv[1])
+    for path in (*build(target), build_cloud(target), *build_sources(target)):
         print(path)

@@ -7,11 +7,12 @@ import re
 import shutil
 import subprocess
 import sys
+import tarfile
 import zipfile
 from pathlib import Path
 
 import pytest
-from deploy.wheel.build import CLOUD, build, build_cloud
+from deploy.wheel.build import CLOUD, build, build_cloud, build_sources
 
 from hearth import __version__
 from tests.conftest import lacking
@@ -53,6 +54,19 @@ def test_the_wheel_has_every_file_of_the_package(built: tuple[Path, Path]):
 
 def test_the_wheel_of_the_embedded_cloud_has_every_file_of_its_package(cloud: Path):
     _demand_complete(cloud, f"{CLOUD}/src/", "hearth_devcloud")
+
+
+def test_the_source_archives_have_what_their_wheels_have(tmp_path: Path):
+    hearth, cloud = build_sources(tmp_path)
+    for archive, folder, files in (
+        (hearth, "src/hearth", 500),
+        (cloud, "src/hearth_devcloud", 150),
+    ):
+        with tarfile.open(archive) as content:
+            names = {name.partition("/")[2] for name in content.getnames()}
+        assert {"pyproject.toml", "README.md", "LICENSE"} <= names
+        assert sum(name.startswith(folder) for name in names) > files
+        assert not any(name.startswith("packages/") for name in names)
 
 
 def _demand_complete(wheel: Path, folder: str, package: str) -> None:
