@@ -66,7 +66,7 @@ def answer(kind: str, message: str, status: int) -> JSONResponse:
     """Return an error response of the REST API; `kind` is the type of the error, `status` the HTTP
     status.
 
-    Source: spec/errors.md, section 1.
+    Source: docs/spec/errors.md, section 1.
     """
     body = {
         "code": status,

@@ -2,7 +2,7 @@
 
 A schema accepts all values that Hearth converts: numbers as text, `null` as "not given", and
 function calls everywhere. Words that are booleans or numbers in YAML 1.1 but text in YAML 1.2 are
-also accepted, because editors read YAML 1.2. Source: spec/hot.md, section 6.1.
+also accepted, because editors read YAML 1.2. Source: docs/spec/hot.md, section 6.1.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Notifications about Magnum clusters: audit events in the CADF format.
 
-Source: facts/magnum/notifications.json.
+Source: tests/facts/magnum/notifications.json.
 """
 
 from collections.abc import Mapping

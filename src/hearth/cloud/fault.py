@@ -87,7 +87,7 @@ class NotFound(CloudFault):
     Only this class reports that an object is gone. Other faults with the status 404 say nothing
     about the object: a service that the catalogue lacks (NoService), Keystone refusing the
     credential of a call to another service (NoToken), a path that the service does not have. The
-    page of a router in front of the service is Misdirected. Source: rule R18.
+    page of a router in front of the service is Misdirected.
     """
 
     def __init__(

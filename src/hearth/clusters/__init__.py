@@ -2,5 +2,5 @@
 
 They define clusters, cluster templates and node groups, the operations that each state allows, and
 the stack that a cluster becomes. The package calls no database, cloud or clock; ids, times and
-random numbers are arguments. Source: spec/clusters.md.
+random numbers are arguments. Source: docs/spec/clusters.md.
 """

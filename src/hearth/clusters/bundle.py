@@ -2,8 +2,8 @@
 
 A stack keeps the files of its last update, and group members outside the current batch still use
 those files. A new text under an old name would change these members too. So the name of each file
-contains a hash of its text, including the names of other files in it. Source: spec/clusters.md,
-section 11.
+contains a hash of its text, including the names of other files in it. Source:
+docs/spec/clusters.md, section 11.
 """
 
 import hashlib

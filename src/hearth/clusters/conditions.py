@@ -1,7 +1,7 @@
 """The conditions of a cluster, which add to its status: whether it is ready, blocked, in sync, ….
 
 A condition is stored and returned as {type, status, reason, message, since}, as in Kubernetes;
-`status` is "True", "False" or "Unknown". Source: spec/clusters.md, section 12, items 1 and 2.
+`status` is "True", "False" or "Unknown". Source: docs/spec/clusters.md, section 12, items 1 and 2.
 """
 
 from collections.abc import Collection, Mapping, Sequence

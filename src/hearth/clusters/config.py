@@ -1,4 +1,7 @@
-"""The options of the cluster service. Source: facts/magnum/config.json; spec/clusters.md, 13."""
+"""The options of the cluster service.
+
+Source: tests/facts/magnum/config.json; docs/spec/clusters.md, 13.
+"""
 
 from ipaddress import IPv4Network, IPv6Network
 

@@ -1,6 +1,6 @@
 """Building the request to create or update the stack of a cluster.
 
-Source: spec/clusters.md, 4.3 and 5; facts/magnum/heat_parameters.json.
+Source: docs/spec/clusters.md, 4.3 and 5; tests/facts/magnum/heat_parameters.json.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

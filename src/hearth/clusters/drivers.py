@@ -1,7 +1,7 @@
 """The drivers: which servers and images each one supports, and which operations.
 
 All drivers use the same templates; the image decides which programs start on a node. Source:
-facts/magnum/drivers.json; spec/clusters.md, 4.7.
+tests/facts/magnum/drivers.json; docs/spec/clusters.md, 4.7.
 """
 
 from collections.abc import Iterable

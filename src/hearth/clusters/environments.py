@@ -1,7 +1,7 @@
 """The environment files of a cluster's stack: one for each of six features, in a fixed order.
 
 If several files map the same type name, the last file wins, so the order matters. Source:
-facts/magnum/environments.json; spec/clusters.md, 4.3.
+tests/facts/magnum/environments.json; docs/spec/clusters.md, 4.3.
 """
 
 from collections.abc import Iterator

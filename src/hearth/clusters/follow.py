@@ -1,6 +1,6 @@
 """Computes the status and the fields of a cluster from the state of its stacks.
 
-Source: spec/clusters.md, section 6; facts/magnum/statuses.json.
+Source: docs/spec/clusters.md, section 6; tests/facts/magnum/statuses.json.
 """
 
 from collections.abc import Collection, Mapping, Sequence

@@ -1,6 +1,6 @@
 """The health of a cluster, computed from responses of its Kubernetes API.
 
-Source: spec/clusters.md, section 8.
+Source: docs/spec/clusters.md, section 8.
 """
 
 from collections.abc import Mapping

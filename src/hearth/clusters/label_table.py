@@ -1,7 +1,7 @@
 """The labels of Magnum: which of them Hearth carries out, and why the others have no effect.
 
 Magnum stores labels that its driver does not know and ignores them. Hearth stores them, too, and
-answers with a warning. Source: facts/magnum/labels.json.
+answers with a warning. Source: tests/facts/magnum/labels.json.
 """
 
 from collections.abc import Mapping

@@ -1,7 +1,7 @@
 """Labels of clusters and templates: conversion to Python values, and validation.
 
 Magnum detects most of these errors only after it has accepted the request. Source:
-facts/magnum/labels.json; spec/clusters.md, 9.
+tests/facts/magnum/labels.json; docs/spec/clusters.md, 9.
 """
 
 import ipaddress

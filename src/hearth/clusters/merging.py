@@ -1,6 +1,6 @@
 """Combining and comparing the labels of a cluster, a node group and their template.
 
-Source: facts/magnum/labels.json, `merge_rules`; facts/magnum/objects.json, `computed`.
+Source: tests/facts/magnum/labels.json, `merge_rules`; tests/facts/magnum/objects.json, `computed`.
 """
 
 from collections.abc import Mapping

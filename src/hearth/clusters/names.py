@@ -1,6 +1,6 @@
 """Generating the names of stacks, clusters and cluster templates.
 
-Source: spec/clusters.md, 2.6, 4.1 and 4.4.
+Source: docs/spec/clusters.md, 2.6, 4.1 and 4.4.
 """
 
 import re

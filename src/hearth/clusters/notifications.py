@@ -1,7 +1,8 @@
 """Notifications about clusters, node groups and certificates: their content and when they are sent.
 
 An operation has the outcome `pending` when it is accepted, then `success` or `failure`. The
-notifications are sent as audit events in the CADF format. Source: facts/magnum/notifications.json.
+notifications are sent as audit events in the CADF format. Source:
+tests/facts/magnum/notifications.json.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

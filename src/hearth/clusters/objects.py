@@ -2,7 +2,7 @@
 
 The field names are those of the REST API and of the tables. `id` is the number of the row, by which
 lists are sorted; 0 means that the object is not stored yet. Times are seconds since 1970, UTC.
-Source: facts/magnum/objects.json.
+Source: tests/facts/magnum/objects.json.
 """
 
 from collections.abc import Mapping, Sequence

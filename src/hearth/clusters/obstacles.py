@@ -1,6 +1,6 @@
 """Failures that may disappear without a change of the request: an exhausted quota or a full cloud.
 
-Source: spec/clusters.md, section 12, item 2.
+Source: docs/spec/clusters.md, section 12, item 2.
 """
 
 import re

@@ -1,6 +1,6 @@
 """Reads fields of a cluster and its groups from the outputs and parameters of a stack.
 
-Source: facts/magnum/heat_outputs.json.
+Source: tests/facts/magnum/heat_outputs.json.
 """
 
 from collections.abc import Iterable, Mapping

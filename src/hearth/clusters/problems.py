@@ -1,6 +1,6 @@
 """Errors of the cluster service that a user can correct, with the HTTP status of each.
 
-Source: facts/magnum/errors.json.
+Source: tests/facts/magnum/errors.json.
 """
 
 from hearth.model.problem import Problem, Rejected

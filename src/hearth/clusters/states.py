@@ -1,6 +1,6 @@
 """The states of clusters and node groups: what each allows, and how a cluster's state is computed.
 
-Source: facts/magnum/statuses.json.
+Source: tests/facts/magnum/statuses.json.
 """
 
 from collections.abc import Iterable

@@ -2,7 +2,7 @@
 
 New workers are created before old ones are removed, so a group never has too few nodes. The stack
 parameter `worker_generations` records the image and version of older workers, so that an update
-does not change them. Source: spec/clusters.md, section 12, item 4.
+does not change them. Source: docs/spec/clusters.md, section 12, item 4.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,6 +1,6 @@
 """Kubernetes versions: parsing, and which upgrades are possible.
 
-Source: spec/clusters.md, section 12, item 4.
+Source: docs/spec/clusters.md, section 12, item 4.
 """
 
 import re

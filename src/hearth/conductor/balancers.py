@@ -1,6 +1,6 @@
 """Deletes the load balancers that Kubernetes created for a cluster, because they use its network.
 
-Source: spec/clusters.md, section 7, "Delete"; facts/magnum/consumers.json.
+Source: docs/spec/clusters.md, section 7, "Delete"; tests/facts/magnum/consumers.json.
 """
 
 import logging

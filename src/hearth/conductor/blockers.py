@@ -1,7 +1,7 @@
 """Finds the objects which users added to a cluster and which prevent the delete of its stack.
 
 These are servers and ports on the cluster's network, routers connected to it, floating IPs behind
-its router, and volumes on its servers. Source: spec/clusters.md, section 7, "Delete".
+its router, and volumes on its servers. Source: docs/spec/clusters.md, section 7, "Delete".
 """
 
 import logging

@@ -1,6 +1,6 @@
 """Finds out why a stack failed: the failed resources that are not nested stacks themselves.
 
-Source: spec/clusters.md, section 9, requirement 4.
+Source: docs/spec/clusters.md, section 9, requirement 4.
 """
 
 from collections.abc import Mapping, Sequence

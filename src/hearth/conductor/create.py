@@ -1,6 +1,6 @@
 """The steps of a task that creates a cluster: credential of the nodes, certificates, stack.
 
-Source: spec/clusters.md, 4.2.
+Source: docs/spec/clusters.md, 4.2.
 """
 
 import secrets

@@ -1,6 +1,6 @@
 """Drains nodes: evicts their pods before their servers are removed.
 
-Source: spec/clusters.md, section 12, item 4.
+Source: docs/spec/clusters.md, section 12, item 4.
 """
 
 from collections.abc import Sequence

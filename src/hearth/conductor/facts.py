@@ -1,6 +1,6 @@
 """Looks up the values that the stack request of a cluster needs.
 
-Source: spec/clusters.md, 4.3 and 5.
+Source: docs/spec/clusters.md, 4.3 and 5.
 """
 
 from msgspec.structs import replace

@@ -1,6 +1,6 @@
 """Checks the health of clusters through their Kubernetes API.
 
-Source: spec/clusters.md, section 8.
+Source: docs/spec/clusters.md, section 8.
 """
 
 import asyncio

@@ -1,6 +1,6 @@
 """Retries a stack operation that failed because of an exhausted quota or missing capacity.
 
-Source: spec/clusters.md, section 12, item 2.
+Source: docs/spec/clusters.md, section 12, item 2.
 """
 
 from collections.abc import Sequence

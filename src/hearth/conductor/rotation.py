@@ -2,7 +2,7 @@
 
 Certificates are replaced in two updates of the stack, while the nodes work. After the first, all
 nodes trust the old and the new authorities; after the second, all nodes have certificates of the
-new ones. Then the old ones are deleted. Source: spec/clusters.md, section 10.
+new ones. Then the old ones are deleted. Source: docs/spec/clusters.md, section 10.
 """
 
 from collections.abc import Collection, Sequence

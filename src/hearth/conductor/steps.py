@@ -1,6 +1,6 @@
 """The steps of each kind of task, in order. Each step stores the name of the next one.
 
-Every step can be repeated. Source: spec/clusters.md, 4.2 and section 7.
+Every step can be repeated. Source: docs/spec/clusters.md, 4.2 and section 7.
 """
 
 from collections.abc import Awaitable, Callable, Mapping

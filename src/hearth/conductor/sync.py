@@ -1,7 +1,7 @@
 """Updates clusters from their stacks: states, outputs and failures.
 
 One query finds the clusters whose stacks have changed since the last synchronisation, so other
-clusters cause no work. Source: spec/clusters.md, section 6.
+clusters cause no work. Source: docs/spec/clusters.md, section 6.
 """
 
 import asyncio

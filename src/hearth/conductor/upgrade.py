@@ -2,7 +2,7 @@
 
 One update of the stack replaces the masters. Workers are replaced in batches: new workers are
 created, and when Kubernetes reports them as ready, as many old ones are drained and removed. The
-upgrade stops at the first failure; a repeated request continues it. Source: spec/clusters.md,
+upgrade stops at the first failure; a repeated request continues it. Source: docs/spec/clusters.md,
 section 12, item 4.
 """
 

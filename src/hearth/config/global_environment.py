@@ -2,7 +2,7 @@
 
 Only their resource registries are used. A template in them may be a path relative to the file or a
 `file:` URL; it is read from the disk, which is not allowed in users' environments. Source:
-spec/environment.md, section 7.
+docs/spec/environment.md, section 7.
 """
 
 import logging

@@ -1,7 +1,7 @@
 """Delivery of new metadata to servers.
 
 Servers that poll an API read the metadata there. For all other servers Hearth writes the metadata
-to a Swift object or a Zaqar queue. Source: spec/software-config.md, sections 4 and 8.
+to a Swift object or a Zaqar queue. Source: docs/spec/software-config.md, sections 4 and 8.
 """
 
 import asyncio

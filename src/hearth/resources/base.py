@@ -57,7 +57,7 @@ SHOW = Attr(ValueKind.MAP, "All fields of the object that the service returns.",
 class IntentKey(StrEnum):
     """How Hearth finds the result of a create call whose answer was lost.
 
-    The members are ordered by reliability; the most reliable comes first. Source: rule R5.
+    The members are ordered by reliability; the most reliable comes first.
     """
 
     OWN_ID = "an id that Hearth chooses"

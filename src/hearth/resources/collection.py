@@ -510,7 +510,7 @@ def id_in(body: Mapping[str, Any], field: str = "id", *, numbered: bool = False)
 def went_to(status: object, why: str) -> str:
     """Return the error message for an object that went to a bad status; `why` is the reason.
 
-    Source: spec/engine.md, section 31.
+    Source: docs/spec/engine.md, section 31.
     """
     return f'Went to status {status} due to "{why}"'
 
@@ -524,7 +524,7 @@ def unknown_status(name: str, status: object, why: str) -> Failed:
     """Return the failure of a resource whose object has a status that nobody knows, or from which
     nothing leads to the desired one.
 
-    `name` is the name of the resource. Source: spec/engine.md, section 31.
+    `name` is the name of the resource. Source: docs/spec/engine.md, section 31.
     """
     reason = f'{name} - Unknown status {status} due to "{why}"'
     return Failed(reason, "ResourceUnknownStatus")

@@ -36,8 +36,8 @@ class Failed(Struct, frozen=True):
     """Result of a poll: the step failed. If `retry` is true, the engine deletes the object and
     creates it again.
 
-    `error` is the name of the error class in the resource's status reason. Source: spec/engine.md,
-    sections 10 and 31.
+    `error` is the name of the error class in the resource's status reason. Source:
+    docs/spec/engine.md, sections 10 and 31.
     """
 
     reason: str
@@ -164,7 +164,7 @@ class Users:
 
     Raises CloudFault 403 for a user that was not created under the intent key `key`: a user id may
     come from a request, and these methods act with the rights of the domain administrator. Source:
-    spec/engine.md, section 32.
+    docs/spec/engine.md, section 32.
     """
 
     @property
@@ -252,7 +252,7 @@ class ResourceContext(Struct):
     stack: StackFacts
     action: Action
     physical_id: str | None
-    physical_name: str  # spec/engine.md, section 36
+    physical_name: str  # docs/spec/engine.md, section 36
     key: str  # the intent key of the record, the same for all attempts
     properties: Mapping[str, Any]  # coerced, names resolved to ids
     cloud: Cloud

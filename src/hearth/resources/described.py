@@ -1,7 +1,4 @@
-"""Generated documentation: the table that shows how Hearth finds objects again, and the examples.
-
-Source: rule R5.
-"""
+"""Generated documentation: the table of how Hearth finds objects again, and the examples."""
 
 import json
 import sys

@@ -1,6 +1,6 @@
 """Applying a type's translation rules: rename, move and merge properties; replace names by ids.
 
-Values that are not known yet stay as they are. Source: spec/hot.md, section 6.2.
+Values that are not known yet stay as they are. Source: docs/spec/hot.md, section 6.2.
 """
 
 from __future__ import annotations

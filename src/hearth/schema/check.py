@@ -4,7 +4,7 @@ All errors are collected. A null value counts as not given: it is replaced by th
 refused if the property is required. Heat accepts it there, and the service then gets no value or a
 text such as "None"; only a property that is `nullable` accepts it here, too. An `Unknown` is
 accepted anywhere in a value, and the constraints of a value that contains one are not checked.
-Source: spec/hot.md, section 6.1.
+Source: docs/spec/hot.md, section 6.1.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Property and attribute schemas in the JSON format of the REST API.
 
-Source: spec/rest-api.md, section 5.
+Source: docs/spec/rest-api.md, section 5.
 """
 
 from __future__ import annotations

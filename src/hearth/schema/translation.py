@@ -2,7 +2,7 @@
 
 They replace deprecated properties by their successors and names by ids. The path of a rule consists
 of map keys; at a list, the rule applies to each item. Rules run on resolved values, in the order
-`Add`, `Replace`, `Resolve`, `Delete`. Source: spec/hot.md, section 6.2.
+`Add`, `Replace`, `Resolve`, `Delete`. Source: docs/spec/hot.md, section 6.2.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 In a rule, `%(project_id)s` and `%(user_id)s` are those of the requested object; if there is none,
 those of the caller. The policy does not apply to the credentials of nodes, which `fence` restricts.
-Source: facts/magnum/policies.json.
+Source: tests/facts/magnum/policies.json.
 """
 
 from collections.abc import Mapping

@@ -179,7 +179,7 @@ async def _deliver(cloud: Cloud, rows: Sequence[Leaving]) -> list[CloudFault]:
 
 
 def event_body(event: Mapping[str, Any]) -> dict[str, Any]:
-    """Return an event in the format of a notification. Source: spec/engine.md, section 34."""
+    """Return an event in the format of a notification. Source: docs/spec/engine.md, section 34."""
     at = datetime.fromtimestamp(event["time"], UTC).replace(tzinfo=None)
     return {
         "timestamp": at.isoformat(),

@@ -1,6 +1,6 @@
 """The policy rules of the orchestration API, with Heat's names and defaults.
 
-In a rule, `%(project_id)s` is the project of the request. Source: facts/policies.json.
+In a rule, `%(project_id)s` is the project of the request. Source: tests/facts/policies.json.
 """
 
 from collections.abc import Mapping

@@ -1,7 +1,7 @@
 """Problems that use cases report. Problems of the compiler and of the engine are defined in
 `model/problem.py` and `engine/core/rules.py`.
 
-Source: spec/errors.md.
+Source: docs/spec/errors.md.
 """
 
 from hearth.model.problem import Problem, Worded

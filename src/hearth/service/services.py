@@ -39,8 +39,8 @@ DESCRIBED_MAX = 20_000  # stacks whose resources' descriptions are kept
 class RequestLimits(Struct, frozen=True):
     """The limits and switches for requests, from the configuration.
 
-    For the numbers per project and per stack, -1 means no limit. Source: spec/engine.md, section
-    37.
+    For the numbers per project and per stack, -1 means no limit. Source: docs/spec/engine.md,
+    section 37.
     """
 
     stacks_per_project: int = 512

@@ -1,6 +1,7 @@
 """The document of a stack: everything that is needed to create it again from its existing objects.
 
-Snapshots store this document, and abandon and export return it. Source: spec/engine.md, section 17.
+Snapshots store this document, and abandon and export return it. Source: docs/spec/engine.md,
+section 17.
 """
 
 from typing import Any

@@ -1,7 +1,7 @@
 """The list of software deployments in a server's metadata, which agents in the server read.
 
 Only changes of deployments write the list, and they lock the stack. So of two concurrent changes,
-the second one sees the result of the first. Source: spec/software-config.md, 4 and 9.
+the second one sees the result of the first. Source: docs/spec/software-config.md, 4 and 9.
 """
 
 from typing import Any

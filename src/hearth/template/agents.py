@@ -1,6 +1,6 @@
 """Software deployments on servers whose agent never asks for them.
 
-Such a deployment would wait until the timeout of the stack. Source: spec/software-config.md,
+Such a deployment would wait until the timeout of the stack. Source: docs/spec/software-config.md,
 section 2.
 """
 

@@ -1,6 +1,6 @@
 """Nested templates as resource types: parameters become properties, outputs become attributes.
 
-Source: spec/hot.md, section 10; spec/groups-and-nesting.md, section 2.
+Source: docs/spec/hot.md, section 10; docs/spec/groups-and-nesting.md, section 2.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The type mappings that every installation has: old names of types, and member types of server
 groups.
 
-Source: spec/environment.md, section 7; spec/groups-and-nesting.md, section 5.
+Source: docs/spec/environment.md, section 7; docs/spec/groups-and-nesting.md, section 5.
 """
 
 from hearth.template.environment import Environment

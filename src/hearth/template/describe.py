@@ -1,4 +1,4 @@
-"""Descriptions of templates for the API. Source: spec/rest-api.md, section 5."""
+"""Descriptions of templates for the API. Source: docs/spec/rest-api.md, section 5."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Environments: parameter values and type mappings for a stack, and how several of them are merged.
 
-An environment is immutable. Source: spec/environment.md.
+An environment is immutable. Source: docs/spec/environment.md.
 """
 
 from __future__ import annotations
@@ -272,7 +272,7 @@ class Environment(Struct, frozen=True, dict=True):
         resources inside this one stays: maps, by their names. `entry` is the registry entry that
         names the nested template. It is removed, so that the same type inside the nested stack
         means the built-in type. None stands for the generated template of a group. Source:
-        spec/environment.md, section 4.3.
+        docs/spec/environment.md, section 4.3.
         """
         registry = dict(self.resource_registry)
         if entry is not None:

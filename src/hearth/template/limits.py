@@ -1,4 +1,4 @@
-"""Limits of templates. Source: spec/hot.md, section 11."""
+"""Limits of templates. Source: docs/spec/hot.md, section 11."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 The events come from libyaml's parser. Building light nodes from them costs a third of PyYAML's
 nodes, allows limits while a document is read, and never recurses. Scalars follow YAML 1.1, except
-that dates stay text. Keys of maps become text. Source: spec/hot.md, section 1.
+that dates stay text. Keys of maps become text. Source: docs/spec/hot.md, section 1.
 """
 
 from __future__ import annotations

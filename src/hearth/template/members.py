@@ -1,7 +1,8 @@
 """Names of attributes inside nested stacks: `resource.M` and the steps after it form one name.
 
 For example, `[n, resource.m, resource.q, value, k]` reads the attribute
-`resource.m.resource.q.value` of `n`, and then `k` in its value. Source: spec/hot.md, section 10.3.
+`resource.m.resource.q.value` of `n`, and then `k` in its value. Source: docs/spec/hot.md, section
+10.3.
 """
 
 from __future__ import annotations

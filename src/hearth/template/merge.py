@@ -1,4 +1,4 @@
-"""Merging of several environment files. Source: spec/environment.md, section 3."""
+"""Merging of several environment files. Source: docs/spec/environment.md, section 3."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ STRATEGIES = ("overwrite", "merge", "deep_merge")
 class Merger:
     """Merges environment files, in the order in which they are added.
 
-    Source: spec/environment.md, section 3.
+    Source: docs/spec/environment.md, section 3.
     """
 
     def __init__(self, start: Mapping[str, Any], types: Mapping[str, ParameterType]) -> None:

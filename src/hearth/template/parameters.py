@@ -1,6 +1,6 @@
 """Parameters: declarations, values, and their representation as text.
 
-Source: spec/hot.md, section 4; spec/cfn-template.md, section 2.
+Source: docs/spec/hot.md, section 4; docs/spec/cfn-template.md, section 2.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Parse nodes into a syntax tree, which is the same for HOT and CFN.
 
 An error in an expression is kept in the tree, because its branch may never be selected. All other
-errors are collected in `Syntax.problems`. Source: spec/hot.md, sections 3, 5, 6, 7.
+errors are collected in `Syntax.problems`. Source: docs/spec/hot.md, sections 3, 5, 6, 7.
 """
 
 from __future__ import annotations

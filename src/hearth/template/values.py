@@ -1,7 +1,7 @@
 """The values of parameters for one stack: from the request, from defaults, and of pseudo
 parameters.
 
-Source: spec/hot.md, sections 4.1 and 4.5.
+Source: docs/spec/hot.md, sections 4.1 and 4.5.
 """
 
 from __future__ import annotations

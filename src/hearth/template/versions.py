@@ -1,7 +1,7 @@
 """The versions of the template language, as data.
 
 A grammar maps the keywords of its version to Hearth's names, so that later steps need to know only
-one format. Source: spec/hot.md, section 2; spec/cfn-template.md.
+one format. Source: docs/spec/hot.md, section 2; docs/spec/cfn-template.md.
 """
 
 from __future__ import annotations

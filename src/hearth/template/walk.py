@@ -1,4 +1,4 @@
-"""Follow a path into a value, as `get_attr` does. Source: spec/hot.md, section 8.3."""
+"""Follow a path into a value, as `get_attr` does. Source: docs/spec/hot.md, section 8.3."""
 
 from __future__ import annotations
 

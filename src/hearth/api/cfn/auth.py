@@ -2,7 +2,7 @@
 
 Each signature is checked again, even if an equal request was checked before, because a signature
 can expire or be replayed. The signatures of servers that poll are checked here, see polls.py.
-Source: spec/cfn-api.md, section 2.
+Source: docs/spec/cfn-api.md, section 2.
 """
 
 import hashlib

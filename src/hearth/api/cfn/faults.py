@@ -1,6 +1,6 @@
 """Errors of the CloudFormation-style API: their codes, HTTP statuses and texts, as XML or JSON.
 
-Unlike in the REST API, a missing stack has the status 400. Source: spec/cfn-api.md, section 5.
+Unlike in the REST API, a missing stack has the status 400. Source: docs/spec/cfn-api.md, section 5.
 """
 
 import logging

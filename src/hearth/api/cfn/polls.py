@@ -2,8 +2,8 @@
 
 A server requests its metadata every few seconds. It signs the request with the key of a user that
 Hearth created, so Hearth knows the secret. After some minutes Keystone is asked again. The response
-is cached and used until one of the rows from which it was made changes. Source: spec/cfn-api.md,
-section 2.
+is cached and used until one of the rows from which it was made changes. Source:
+docs/spec/cfn-api.md, section 2.
 """
 
 import base64

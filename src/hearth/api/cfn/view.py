@@ -1,4 +1,4 @@
-"""The content of responses of this API, field by field. Source: spec/cfn-api.md, section 3."""
+"""The content of responses of this API, field by field. Source: docs/spec/cfn-api.md, section 3."""
 
 import json
 from collections.abc import Mapping, Sequence

@@ -1,6 +1,7 @@
 """Conversion of a tree of maps, lists and values to XML.
 
-The XML has no namespace and no declaration, as agents expect. Source: spec/cfn-api.md, section 1.
+The XML has no namespace and no declaration, as agents expect. Source: docs/spec/cfn-api.md, section
+1.
 """
 
 import json

@@ -1,6 +1,6 @@
 """The fields that request bodies may contain, for each type of object.
 
-Source: facts/magnum/objects.json.
+Source: tests/facts/magnum/objects.json.
 """
 
 from hearth.api.clusters.types import (

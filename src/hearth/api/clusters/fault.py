@@ -1,4 +1,4 @@
-"""Error responses of the cluster API. Source: spec/clusters.md, 2.3."""
+"""Error responses of the cluster API. Source: docs/spec/clusters.md, 2.3."""
 
 import logging
 import re

@@ -1,6 +1,6 @@
 """Lists in pages: the arguments that select a page, and the URL of the next page.
 
-Source: spec/clusters.md, 2.4.
+Source: docs/spec/clusters.md, 2.4.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,6 +1,6 @@
 """The variant of JSON Patch in PATCH requests: RFC 6902 with fewer operations and further rules.
 
-Source: spec/clusters.md, 2.5; facts/magnum/objects.json, `json_patch_op`.
+Source: docs/spec/clusters.md, 2.5; tests/facts/magnum/objects.json, `json_patch_op`.
 """
 
 import ast

@@ -1,4 +1,4 @@
-"""All endpoints of the cluster API. Source: facts/magnum/routes.json."""
+"""All endpoints of the cluster API. Source: tests/facts/magnum/routes.json."""
 
 from collections.abc import Mapping
 

@@ -5,7 +5,7 @@ with an explanation if the value is invalid. In the body of a POST, numbers may 
 given as strings; in the operations of a PATCH they may not. Each reader has a parameter `strict`:
 if it is true, numbers must not be given as strings. Only readers of numbers use it.
 
-Source: facts/magnum/objects.json.
+Source: tests/facts/magnum/objects.json.
 """
 
 import re

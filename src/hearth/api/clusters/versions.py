@@ -1,6 +1,6 @@
 """Microversions: the version that a request selects, and the version headers of responses.
 
-Source: facts/magnum/versions.json.
+Source: tests/facts/magnum/versions.json.
 """
 
 import re

@@ -1,6 +1,6 @@
 """The bodies of responses, field by field as clients expect them.
 
-Source: facts/magnum/objects.json; facts/magnum/http_observed.json.
+Source: tests/facts/magnum/objects.json; tests/facts/magnum/http_observed.json.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,1 +1,1 @@
-"""The Orchestration API v1. Source: spec/rest-api.md."""
+"""The Orchestration API v1. Source: docs/spec/rest-api.md."""

@@ -141,7 +141,7 @@ async def update_request_of(
 
     Instead of a template it may contain the number of an earlier revision. If `existing` is true,
     here or in the body, fields that are missing keep their values in the stack; without it here,
-    the template is required nevertheless. Source: spec/rest-api.md, 2.5.
+    the template is required nevertheless. Source: docs/spec/rest-api.md, 2.5.
     """
     laid_over = existing or boolean(data.get("existing") or False, "existing")
     update_request = stack_request(data, existing=laid_over)

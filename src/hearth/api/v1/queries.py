@@ -1,6 +1,6 @@
 """The query parameters, used for parsing, the OpenAPI document and the reference.
 
-Source: facts/api_constants.json, query_parameters.
+Source: tests/facts/api_constants.json, query_parameters.
 """
 
 from collections.abc import Iterator, Mapping

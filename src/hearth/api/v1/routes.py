@@ -1,7 +1,7 @@
 """The route table of the Orchestration API: every endpoint, with its request and its response.
 
 Routing and policy checks follow each row, and it is published in the OpenAPI document and in the
-API reference. Source: facts/rest_routes.json.
+API reference. Source: tests/facts/rest_routes.json.
 """
 
 from hearth.api.endpoint import Endpoint

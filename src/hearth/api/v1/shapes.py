@@ -1,6 +1,6 @@
 """JSON Schemas of the bodies of requests and responses.
 
-Source: facts/api_constants.json, responses.
+Source: tests/facts/api_constants.json, responses.
 """
 
 from collections.abc import Mapping

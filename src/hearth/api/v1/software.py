@@ -1,7 +1,7 @@
 """Parsing of requests for software configurations and deployments.
 
 All errors in a request are reported at once, with the names of the fields. Source:
-spec/rest-api.md, section 6.
+docs/spec/rest-api.md, section 6.
 """
 
 import math

@@ -2,7 +2,7 @@
 
 Several records may have the same name: the one in charge, older ones that wait for clean-up, and
 failed or unfinished replacements. The record with the highest score is chosen; if several have the
-same score, the one that changed last. Source: spec/engine.md, section 7.
+same score, the one that changed last. Source: docs/spec/engine.md, section 7.
 """
 
 from collections.abc import Sequence

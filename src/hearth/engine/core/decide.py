@@ -2,7 +2,7 @@
 
 The decision compares the values of the last success with the desired values, never with the real
 object. After a failed update it also compares the values that the update tried to write. Source:
-spec/engine.md, section 6.
+docs/spec/engine.md, section 6.
 """
 
 from collections.abc import Callable, Collection, Mapping
@@ -162,7 +162,7 @@ def must_examine(record: Record) -> bool:
     """Return whether the object of a failed record must be read before the decision.
 
     That is so unless the failed action was a create, or an update that the cloud refused: then the
-    object is as the last success left it. Source: rule R19.
+    object is as the last success left it.
     """
     if not record.failed or never_made(record):
         return False

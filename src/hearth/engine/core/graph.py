@@ -3,7 +3,7 @@
 A node is (kind, record id). Update nodes follow the target template. Clean-up nodes follow the
 requirements with which the old objects were created, in reverse. Clean-up nodes may also wait for
 update nodes, never the reverse, so users of an object move to the new one before the old one is
-deleted. Source: spec/engine.md, section 3.
+deleted. Source: docs/spec/engine.md, section 3.
 
 Records that provably stay unchanged have no node: all that they require stays, too, so no clean-up
 depends on them.

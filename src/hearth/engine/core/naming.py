@@ -1,4 +1,4 @@
-"""Names of physical resources. Source: spec/engine.md, section 36."""
+"""Names of physical resources. Source: docs/spec/engine.md, section 36."""
 
 from collections.abc import Iterable
 

@@ -372,7 +372,7 @@ def _by_state(
     """Return the prediction if it follows from the record's type and state, and from the existence
     of its object, alone; otherwise None.
 
-    Source: spec/engine.md, 6.
+    Source: docs/spec/engine.md, 6.
     """
     recorded = record.held
     is_gone = real is not None and real.properties is None

@@ -1,4 +1,4 @@
-"""Which requests a stack accepts in which state. Source: spec/engine.md, section 26."""
+"""Which requests a stack accepts in which state. Source: docs/spec/engine.md, section 26."""
 
 from enum import StrEnum
 

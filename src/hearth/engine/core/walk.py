@@ -1,7 +1,7 @@
 """Lifecycle actions: operations that visit each resource without changing its desired state.
 
 Check, resume and snapshot start with the resources that others require. Suspend starts with the
-resources that no other requires, by the requirements in the records. Source: spec/engine.md,
+resources that no other requires, by the requirements in the records. Source: docs/spec/engine.md,
 sections 5, 18 to 20.
 """
 

@@ -41,7 +41,7 @@ class ResourceFailure(Exception):
         """Return the reason `ERRORCLASS: resources.NAME: MESSAGE` for the resource `name`.
 
         A failure in a nested stack has the path inside that stack after the name. A name of digits
-        only is written in brackets: `resources[0]`. Source: spec/engine.md, section 31.
+        only is written in brackets: `resources[0]`. Source: docs/spec/engine.md, section 31.
         """
         path = f"{section}[{name}]" if name.isdecimal() else f"{section}.{name}"
         return f"{self.error}: {path}{'.' if self.nested else ': '}{self.text}"

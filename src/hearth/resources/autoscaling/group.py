@@ -1,6 +1,6 @@
 """AWS::AutoScaling::AutoScalingGroup: a number of servers between a minimum and a maximum.
 
-Source: spec/groups-and-nesting.md, section 6.1.
+Source: docs/spec/groups-and-nesting.md, section 6.1.
 """
 
 import json

@@ -1,6 +1,6 @@
 """AWS::AutoScaling::ScalingPolicy: a scaling policy whose reference is a signed URL.
 
-Source: spec/groups-and-nesting.md, section 6.4.
+Source: docs/spec/groups-and-nesting.md, section 6.4.
 """
 
 from typing import Any

@@ -1,6 +1,6 @@
 """AWS::CloudFormation::Stack: a nested stack whose template has a URL.
 
-Source: spec/groups-and-nesting.md, section 2.
+Source: docs/spec/groups-and-nesting.md, section 2.
 """
 
 from collections.abc import Mapping, Sequence

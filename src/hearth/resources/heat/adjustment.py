@@ -1,6 +1,6 @@
 """The arithmetic of scaling: the new size of a group after a scaling policy.
 
-Source: spec/groups-and-nesting.md, section 6.3.
+Source: docs/spec/groups-and-nesting.md, section 6.3.
 """
 
 from enum import StrEnum

@@ -1,6 +1,6 @@
 """OS::Heat::AutoScalingGroup: members of any type, between a minimum and a maximum size.
 
-Source: spec/groups-and-nesting.md, section 6.
+Source: docs/spec/groups-and-nesting.md, section 6.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,6 +1,6 @@
 """The arithmetic of batches: how a group changes its size and members step by step.
 
-Source: spec/groups-and-nesting.md, section 3.3.
+Source: docs/spec/groups-and-nesting.md, section 3.3.
 """
 
 from collections.abc import Iterator

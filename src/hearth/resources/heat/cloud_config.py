@@ -1,4 +1,7 @@
-"""OS::Heat::CloudConfig: settings for cloud-init. Source: spec/software-config.md, section 1."""
+"""OS::Heat::CloudConfig: settings for cloud-init.
+
+Source: docs/spec/software-config.md, section 1.
+"""
 
 from typing import Any
 

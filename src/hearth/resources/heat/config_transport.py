@@ -2,7 +2,7 @@
 
 The agent polls an API, a Swift object or a queue. Hearth writes the document to the object or
 queue, which is called a *channel*. The document's section os-collect-config contains the transport
-and its credentials. Source: spec/software-config.md, section 8.
+and its credentials. Source: docs/spec/software-config.md, section 8.
 """
 
 import json

@@ -1,6 +1,6 @@
 """The results of a deployment: status, reason and output values from a server's signal.
 
-Source: spec/software-config.md, section 5.
+Source: docs/spec/software-config.md, section 5.
 """
 
 import json

@@ -1,6 +1,6 @@
 """The configuration that is derived for one run of a deployment.
 
-Source: spec/software-config.md, section 3.
+Source: docs/spec/software-config.md, section 3.
 """
 
 from collections.abc import Iterable, Mapping

@@ -1,6 +1,6 @@
 """Common parts of all groups: members in a nested stack, and attributes over the members.
 
-Source: spec/groups-and-nesting.md, sections 3 to 6.
+Source: docs/spec/groups-and-nesting.md, sections 3 to 6.
 """
 
 import json

@@ -1,6 +1,6 @@
 """OS::Heat::InstanceGroup: equal servers, created from a launch configuration.
 
-Source: spec/groups-and-nesting.md, section 5.
+Source: docs/spec/groups-and-nesting.md, section 5.
 """
 
 import re

@@ -1,6 +1,6 @@
 """OS::Heat::MultipartMime: several texts for cloud-init in one document.
 
-Source: spec/software-config.md, section 1.
+Source: docs/spec/software-config.md, section 1.
 """
 
 import os.path

@@ -1,6 +1,6 @@
 """Queues through which servers and the engine communicate, in the stack's domain project.
 
-All calls use the credentials of the resource's own user. Source: spec/software-config.md, 7.
+All calls use the credentials of the resource's own user. Source: docs/spec/software-config.md, 7.
 """
 
 import re

@@ -1,6 +1,6 @@
 """OS::Heat::ResourceChain: resources of several types, created one after another.
 
-Source: spec/groups-and-nesting.md, section 4.
+Source: docs/spec/groups-and-nesting.md, section 4.
 """
 
 from collections.abc import Mapping

@@ -1,6 +1,6 @@
 """OS::Heat::ResourceGroup: equal members, named by number.
 
-Source: spec/groups-and-nesting.md, section 3.
+Source: docs/spec/groups-and-nesting.md, section 3.
 """
 
 import json

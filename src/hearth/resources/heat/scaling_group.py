@@ -1,6 +1,6 @@
 """Base classes of groups that can be scaled: members have random names and are ordered by age.
 
-Source: spec/groups-and-nesting.md, sections 5 and 6.
+Source: docs/spec/groups-and-nesting.md, sections 5 and 6.
 """
 
 import base64

@@ -1,6 +1,6 @@
 """Scaling policies: a signal changes the size of a group.
 
-Source: spec/groups-and-nesting.md, section 6.4.
+Source: docs/spec/groups-and-nesting.md, section 6.4.
 """
 
 from collections.abc import Mapping
@@ -106,7 +106,7 @@ class ScalingPolicy(Policy):
 
 
 def told(details: Any) -> str:
-    """Return the event text for a signal with these `details`. Source: spec/engine.md, section
+    """Return the event text for a signal with these `details`. Source: docs/spec/engine.md, section
     28.
     """
     if details is None or details == {}:

@@ -18,7 +18,7 @@ def signed_url(ctx: ResourceContext, access: str, secret: str, kind: str) -> str
     `access` and `secret` are the key pair of the resource's stack user. `kind` is signal (for a
     POST) or waitcondition (for a PUT). The signature has no expiry time, because a server may take
     hours to boot before it signals.
-    Source: spec/software-config.md, section 7.
+    Source: docs/spec/software-config.md, section 7.
     """
     stack = ctx.stack
     base = stack.waitcondition_url.replace("/waitcondition", f"/{kind}")

@@ -1,6 +1,6 @@
 """OS::Heat::SoftwareComponent: one configuration per action.
 
-Source: spec/software-config.md, section 1.
+Source: docs/spec/software-config.md, section 1.
 """
 
 from collections import Counter

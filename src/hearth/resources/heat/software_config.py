@@ -1,7 +1,7 @@
 """Software configurations: the scripts that deployments run, stored by the Orchestration API.
 
 Hearth creates them through its own API, as any user would, and finds them there by name. Source:
-spec/software-config.md, section 1.
+docs/spec/software-config.md, section 1.
 """
 
 import json

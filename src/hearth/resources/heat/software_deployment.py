@@ -1,6 +1,6 @@
 """OS::Heat::SoftwareDeployment: a configuration that runs on a server, and its results.
 
-Source: spec/software-config.md, sections 2 to 5 and 7.
+Source: docs/spec/software-config.md, sections 2 to 5 and 7.
 """
 
 import json

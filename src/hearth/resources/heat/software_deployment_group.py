@@ -1,6 +1,6 @@
 """OS::Heat::SoftwareDeploymentGroup: one configuration on many servers.
 
-Source: spec/software-config.md, section 6.
+Source: docs/spec/software-config.md, section 6.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,6 +1,6 @@
 """Validation of the inputs and outputs of software configurations.
 
-Source: spec/software-config.md, section 1; spec/rest-api.md, section 6.
+Source: docs/spec/software-config.md, section 1; docs/spec/rest-api.md, section 6.
 """
 
 from collections.abc import Mapping

@@ -1,6 +1,6 @@
 """Base class of resources with their own user in the stack's domain project.
 
-Source: spec/software-config.md, section 16.
+Source: docs/spec/software-config.md, section 16.
 """
 
 from collections.abc import Sequence

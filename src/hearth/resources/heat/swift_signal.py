@@ -1,7 +1,7 @@
 """OS::Heat::SwiftSignal and its handle: each signal is one version of a Swift object.
 
 A client uploads a signal to the temporary URL; the container keeps the earlier versions. Source:
-spec/software-config.md, section 15.
+docs/spec/software-config.md, section 15.
 """
 
 import json

@@ -1,4 +1,7 @@
-"""A template that is used as a resource type. Source: spec/groups-and-nesting.md, section 2."""
+"""A template that is used as a resource type.
+
+Source: docs/spec/groups-and-nesting.md, section 2.
+"""
 
 from typing import Any
 

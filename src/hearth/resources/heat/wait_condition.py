@@ -1,4 +1,4 @@
-"""OS::Heat::WaitCondition: waits for signals. Source: spec/software-config.md, section 14."""
+"""OS::Heat::WaitCondition: waits for signals. Source: docs/spec/software-config.md, section 14."""
 
 import json
 from collections.abc import Mapping

@@ -1,4 +1,7 @@
-"""OS::Heat::WaitConditionHandle: receives signals. Source: spec/software-config.md, 7 and 14."""
+"""OS::Heat::WaitConditionHandle: receives signals.
+
+Source: docs/spec/software-config.md, 7 and 14.
+"""
 
 import json
 from collections.abc import Mapping, Sequence

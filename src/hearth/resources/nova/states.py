@@ -73,7 +73,7 @@ def busy(body: Mapping[str, Any]) -> bool:
 def reached(name: str, body: Mapping[str, Any], goals: Set[str]) -> Progress:
     """Report whether the server has one of the statuses `goals`; fail if it cannot get there.
 
-    `name` is the name of the resource. Source: spec/engine.md, section 31.
+    `name` is the name of the resource. Source: docs/spec/engine.md, section 31.
     """
     status = status_of(body)
     if status in goals:

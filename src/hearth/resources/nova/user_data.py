@@ -1,6 +1,6 @@
 """The user data of servers: sent unchanged, or as a multipart document for cloud-init.
 
-Source: spec/software-config.md, section 8.
+Source: docs/spec/software-config.md, section 8.
 """
 
 import base64

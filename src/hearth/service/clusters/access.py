@@ -1,6 +1,6 @@
 """Which objects a caller can find, and whether it may act on an object.
 
-Source: spec/clusters.md, 2.7; facts/magnum/policies.json, `extra_checks`.
+Source: docs/spec/clusters.md, 2.7; tests/facts/magnum/policies.json, `extra_checks`.
 """
 
 from hearth.clusters.objects import Cluster, ClusterTemplate, Federation

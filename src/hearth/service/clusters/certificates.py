@@ -1,6 +1,6 @@
 """Certificates of clusters: create them for a cluster, show and sign them, and write a kubeconfig.
 
-Source: spec/clusters.md, sections 4.6 and 10.
+Source: docs/spec/clusters.md, sections 4.6 and 10.
 """
 
 import asyncio

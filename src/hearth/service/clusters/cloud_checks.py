@@ -1,7 +1,7 @@
 """Checks of templates and clusters against the cloud, before anything is stored.
 
 All lookups run at the same time. If several fail, a check raises the error of the first one in the
-order of spec/clusters.md, 2.6.
+order of docs/spec/clusters.md, 2.6.
 """
 
 import asyncio

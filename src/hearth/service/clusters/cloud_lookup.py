@@ -1,7 +1,7 @@
 """Find the cloud objects that clusters and templates name, with the caller's token.
 
 An object is searched by its id, and then by its name; a key pair only by its name. If several
-objects have the name, the function raises Rejected. Source: facts/magnum/errors.json.
+objects have the name, the function raises Rejected. Source: tests/facts/magnum/errors.json.
 """
 
 from collections.abc import Iterable

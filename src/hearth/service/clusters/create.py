@@ -1,6 +1,6 @@
 """Create a cluster: check the request, then store the cluster, its node groups and a task.
 
-Source: spec/clusters.md, 4.1.
+Source: docs/spec/clusters.md, 4.1.
 """
 
 import secrets

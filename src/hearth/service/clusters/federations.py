@@ -1,7 +1,7 @@
 """Federations: groups of clusters, which can only be stored.
 
-No driver implements federations, so each one is created in CREATE_FAILED. Source: spec/clusters.md,
-2.8.
+No driver implements federations, so each one is created in CREATE_FAILED. Source:
+docs/spec/clusters.md, 2.8.
 """
 
 from collections.abc import Mapping

@@ -3,7 +3,7 @@
 The mode of an identity decides which kind of credential it has. Its row is stored before anything
 is created in Keystone, and each object in Keystone can be found by the key of the identity. So an
 attempt whose response was lost is found or replaced, and a cluster never has a second credential
-that nobody knows of. Source: spec/clusters.md, section 4.5.
+that nobody knows of. Source: docs/spec/clusters.md, section 4.5.
 """
 
 import secrets

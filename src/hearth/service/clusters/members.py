@@ -1,6 +1,6 @@
 """The members of a node group, read from the stack that contains its servers.
 
-Source: spec/clusters.md, section 7 and section 12, item 5.
+Source: docs/spec/clusters.md, section 7 and section 12, item 5.
 """
 
 from msgspec import Struct

@@ -1,6 +1,6 @@
 """Create, change and delete node groups in addition to the two default groups.
 
-Source: spec/clusters.md, section 5.
+Source: docs/spec/clusters.md, section 5.
 """
 
 import re

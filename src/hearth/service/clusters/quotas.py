@@ -1,4 +1,4 @@
-"""Quotas: the number of clusters that a project may have. Source: spec/clusters.md, 2.8."""
+"""Quotas: the number of clusters that a project may have. Source: docs/spec/clusters.md, 2.8."""
 
 from msgspec.structs import replace
 from sqlalchemy.exc import IntegrityError

@@ -2,8 +2,8 @@
 
 If an earlier request still waits for a conductor, both requests are merged: the number of nodes is
 that of the later request, and the nodes that either request names are removed. The conductor does
-the same while the stack is still in the update for an earlier request. Source: spec/clusters.md,
-section 7.
+the same while the stack is still in the update for an earlier request. Source:
+docs/spec/clusters.md, section 7.
 """
 
 from collections.abc import Mapping, Sequence

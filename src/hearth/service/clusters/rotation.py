@@ -9,7 +9,7 @@ A rotation has phases. The conductor begins each phase:
    deletes the old key pairs.
 
 Before `finish`, `abandon` ends the rotation: it deletes the new key pairs, and the cluster keeps
-the old ones. Every step can be repeated. Source: spec/clusters.md, section 10.
+the old ones. Every step can be repeated. Source: docs/spec/clusters.md, section 10.
 """
 
 from collections.abc import Callable

@@ -4,7 +4,7 @@ certificates get.
 A request comes from software in a server, so nothing in it is trusted: not its size, its encoding,
 its key or its names. An issued certificate always has the extensions key usage and basic
 constraints, because a certificate without key usage may be used for anything. Source:
-facts/magnum/certificates.json.
+tests/facts/magnum/certificates.json.
 """
 
 from collections.abc import Iterator, Sequence

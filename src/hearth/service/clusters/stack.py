@@ -1,6 +1,6 @@
 """The request for the stack of a new cluster, and the facts that the request needs.
 
-Source: spec/clusters.md, 4.3.
+Source: docs/spec/clusters.md, 4.3.
 """
 
 from hearth.clusters.definition import ClusterFacts, ClusterStack

@@ -1,6 +1,6 @@
 """Statistics: the numbers of clusters and nodes, and the list of conductors.
 
-Source: spec/clusters.md, 2.8.
+Source: docs/spec/clusters.md, 2.8.
 """
 
 from collections.abc import Mapping, Sequence

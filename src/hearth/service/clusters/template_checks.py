@@ -1,6 +1,6 @@
 """Checks of cluster templates that need no cloud, and the selection of their driver.
 
-Source: spec/clusters.md, 2.6; facts/magnum/errors.json.
+Source: docs/spec/clusters.md, 2.6; tests/facts/magnum/errors.json.
 """
 
 from msgspec.structs import replace

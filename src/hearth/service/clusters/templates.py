@@ -1,4 +1,4 @@
-"""Create, change and delete cluster templates. Source: spec/clusters.md, 2.6."""
+"""Create, change and delete cluster templates. Source: docs/spec/clusters.md, 2.6."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,6 +1,6 @@
 """Upgrade a cluster to another template. Nodes are replaced in batches, masters first.
 
-Source: spec/clusters.md, section 7 and section 12, item 4.
+Source: docs/spec/clusters.md, section 7 and section 12, item 4.
 """
 
 from collections.abc import Mapping, Sequence

@@ -2,7 +2,7 @@
 
 The functions are synchronous and slow: creating an RSA key takes a tenth of a second or more. They
 run in the threads of `turns`, so that they do not block the event loop. Times are seconds since
-1970. Source: facts/magnum/certificates.json.
+1970. Source: tests/facts/magnum/certificates.json.
 """
 
 import secrets

@@ -1,7 +1,7 @@
 """Results of software deployments that a server has written to a Swift object or a Zaqar queue.
 
 Hearth fetches them when a user reads the deployment, with the token of that user. If that fails,
-the deployment is returned as stored. Source: spec/software-config.md, section 7.
+the deployment is returned as stored. Source: docs/spec/software-config.md, section 7.
 """
 
 import asyncio

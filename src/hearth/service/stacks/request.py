@@ -82,7 +82,7 @@ def revision_of(request: StackRequest, current: Revision | None = None) -> Revis
 
     `current` is the revision of the stack; None for a new stack. If the request has `existing`, it
     is merged into the current revision. Raises Rejected if there is no template, or if the
-    environment is invalid. Source: spec/rest-api.md, 2.2 and 2.5.
+    environment is invalid. Source: docs/spec/rest-api.md, 2.2 and 2.5.
     """
     files = dict(request.files)
     template = request.template

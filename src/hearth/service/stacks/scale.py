@@ -1,8 +1,8 @@
 """Scaling: a signal to a scaling policy changes the size of its group.
 
 The transaction that accepts the signal also requests the update of the group's nested stack. The
-stack that contains the group runs no operation. Source: spec/groups-and-nesting.md, sections 6.3
-and 6.5.
+stack that contains the group runs no operation. Source: docs/spec/groups-and-nesting.md, sections
+6.3 and 6.5.
 """
 
 import json

@@ -1,7 +1,7 @@
 """The tables of the cluster service.
 
 A column whose comment begins with *sealed* holds user values and is encrypted, as in `tables`.
-Source: facts/magnum/objects.json, `database_tables`.
+Source: tests/facts/magnum/objects.json, `database_tables`.
 """
 
 from sqlalchemy import Boolean, Column, Index, Integer, String, Table, UniqueConstraint

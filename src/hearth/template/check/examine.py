@@ -151,7 +151,7 @@ class _Template:
     def constraints(self) -> None:
         """Report list items in the `constraints` of a parameter that contain several constraints.
 
-        Only one constraint of such an item is used. Source: spec/hot.md, section 4.3.
+        Only one constraint of such an item is used. Source: docs/spec/hot.md, section 4.3.
         """
         for name, node in self.section("parameters").items():
             section = node.child("constraints")
@@ -308,7 +308,7 @@ class _Template:
     def member(self, source: ResourceSource, group: TypeInfo) -> None:
         """Check the definition of a group's members; do nothing if the resource is not a group.
 
-        Source: spec/groups-and-nesting.md.
+        Source: docs/spec/groups-and-nesting.md.
         """
         name = getattr(group, "member_property", None)
         binding = self.module.members.get(source.name)

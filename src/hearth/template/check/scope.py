@@ -1,6 +1,6 @@
 """A scope in which no values are known, only the types of parameters, resources and files.
 
-Source: design rule R2; the types of parameters from spec/hot.md, section 4.2.
+Source: the types of parameters from docs/spec/hot.md, section 4.2.
 """
 
 from __future__ import annotations

@@ -50,7 +50,10 @@ FITS: Mapping[ValueKind, frozenset[ValueKind]] = {
     ValueKind.MAP: frozenset({ValueKind.MAP}),
     ValueKind.ANY: frozenset(ValueKind),
 }
-"""The types of values that a property of each type accepts. Source: spec/hot.md, section 6.1."""
+"""The types of values that a property of each type accepts.
+
+Source: docs/spec/hot.md, section 6.1.
+"""
 
 
 class Values:

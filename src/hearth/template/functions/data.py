@@ -1,4 +1,4 @@
-"""Functions on lists and maps. Source: spec/hot.md, sections 8.9 to 8.12, 8.14, 8.15, 8.17."""
+"""Functions on lists and maps. Source: docs/spec/hot.md, sections 8.9 to 8.12, 8.14, 8.15, 8.17."""
 
 from __future__ import annotations
 

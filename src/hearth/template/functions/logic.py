@@ -1,4 +1,4 @@
-"""Functions for conditions. Source: spec/hot.md, section 5."""
+"""Functions for conditions. Source: docs/spec/hot.md, section 5."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The function `yaql`: expressions in the YAQL language. Source: spec/hot.md, section 8.13.
+"""The function `yaql`: expressions in the YAQL language. Source: docs/spec/hot.md, section 8.13.
 
 The library is imported at the first use, because its import takes longer than that of the whole
 compiler.

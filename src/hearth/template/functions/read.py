@@ -1,4 +1,7 @@
-"""Functions that read parameters, resources, files and mappings. Source: spec/hot.md, section 8."""
+"""Functions that read parameters, resources, files and mappings.
+
+Source: docs/spec/hot.md, section 8.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Functions that create, split and hash text. Source: spec/hot.md, sections 8.5 to 8.8, 8.16."""
+"""Functions that create, split and hash text.
+
+Source: docs/spec/hot.md, sections 8.5 to 8.8, 8.16.
+"""
 
 from __future__ import annotations
 

@@ -348,7 +348,7 @@ def _failure(ended: ChildEnded) -> ResourceFailure:
     """Convert the failure of a nested stack to a failure of its resource in the parent stack.
 
     The text keeps the path inside the nested stack, to which the parent adds its own path. Source:
-    spec/engine.md, 31.
+    docs/spec/engine.md, 31.
     """
     reason = ended.failure or ended.reason
     head, _, cause = reason.partition(" failed: ")

@@ -1,7 +1,7 @@
 """A Cloud that notes whether a write call through it may have changed something.
 
 A failed update that changed nothing leaves the object as it was; after any other failed update the
-next one reads what is there. Source: rule R19.
+next one reads what is there.
 """
 
 from collections.abc import Sequence
