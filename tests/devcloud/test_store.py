@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from hearth_devcloud.store import Store, Thing
+from hearth_devcloud.store import Resource, Store
 
 
-def thing(number: int, table: str = "box.boxes", **body: object) -> Thing:
-    return Thing(str(number), table, "p", {"name": f"n{number}", **body})
+def thing(number: int, table: str = "box.boxes", **body: object) -> Resource:
+    return Resource(str(number), table, "p", {"name": f"n{number}", **body})
 
 
 def test_what_is_due_happens_in_order_and_at_its_own_time() -> None:

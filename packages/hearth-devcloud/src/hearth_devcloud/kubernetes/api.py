@@ -54,10 +54,10 @@ class Answer(NamedTuple):
     data: bytes
 
 
-def failure(status: int, reason: str, words: str) -> Object:
+def failure(status: int, reason: str, message: str) -> Object:
     """Return the body of an error response: a Kubernetes `Status` object."""
     return {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
-            "message": words, "reason": reason, "code": status}  # fmt: skip
+            "message": message, "reason": reason, "code": status}  # fmt: skip
 
 
 def caller_of(certificate: Mapping[str, Any] | None) -> Caller | None:
@@ -97,8 +97,8 @@ class Api:
 
     def _answer(self, request: Request, caller: Caller | None) -> tuple[int, Body]:
         if len(request.raw) > BODY_MAX:
-            words = f"the body has more than {BODY_MAX} bytes"
-            raise Refused(413, "RequestEntityTooLarge", words)
+            message = f"the body has more than {BODY_MAX} bytes"
+            raise Refused(413, "RequestEntityTooLarge", message)
         path, _, text = request.target.partition("?")
         path = path.rstrip("/") or "/"
         if path in PUBLIC[:3]:
@@ -108,20 +108,20 @@ class Api:
             raise Refused(401, "Unauthorized", "Unauthorized")
         if path == "/openapi/v2":  # an empty protobuf message: no schemas
             return 200, ""
-        known = discovery(path, self._version)
-        if known is not None:
-            return 200, known
-        found = _PATH.fullmatch(path)
-        if found is None:
+        document = discovery(path, self._version)
+        if document is not None:
+            return 200, document
+        match = _PATH.fullmatch(path)
+        if match is None:
             raise Refused(404, "NotFound", "the server could not find the requested resource")
         query = {name: values[0] for name, values in urllib.parse.parse_qs(text).items()}
-        resource = found["kind"] or found["more"]
-        place = resource, found["core"] or found["apps"], found["name"]
+        resource = match["kind"] or match["more"]
+        location = resource, match["core"] or match["apps"], match["name"]
         if request.method == "GET":
-            return 200, self._read(request, query, *place)
+            return 200, self._read(request, query, *location)
         if "dryRun" in query:
             raise Refused(400, "BadRequest", "dryRun: not supported")
-        return self._write(request, caller, found["part"] or "", *place)
+        return self._write(request, caller, match["part"] or "", *location)
 
     def _read(
         self, request: Request, query: Mapping[str, str], resource: str,
@@ -133,8 +133,12 @@ class Api:
             items = [self.cluster.get(resource, namespace, name)]
         else:
             fits, labels = by_fields(query.get("fieldSelector", "")), query.get("labelSelector", "")
-            found = self.cluster.list(resource, namespace)
-            items = [one for one in found if fits(one) and by_labels(one, labels)]
+            objects = self.cluster.list(resource, namespace)
+            items = [
+                candidate
+                for candidate in objects
+                if fits(candidate) and by_labels(candidate, labels)
+            ]
         if "as=Table" in request.headers.get("accept", ""):
             return table(resource, items)
         return items[0] if name else listed(resource, items)
@@ -165,22 +169,22 @@ class Api:
             change = change_of(request.headers.get("content-type", ""), body)
             return 200, cluster.change(resource, namespace, name, change)
         if method == "PUT" and name:
-            whole, status = _object(body), part == "/status"
+            document, status = _object(body), part == "/status"
             return 200, cluster.change(
                 resource, namespace, name,
-                lambda before: {**before, "status": whole.get("status")} if status else whole,
+                lambda before: {**before, "status": document.get("status")} if status else document,
             )  # fmt: skip
-        words = f"the server does not allow {method} for this path"
-        raise Refused(405, "MethodNotAllowed", words)
+        message = f"the server does not allow {method} for this path"
+        raise Refused(405, "MethodNotAllowed", message)
 
     def _permit(self, method: str, caller: Caller | None, resource: str, name: str) -> None:
         if not self._tls or caller is None or MASTERS in caller.groups:
             return
-        own = caller.name == f"system:node:{name}" and resource == "nodes"
-        if NODES in caller.groups and own and method != "DELETE":
+        is_own = caller.name == f"system:node:{name}" and resource == "nodes"
+        if NODES in caller.groups and is_own and method != "DELETE":
             return
-        words = f'User "{caller.name}" cannot write {resource} "{name}"'
-        raise Refused(403, "Forbidden", words)
+        message = f'User "{caller.name}" cannot write {resource} "{name}"'
+        raise Refused(403, "Forbidden", message)
 
 
 def _json(raw: bytes) -> Any:

@@ -56,12 +56,12 @@ class Balancers:
             [] if self._program else ["haproxy is not installed: load balancers forward no traffic"]
         )
 
-    def keep(self, wanted: Mapping[str, str]) -> None:
-        """End the processes of all load balancers that are not in `wanted`.
+    def keep(self, configs: Mapping[str, str]) -> None:
+        """End the processes of all load balancers that are not in `configs`.
 
         This must happen before their network namespaces are removed.
         """
-        for place in [place for place in self._running if place not in wanted]:
+        for place in [place for place in self._running if place not in configs]:
             ended = self._running.pop(place)
             for process in (ended.process, *ended.former):
                 if process is not None:
@@ -70,15 +70,15 @@ class Balancers:
                 path.unlink(missing_ok=True)
 
     def settle(
-        self, wanted: Mapping[str, str], inside: Callable[[str], AbstractContextManager[None]]
+        self, configs: Mapping[str, str], inside: Callable[[str], AbstractContextManager[None]]
     ) -> list[str]:
-        """Start a process for each new or changed configuration in `wanted`.
+        """Start a process for each new or changed configuration in `configs`.
 
-        `wanted` maps names of network namespaces to configurations, and `inside` returns a context
+        `configs` maps names of network namespaces to configurations, and `inside` returns a context
         manager that enters a namespace. Return the errors that HAProxy reports.
         """
         problems = []
-        for place, text in wanted.items():
+        for place, text in configs.items():
             running = self._running.get(place)
             if running is None or running.text != text:
                 problem = self._start(place, text, inside)
@@ -100,7 +100,7 @@ class Balancers:
         If it was the current process of a load balancer, the next `settle` starts a new one.
         """
         for running in self._running.values():
-            running.former = [one for one in running.former if one.pid != pid]
+            running.former = [process for process in running.former if process.pid != pid]
             if running.process is not None and running.process.pid == pid:
                 running.text, running.process = "", None
 
