@@ -31,7 +31,7 @@ def test_indexes_are_there_after_a_restart(tmp_path: Path) -> None:
     snapshot.load(after, tmp_path / "state")
     network = fixed("network", "private")
     found = after.store.where("network.subnets", network_id=network)
-    assert [thing.body["cidr"] for thing in found] == ["10.0.0.0/24"]
+    assert [subnet.body["cidr"] for subnet in found] == ["10.0.0.0/24"]
     assert after.store.where("identity.assignments", target=fixed_hex("project", "demo"))
 
 

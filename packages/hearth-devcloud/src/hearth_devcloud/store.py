@@ -192,7 +192,7 @@ class Store:
         self.changed = True
 
     def settle(self, now: float, run: Callable[[str, Resource], None]) -> None:
-        """Call `run(transition, thing)` for all transitions scheduled until `now`, in time order.
+        """Call `run(transition, resource)` for all transitions scheduled until `now`, in time order.
 
         During each call, `time` is the scheduled time of the transition.
         """

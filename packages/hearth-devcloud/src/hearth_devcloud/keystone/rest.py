@@ -200,7 +200,7 @@ class Rest:
     def unique(
         self, call: Call, resource: Resource | None, *, name: object, **fields: object
     ) -> None:
-        """Raise Refusal 409 if an object other than `thing` has this name and these fields."""
+        """Raise Refusal 409 if an object other than `resource` has this name and these fields."""
         for twin in named(call.cloud.store, self.collection.table, name, **fields):
             if twin is not resource:
                 message = f"Conflict: a {self.collection.singular} named {name} exists already."

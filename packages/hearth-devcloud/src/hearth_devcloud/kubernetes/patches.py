@@ -46,15 +46,17 @@ def merged(before: Any, change: Any, *, strategic: bool = False, name: str = "")
     the field that contains the value.
     """
     if isinstance(change, dict):
-        result = dict(before) if isinstance(before, dict) else {}
+        merged_object = dict(before) if isinstance(before, dict) else {}
         for key, value in change.items():
             if strategic and key.startswith("$"):  # directives about order and retained keys
                 continue
             if value is None:
-                result.pop(key, None)
+                merged_object.pop(key, None)
             else:
-                result[key] = merged(result.get(key), value, strategic=strategic, name=key)
-        return result
+                merged_object[key] = merged(
+                    merged_object.get(key), value, strategic=strategic, name=key
+                )
+        return merged_object
     key = KEYS.get(name, "")
     old = before if isinstance(before, list) else []
     if strategic and key and isinstance(change, list) and _keyed([*old, *change], key):
@@ -76,15 +78,15 @@ def _keyed(items: list[Any], key: str) -> bool:
 
 def _operated(before: Object, operations: list[Any]) -> Object:
     """Return a copy of an object after the operations of a JSON patch. Raises BadPatch."""
-    documents: Object = {"": copy.deepcopy(before)}
+    holder: Object = {"": copy.deepcopy(before)}
     for operation in operations:
         try:
-            _operate(documents, operation["op"], _steps(operation["path"]), operation.get("value"))
+            _operate(holder, operation["op"], _steps(operation["path"]), operation.get("value"))
         except (KeyError, IndexError, TypeError, ValueError, AttributeError):
             raise BadPatch(
                 f"this operation of the JSON patch cannot be applied: {operation}"
             ) from None
-    after: Object = documents.get("", {})
+    after: Object = holder.get("", {})
     if not isinstance(after, dict) or not after:
         raise BadPatch("the result of the patch is not an object")
     return after

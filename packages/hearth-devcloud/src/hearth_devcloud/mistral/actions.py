@@ -104,10 +104,10 @@ def outcome_of(cloud: Cloud, action: Resource, job: Resource) -> Outcome | None:
         return _http_outcome(job, answer)
     act = HEAT[action.body["name"].partition(".")[2]]
     if job.hidden["looking"]:
-        stack = _stack_in(answer)
-        if stack is None:
+        stack_id = _stack_in(answer)
+        if stack_id is None:
             return _refused(action, answer)
-        return _call(cloud, action, act, {**action.hidden["input"], "stack_id": stack})
+        return _call(cloud, action, act, {**action.hidden["input"], "stack_id": stack_id})
     if answer["status"] >= 300:
         return _refused(action, answer)
     body = answer["body"] or None

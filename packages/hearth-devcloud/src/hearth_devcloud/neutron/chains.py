@@ -36,14 +36,16 @@ _TUPLE_FIELDS = {
 }
 
 
-def _parameters(defaults: Callable[[], Body], **checks: Check) -> Check:
+def _parameters(defaults: Callable[[], Body], **checks_by_name: Check) -> Check:
     """Return a check for an object of parameters; null and an empty object mean the defaults."""
 
     def check(value: Any) -> Body:
         parameters = mapping(value)
-        if unknown := sorted(set(parameters) - set(checks)):
+        if unknown := sorted(set(parameters) - set(checks_by_name)):
             raise ValueError(f"unexpected keys: {', '.join(unknown)}")
-        return {key: checks[key](parameter) for key, parameter in parameters.items()} or defaults()
+        return {
+            key: checks_by_name[key](parameter) for key, parameter in parameters.items()
+        } or defaults()
 
     return check
 
@@ -70,13 +72,13 @@ def _chain_defaults() -> Body:
 
 
 def _chain_parameters(value: Any) -> Body:
-    checks = {"correlation": one_of(*_CORRELATIONS), "symmetric": boolean}
-    return {**_chain_defaults(), **_parameters(_chain_defaults, **checks)(value)}
+    checks_by_name = {"correlation": one_of(*_CORRELATIONS), "symmetric": boolean}
+    return {**_chain_defaults(), **_parameters(_chain_defaults, **checks_by_name)(value)}
 
 
 def _group_parameters(value: Any) -> Body:
-    checks = {"lb_fields": list_of(one_of(*_LB_FIELDS)), "ppg_n_tuple_mapping": _tuples}
-    return {**_group_defaults(), **_parameters(_group_defaults, **checks)(value)}
+    checks_by_name = {"lb_fields": list_of(one_of(*_LB_FIELDS)), "ppg_n_tuple_mapping": _tuples}
+    return {**_group_defaults(), **_parameters(_group_defaults, **checks_by_name)(value)}
 
 
 def _pair_defaults() -> Body:

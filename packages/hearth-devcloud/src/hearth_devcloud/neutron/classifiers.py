@@ -97,8 +97,8 @@ def _meet(first: Body, second: Body, end: str) -> bool:
     """Return whether addresses and port numbers at one end of the traffic overlap."""
     prefixes = [first[f"{end}_ip_prefix"], second[f"{end}_ip_prefix"]]
     if None not in prefixes:
-        one_net, other_net = map(ipaddress.ip_network, prefixes)
-        if one_net.version != other_net.version or not one_net.overlaps(other_net):
+        first_net, second_net = map(ipaddress.ip_network, prefixes)
+        if first_net.version != second_net.version or not first_net.overlaps(second_net):
             return False
     for low, high in ((first, second), (second, first)):
         bounds = low[f"{end}_port_range_min"], high[f"{end}_port_range_max"]

@@ -69,7 +69,7 @@ class Offered:
     def check(self, call: Call, values: Body, resource: Resource | None) -> None:
         """Check the values of a new or updated object, beyond the checks of single fields.
 
-        `thing` is the object that is updated, or None. Raises Refusal 400, 404 or 409.
+        `resource` is the object that is updated, or None. Raises Refusal 400, 404 or 409.
         """
 
     def used(self, call: Call, resource: Resource) -> bool:
