@@ -14,7 +14,7 @@ from aiohttp import ClientConnectionError, ClientSession, TCPConnector
 from hearth_devcloud import snapshot
 from hearth_devcloud.cloud import DevCloud
 from hearth_devcloud.guest import clusters, node, simulated
-from hearth_devcloud.guest.endpoints import Endpoints
+from hearth_devcloud.guest.endpoints import ClusterEndpoints
 from hearth_devcloud.guest.server import CLUSTERS
 from hearth_devcloud.jobs import CALLS
 from hearth_devcloud.kubernetes.objects import Cluster, takes
@@ -289,7 +289,7 @@ def test_a_floating_ip_leads_to_the_api_of_a_master(cloud: DevCloud, pki: Path):
     floating(cloud, "port-1", master.id, "10.0.0.5", ip="172.24.4.9")
 
     async def story() -> None:
-        ways = Endpoints(cloud)
+        ways = ClusterEndpoints(cloud)
         ways.settle()
         ((way),) = ways.view()
         assert way["floating_ip_address"] == "172.24.4.9"
@@ -332,7 +332,7 @@ def test_a_load_balancer_leads_to_a_master_that_is_active(cloud: DevCloud, pki: 
         part("members", f"member-{number}", member, parent="pool")
 
     async def story() -> None:
-        ways = Endpoints(cloud)
+        ways = ClusterEndpoints(cloud)
         ways.settle()
         (way,) = ways.view()
         port = way["ports"][443]  # type: ignore[index]

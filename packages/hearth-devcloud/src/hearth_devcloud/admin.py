@@ -136,9 +136,9 @@ def _forwards(cloud: Cloud, address: str) -> list[dict[str, object]]:
     If `address` is not empty, return only those of this floating IP.
     """
     if cloud.kubernetes is None and cloud.store.table(CLUSTERS):
-        from hearth_devcloud.guest.endpoints import Endpoints  # most clouds have no clusters
+        from hearth_devcloud.guest.endpoints import ClusterEndpoints  # most clouds have no clusters
 
-        cloud.kubernetes = Endpoints(cloud)
+        cloud.kubernetes = ClusterEndpoints(cloud)
     forwards = cloud.machines.forwards() if cloud.machines is not None else []
     if cloud.kubernetes is not None:
         cloud.kubernetes.settle()

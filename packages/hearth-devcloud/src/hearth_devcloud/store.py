@@ -155,7 +155,7 @@ class Store:
             key = (resource.table, name, resource.body.get(name))
             self._index.setdefault(key, {})[resource.id] = resource
 
-    def change(self, resource: Resource, **changes: Any) -> None:
+    def change(self, resource: Resource, /, **changes: Any) -> None:
         """Set fields in the body of an object, and update the index."""
         self._forget(resource)
         resource.body.update(changes)
@@ -192,7 +192,7 @@ class Store:
         self.changed = True
 
     def settle(self, now: float, run: Callable[[str, Resource], None]) -> None:
-        """Call `run(transition, resource)` for all transitions scheduled until `now`, in time order.
+        """Call `run(transition, resource)` for all transitions due until `now`, in time order.
 
         During each call, `time` is the scheduled time of the transition.
         """

@@ -15,7 +15,7 @@ from hearth_devcloud.guest.server import CLUSTERS, SERVERS
 from hearth_devcloud.http import Cloud
 from hearth_devcloud.kubernetes.api import Api
 from hearth_devcloud.kubernetes.node import Facts, node
-from hearth_devcloud.kubernetes.objects import Cluster, Refused, stamp
+from hearth_devcloud.kubernetes.objects import ApiError, Cluster, stamp
 from hearth_devcloud.kubernetes.patches import STRATEGIC, change_of
 from hearth_devcloud.kubernetes.storage import Memory
 from hearth_devcloud.store import Body, Resource
@@ -63,12 +63,12 @@ def register(cloud: Cloud, server: Resource) -> None:
     objects = Cluster(Objects(cloud, cluster))
     try:
         objects.create("nodes", None, desired)
-    except Refused as refused:
+    except ApiError as refused:
         if refused.status != 409:
             return
         present = {"metadata": desired["metadata"], "status": desired["status"]}
         name = str(desired["metadata"]["name"])
-        with contextlib.suppress(Refused):
+        with contextlib.suppress(ApiError):
             objects.change("nodes", None, name, change_of(STRATEGIC, present))
 
 
@@ -85,7 +85,7 @@ def leave(cloud: Cloud, server: Resource) -> None:
     names = {member.hidden["node"]["settings"]["name"] for member in other_servers}
     name = about["settings"]["name"]
     if name not in names:
-        with contextlib.suppress(Refused):
+        with contextlib.suppress(ApiError):
             Cluster(Objects(cloud, cluster)).drop("nodes", None, name)
 
 

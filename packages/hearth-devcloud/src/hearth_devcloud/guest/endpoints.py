@@ -46,7 +46,7 @@ class _Open:
     contexts: dict[str, ssl.SSLContext] = field(default_factory=dict)  # by certificate
 
 
-class Endpoints:
+class ClusterEndpoints:
     """The local ports for all Kubernetes APIs of a cloud; `await close()` closes them."""
 
     def __init__(self, cloud: Cloud) -> None:

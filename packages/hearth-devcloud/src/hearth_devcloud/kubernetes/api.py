@@ -13,7 +13,7 @@ import urllib.parse
 from collections.abc import Mapping
 from typing import Any, NamedTuple, Union
 
-from .objects import NAMESPACED, Cluster, Refused
+from .objects import NAMESPACED, ApiError, Cluster
 from .patches import BadPatch, change_of
 from .view import by_fields, by_labels, discovery, listed, table
 
@@ -30,7 +30,7 @@ Object = dict[str, Any]
 Body = Union[Object, str]
 
 
-class Caller(NamedTuple):
+class Client(NamedTuple):
     """The sender of a request: name and groups from the subject of the client certificate."""
 
     name: str
@@ -60,7 +60,7 @@ def failure(status: int, reason: str, message: str) -> Object:
             "message": message, "reason": reason, "code": status}  # fmt: skip
 
 
-def caller_of(certificate: Mapping[str, Any] | None) -> Caller | None:
+def caller_of(certificate: Mapping[str, Any] | None) -> Client | None:
     """Return the caller that a client certificate identifies, or None without a certificate.
 
     The certificate has the format of `SSLSocket.getpeercert`.
@@ -72,7 +72,7 @@ def caller_of(certificate: Mapping[str, Any] | None) -> Caller | None:
         for name, value in part:
             fields.setdefault(name, []).append(value)
     groups = tuple(fields.get("organizationName", ()))
-    return Caller(fields.get("commonName", [""])[0], groups)
+    return Client(fields.get("commonName", [""])[0], groups)
 
 
 class Api:
@@ -81,12 +81,12 @@ class Api:
     def __init__(self, cluster: Cluster, version: str, *, tls: bool) -> None:
         self.cluster, self._version, self._tls = cluster, version, tls
 
-    def answer(self, request: Request, caller: Caller | None) -> Answer:
+    def answer(self, request: Request, caller: Client | None) -> Answer:
         """Carry out a request and return the response."""
         body: Body
         try:
             status, body = self._answer(request, caller)
-        except Refused as refused:
+        except ApiError as refused:
             status, body = refused.status, failure(refused.status, refused.reason, str(refused))
         except BadPatch as problem:
             status, body = 400, failure(400, "BadRequest", str(problem))
@@ -95,17 +95,17 @@ class Api:
         data = body.encode() if isinstance(body, str) else json.dumps(body).encode()
         return Answer(status, "text/plain" if isinstance(body, str) else "application/json", data)
 
-    def _answer(self, request: Request, caller: Caller | None) -> tuple[int, Body]:
+    def _answer(self, request: Request, caller: Client | None) -> tuple[int, Body]:
         if len(request.raw) > BODY_MAX:
             message = f"the body has more than {BODY_MAX} bytes"
-            raise Refused(413, "RequestEntityTooLarge", message)
+            raise ApiError(413, "RequestEntityTooLarge", message)
         path, _, text = request.target.partition("?")
         path = path.rstrip("/") or "/"
         if path in PUBLIC[:3]:
             self.cluster.storage.get("/registry/nothing")
             return 200, "ok"
         if self._tls and caller is None and path not in PUBLIC:
-            raise Refused(401, "Unauthorized", "Unauthorized")
+            raise ApiError(401, "Unauthorized", "Unauthorized")
         if path == "/openapi/v2":  # an empty protobuf message: no schemas
             return 200, ""
         document = discovery(path, self._version)
@@ -113,14 +113,14 @@ class Api:
             return 200, document
         match = _PATH.fullmatch(path)
         if match is None:
-            raise Refused(404, "NotFound", "the server could not find the requested resource")
+            raise ApiError(404, "NotFound", "the server could not find the requested resource")
         query = {name: values[0] for name, values in urllib.parse.parse_qs(text).items()}
         resource = match["kind"] or match["more"]
         location = resource, match["core"] or match["apps"], match["name"]
         if request.method == "GET":
             return 200, self._read(request, query, *location)
         if "dryRun" in query:
-            raise Refused(400, "BadRequest", "dryRun: not supported")
+            raise ApiError(400, "BadRequest", "dryRun: not supported")
         return self._write(request, caller, match["part"] or "", *location)
 
     def _read(
@@ -128,7 +128,7 @@ class Api:
         namespace: str | None, name: str | None,
     ) -> Object:  # fmt: skip
         if query.get("watch", "").lower() in ("1", "true"):
-            raise Refused(405, "MethodNotAllowed", "watch: not supported")
+            raise ApiError(405, "MethodNotAllowed", "watch: not supported")
         if name:
             items = [self.cluster.get(resource, namespace, name)]
         else:
@@ -144,7 +144,7 @@ class Api:
         return items[0] if name else listed(resource, items)
 
     def _write(
-        self, request: Request, caller: Caller | None, part: str, resource: str,
+        self, request: Request, caller: Client | None, part: str, resource: str,
         namespace: str | None, name: str | None,
     ) -> tuple[int, Body]:  # fmt: skip
         body = _json(request.raw)
@@ -152,10 +152,10 @@ class Api:
         self._permit(request.method, caller, resource, about)
         cluster, method = self.cluster, request.method
         if name and resource in NAMESPACED and not namespace:
-            raise Refused(404, "NotFound", "the server could not find the requested resource")
+            raise ApiError(404, "NotFound", "the server could not find the requested resource")
         if part == "/eviction":
             if resource != "pods" or method != "POST" or not name or not namespace:
-                raise Refused(
+                raise ApiError(
                     405, "MethodNotAllowed", "evictions are only supported as POST for a pod"
                 )
             cluster.evict(namespace, name)
@@ -175,28 +175,28 @@ class Api:
                 lambda before: {**before, "status": document.get("status")} if status else document,
             )  # fmt: skip
         message = f"the server does not allow {method} for this path"
-        raise Refused(405, "MethodNotAllowed", message)
+        raise ApiError(405, "MethodNotAllowed", message)
 
-    def _permit(self, method: str, caller: Caller | None, resource: str, name: str) -> None:
+    def _permit(self, method: str, caller: Client | None, resource: str, name: str) -> None:
         if not self._tls or caller is None or MASTERS in caller.groups:
             return
         is_own = caller.name == f"system:node:{name}" and resource == "nodes"
         if NODES in caller.groups and is_own and method != "DELETE":
             return
         message = f'User "{caller.name}" cannot write {resource} "{name}"'
-        raise Refused(403, "Forbidden", message)
+        raise ApiError(403, "Forbidden", message)
 
 
 def _json(raw: bytes) -> Any:
     try:
         return json.loads(raw) if raw else {}
     except (ValueError, RecursionError):
-        raise Refused(400, "BadRequest", "the body is not JSON") from None
+        raise ApiError(400, "BadRequest", "the body is not JSON") from None
 
 
 def _object(body: Any) -> Object:
     if not isinstance(body, dict):
-        raise Refused(400, "BadRequest", "the body is not a JSON object")
+        raise ApiError(400, "BadRequest", "the body is not a JSON object")
     return body
 
 

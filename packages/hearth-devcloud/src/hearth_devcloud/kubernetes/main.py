@@ -16,7 +16,7 @@ from typing import Any
 
 from .node import Facts, register, report
 from .objects import stamp
-from .served import Server, client_context, server_context
+from .served import ApiServer, client_context, server_context
 from .storage import Etcd
 
 REPORT_S = 5.0
@@ -55,7 +55,7 @@ def _api(options: Any) -> None:
            f"{files}/apiserver-etcd-client.key")  # fmt: skip
     etcd = Etcd(options.etcd, None if options.plain else client_context(*certificates))
     context = None if options.plain else server_context(files)
-    Server((options.host, options.port), etcd, context, options.version).serve_forever()
+    ApiServer((options.host, options.port), etcd, context, options.version).serve_forever()
 
 
 def _node(options: Any) -> None:

@@ -32,7 +32,7 @@ LETTERS = "bcdfghjklmnpqrstvwxz2456789"
 Object = dict[str, Any]
 
 
-class Refused(Exception):
+class ApiError(Exception):
     """An operation is refused. `status` is the HTTP status and `reason` the Kubernetes reason."""
 
     def __init__(self, status: int, reason: str, message: str) -> None:
@@ -43,7 +43,7 @@ class Refused(Exception):
 class Cluster:
     """The operations of the API on the stored objects of a cluster.
 
-    All methods raise Refused for an invalid operation and OSError for a failure of the storage.
+    All methods raise ApiError for an invalid operation and OSError for a failure of the storage.
     """
 
     def __init__(self, storage: Storage) -> None:
@@ -61,7 +61,7 @@ class Cluster:
         return sorted(objects, key=lambda entry: str(entry["metadata"]["name"]))
 
     def get(self, resource: str, namespace: str | None, name: str) -> Object:
-        """Return one object. Raises Refused if it does not exist."""
+        """Return one object. Raises ApiError if it does not exist."""
         if resource == "namespaces" and name in NAMESPACES:
             return _namespace(name)
         document = self.storage.get(key(resource, namespace, name))
@@ -76,7 +76,7 @@ class Cluster:
             meta["name"] = f"{meta['generateName']}{_letters()}"
         name = str(meta.get("name") or "")
         if not name or "/" in name:
-            raise Refused(422, "Invalid", "metadata.name: expected a name without a slash")
+            raise ApiError(422, "Invalid", "metadata.name: expected a name without a slash")
         if resource in NAMESPACED:
             meta["namespace"] = namespace = namespace or "default"
         meta.update(uid=str(uuid.uuid4()), creationTimestamp=stamp())
@@ -86,7 +86,7 @@ class Cluster:
             fresh["status"] = _state(str(_spec(fresh).get("nodeName") or ""))
         created = self.storage.put(key(resource, namespace, name), fresh, 0)
         if created is None:
-            raise Refused(409, "AlreadyExists", f'{resource} "{name}" already exists')
+            raise ApiError(409, "AlreadyExists", f'{resource} "{name}" already exists')
         if resource in ("nodes", "pods"):
             self._schedule()
             return self.get(resource, namespace, name)
@@ -104,7 +104,7 @@ class Cluster:
             try:
                 after = change(before)
             except BadPatch as problem:
-                raise Refused(422, "Invalid", str(problem)) from None
+                raise ApiError(422, "Invalid", str(problem)) from None
             old = before["metadata"]
             identity = {k: old[k] for k in ("name", "namespace", "uid", "creationTimestamp")
                     if k in old}  # fmt: skip
@@ -116,7 +116,7 @@ class Cluster:
                 if resource == "nodes" and takes(shown(document)) and not takes(shown(before)):
                     self._schedule()
                 return shown(document)
-        raise Refused(
+        raise ApiError(
             409, "Conflict", f'{resource} "{name}" was changed by other clients at the same time'
         )
 
@@ -187,20 +187,20 @@ class Cluster:
 
 
 def checked(body: Object) -> Object:
-    """Check the types of an object's fields and return the object. Raises Refused."""
+    """Check the types of an object's fields and return the object. Raises ApiError."""
     for path in ("spec", "status", "metadata.labels", "metadata.annotations", "spec.nodeSelector"):
         if not isinstance(_at(body, path, {}), dict):
-            raise Refused(422, "Invalid", f"{path}: expected a map")
+            raise ApiError(422, "Invalid", f"{path}: expected a map")
     for path in ("status.conditions", "spec.taints", "spec.tolerations",
                  "metadata.ownerReferences"):  # fmt: skip
         items = _at(body, path, [])
         if not isinstance(items, list) or not all(isinstance(entry, dict) for entry in items):
-            raise Refused(422, "Invalid", f"{path}: expected a list of maps")
+            raise ApiError(422, "Invalid", f"{path}: expected a list of maps")
     for condition in _at(body, "status.conditions", []):
         try:
             seconds(str(condition.get("lastHeartbeatTime") or stamp()))
         except ValueError as problem:
-            raise Refused(422, "Invalid", f"status.conditions: {problem}") from None
+            raise ApiError(422, "Invalid", f"status.conditions: {problem}") from None
     return body
 
 
@@ -306,8 +306,8 @@ def _state(node: str) -> Object:
     return {"phase": "Running", "conditions": good, "startTime": stamp()}
 
 
-def _missing(resource: str, name: str) -> Refused:
-    return Refused(404, "NotFound", f'{resource} "{name}" not found')
+def _missing(resource: str, name: str) -> ApiError:
+    return ApiError(404, "NotFound", f'{resource} "{name}" not found')
 
 
 def _namespace(name: str) -> Object:

@@ -18,7 +18,7 @@ class Handler(BaseHTTPRequestHandler):
 
     protocol_version = "HTTP/1.1"
     timeout = 120
-    server: Server
+    server: ApiServer
 
     def setup(self) -> None:
         if self.server.context is not None:
@@ -62,7 +62,7 @@ def refusal(status: int, reason: str, message: str) -> Answer:
     return Answer(status, "application/json", json.dumps(failure(status, reason, message)).encode())
 
 
-class Server(ThreadingHTTPServer):
+class ApiServer(ThreadingHTTPServer):
     """The API server of one control plane node."""
 
     daemon_threads = True

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from .objects import NAMESPACED, RESOURCES, Refused, ready, seconds
+from .objects import NAMESPACED, RESOURCES, ApiError, ready, seconds
 
 COLUMNS = {
     "nodes": ("Name", "Status", "Roles", "Age", "Version"),
@@ -100,7 +100,7 @@ def by_labels(document: Object, selector: str) -> bool:
 def by_fields(selector: str) -> Callable[[Object], bool]:
     """Return a function that tests whether an object matches a field selector.
 
-    An example is `spec.nodeName=n-1,status.phase!=Failed`. Raises Refused for a field that is not
+    An example is `spec.nodeName=n-1,status.phase!=Failed`. Raises ApiError for a field that is not
     in FIELDS.
     """
     conditions = []
@@ -108,7 +108,7 @@ def by_fields(selector: str) -> Callable[[Object], bool]:
         name, equals, value = word.partition("=")
         field = name.rstrip("!")
         if not equals or field not in FIELDS:
-            raise Refused(400, "BadRequest", f"field label not supported: {field}")
+            raise ApiError(400, "BadRequest", f"field label not supported: {field}")
         conditions.append((field, value, name.endswith("!")))
     return lambda document: all(
         (_field(document, field) == value) != unlike for field, value, unlike in conditions

@@ -20,10 +20,10 @@ Inside = Callable[[str], Awaitable[int]]
 
 @dataclass(frozen=True)
 class Way:
-    """The way to a floating IP: the router's network namespace (`place`) and the fixed IP."""
+    """The way to a floating IP: the router's network namespace (`namespace`) and the fixed IP."""
 
     floating: str
-    place: str
+    namespace: str
     fixed: str
 
 
@@ -90,7 +90,7 @@ class Forwards:
 
     def _to(self, way: Way, port: int) -> Connect:
         async def connect() -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-            sock = socket.socket(fileno=await self._inside(way.place))
+            sock = socket.socket(fileno=await self._inside(way.namespace))
             sock.setblocking(False)
             try:
                 await asyncio.get_running_loop().sock_connect(sock, (way.fixed, port))

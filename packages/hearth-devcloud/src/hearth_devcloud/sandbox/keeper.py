@@ -55,21 +55,21 @@ class Keeper:
     descriptors to send.
     """
 
-    def __init__(self, ids: int, place: Path, folders: dict[str, Path]) -> None:
+    def __init__(self, ids: int, base: Path, folders: dict[str, Path]) -> None:
         binds = dict(folders)
         volumes = binds.pop(_VOLUMES, None)
         self._images = binds.pop(_IMAGES, None)
         self._ids = ids
-        self._place = place
+        self._base = base
         self._binds = binds
         self._servers: dict[str, _Server] = {}
         self._fabric = fabric.Fabric()
-        (place / "volumes").mkdir()
-        self._volumes = Volumes(volumes or place / "volumes")
-        self._skeleton = place / "skeleton"
-        for folder in (self._skeleton, place / "servers", place / "balancers"):
+        (base / "volumes").mkdir()
+        self._volumes = Volumes(volumes or base / "volumes")
+        self._skeleton = base / "skeleton"
+        for folder in (self._skeleton, base / "servers", base / "balancers"):
             folder.mkdir()
-        self._balancers = haproxy.Balancers(place / "balancers")
+        self._balancers = haproxy.Proxies(base / "balancers")
         self._merged = tuple(image.build(self._skeleton))
         self._requests: dict[str, Callable[[Message, list[int]], Answer]] = {
             "start": self.start,
@@ -187,7 +187,7 @@ class Keeper:
                 raise PermissionError(
                     f"the image {name} was built by another user; build it again as this user"
                 )
-        disk = self._place / "servers" / server_id
+        disk = self._base / "servers" / server_id
         disk.mkdir()
         options = f"size={request['disk_mb']}m,mode=755"
         kernel.mount("disk", str(disk), "tmpfs", kernel.MS_NODEV, options)
@@ -296,16 +296,16 @@ def _prepare(folders: dict[str, int]) -> tuple[Path, dict[str, Path]]:
     """
     kernel.mount("", "/", flags=kernel.MS_REC | kernel.MS_PRIVATE)
     kernel.mount("proc", "/proc", "proc", kernel.MS_NOSUID | kernel.MS_NODEV | kernel.MS_NOEXEC)
-    place = Path(next(place for place in _PLACES if os.path.isdir(place)))
-    kernel.mount("keeper", str(place), "tmpfs", kernel.MS_NODEV, "mode=755")
+    base = Path(next(base for base in _PLACES if os.path.isdir(base)))
+    kernel.mount("keeper", str(base), "tmpfs", kernel.MS_NODEV, "mode=755")
     visible_folders = {}
     for number, (name, opened) in enumerate(folders.items()):
-        target = place / f"shown-{number}"
+        target = base / f"shown-{number}"
         target.mkdir()
         kernel.mount(f"/proc/self/fd/{opened}", str(target), flags=kernel.MS_BIND | kernel.MS_REC)
         os.close(opened)
         visible_folders[name] = target
-    return place, visible_folders
+    return base, visible_folders
 
 
 def main() -> int:
@@ -331,8 +331,8 @@ def main() -> int:
         return 0
     kernel.die_with_parent(signal.SIGKILL)
     try:
-        place, visible_folders = _prepare(dict(zip(folders, opened, strict=True)))
-        keeper = Keeper(ids, place, visible_folders)
+        base, visible_folders = _prepare(dict(zip(folders, opened, strict=True)))
+        keeper = Keeper(ids, base, visible_folders)
     except OSError as problem:
         wire.send(control, {"error": f"cannot prepare the folders of servers: {problem}"})
         return 1

@@ -10,7 +10,7 @@ from typing import Any
 
 import yaml
 
-from hearth_devcloud.sandbox.userdata import Part, Unreadable, parts
+from hearth_devcloud.sandbox.userdata import MimePart, Unreadable, parts
 
 Plan = dict[str, Any]
 
@@ -42,7 +42,7 @@ def boot_plan(
     config drive. Unsupported parts of the user data become `notes`, which the console shows.
     """
     notes = list(notes or [])
-    all_parts: list[Part] = []
+    all_parts: list[MimePart] = []
     try:
         all_parts = parts(user_data)
     except Unreadable as problem:
@@ -92,7 +92,7 @@ def _text(data: bytes) -> str:
     return base64.b64encode(data).decode()
 
 
-def _part(part: Part) -> Plan:
+def _part(part: MimePart) -> Plan:
     is_handled = part.type in _HANDLED
     note = "" if is_handled else f"part {part.name} is ignored: no handler for the type {part.type}"
     return {"type": part.type, "name": part.name, "data": _text(part.data), "note": note}
@@ -103,7 +103,7 @@ def _hostname(config: dict[str, Any], default: str) -> str:
     return str(name).partition(".")[0][:63]
 
 
-def _config(part: Part, notes: list[str]) -> dict[str, Any]:
+def _config(part: MimePart, notes: list[str]) -> dict[str, Any]:
     """Return the parsed cloud-config of a part.
 
     If it is invalid, add a note and return an empty map.

@@ -32,7 +32,7 @@ _TO_BE_LOOKED_AT = {
 
 
 @dataclass(frozen=True)
-class Part:
+class MimePart:
     """A part of user data: MIME type, file name and content."""
 
     type: str
@@ -44,9 +44,9 @@ class Unreadable(ValueError):
     """User data cannot be parsed; the message gives the reason."""
 
 
-def parts(raw: bytes) -> list[Part]:
+def parts(raw: bytes) -> list[MimePart]:
     """Split user data into its parts and return them in order. Raises Unreadable."""
-    all_parts: list[Part] = []
+    all_parts: list[MimePart] = []
     _add(decompressed(raw), all_parts)
     return all_parts
 
@@ -67,7 +67,7 @@ def decompressed(data: bytes) -> bytes:
     return plain
 
 
-def _add(data: bytes, all_parts: list[Part]) -> None:
+def _add(data: bytes, all_parts: list[MimePart]) -> None:
     if not data.strip():
         return
     head = data[:4096].lower()
@@ -77,10 +77,10 @@ def _add(data: bytes, all_parts: list[Part]) -> None:
             _add_message(message, all_parts)
             return
     kind = _type_of(data)
-    all_parts.append(Part(kind, _name(None, all_parts), data))
+    all_parts.append(MimePart(kind, _name(None, all_parts), data))
 
 
-def _add_message(message: Message, all_parts: list[Part]) -> None:
+def _add_message(message: Message, all_parts: list[MimePart]) -> None:
     for part in message.walk():
         if part.is_multipart():
             continue
@@ -89,10 +89,10 @@ def _add_message(message: Message, all_parts: list[Part]) -> None:
         kind = part.get_content_type()
         if kind in _TO_BE_LOOKED_AT:
             kind = _type_of(data)
-        all_parts.append(Part(kind, _name(part.get_filename(), all_parts), data))
+        all_parts.append(MimePart(kind, _name(part.get_filename(), all_parts), data))
 
 
-def _name(filename: str | None, all_parts: list[Part]) -> str:
+def _name(filename: str | None, all_parts: list[MimePart]) -> str:
     """Return the file name of a part without folders; a missing name becomes `part-001` etc."""
     name = (filename or "").replace("/", "_").lstrip(".")
     return name or f"part-{len(all_parts) + 1:03d}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hearth_devcloud.http import Body, Call, Cloud, Handler, Reply, Route
 from hearth_devcloud.store import Resource
 from hearth_devcloud.zun import wiring
-from hearth_devcloud.zun.base import arguments, bad, conflict, container, flag, since
+from hearth_devcloud.zun.base import arguments, bad, conflict, find_container, flag, since
 from hearth_devcloud.zun.containers import allow, view
 
 _CHANGES = {
@@ -28,10 +28,10 @@ def _act(name: str) -> Handler:
     def handler(call: Call) -> Reply:
         """Handle POST of an action; reply with status 202."""
         arguments(call, ("timeout", "signal"))
-        resource = container(call)
-        allow(resource, name, states)
-        resource.body["task_state"] = task
-        call.cloud.store.later(call.effects.slow_s or 0, resource, "container.changed")
+        container = find_container(call)
+        allow(container, name, states)
+        container.body["task_state"] = task
+        call.cloud.store.later(call.effects.slow_s or 0, container, "container.changed")
         return Reply(202)
 
     return handler
@@ -49,18 +49,18 @@ def rename(call: Call) -> Reply:
     """Handle POST of a new name, before microversion 1.14."""
     if call.version >= (1, 14):
         since(call, 1000)
-    resource, options = container(call), arguments(call, ("name",))
-    if options.get("name") in (None, resource.body["name"]):
+    container, options = find_container(call), arguments(call, ("name",))
+    if options.get("name") in (None, container.body["name"]):
         raise conflict("The new name for the container is the same as the old name.")
-    resource.body["name"] = options["name"]
-    return Reply(200, view(call, resource))
+    container.body["name"] = options["name"]
+    return Reply(200, view(call, container))
 
 
 def networks(call: Call) -> Reply:
     """Handle GET network_list: the ports of a container, since microversion 1.18 one by one."""
     since(call, 13)
-    resource = container(call)
-    ports = wiring.ports(call.cloud, resource)
+    container = find_container(call)
+    ports = wiring.ports(call.cloud, container)
     views: list[Body] = []
     for port in ports:
         ips = wiring.fixed_ips(port)
@@ -77,8 +77,8 @@ def attach(call: Call) -> Reply:
     """Handle POST network_attach: connect a container to a network or port; status 202."""
     since(call, 8)
     options = arguments(call, ("network", "port", "fixed_ip"))
-    resource = container(call)
-    allow(resource, "network_attach", _WIRED)
+    container = find_container(call)
+    allow(container, "network_attach", _WIRED)
     if ("network" in options) == ("port" in options):
         raise bad("Invalid input: expected either network or port")
     net: Body = {name: options[name] for name in ("network", "port") if name in options}
@@ -86,11 +86,11 @@ def attach(call: Call) -> Reply:
         net["v6-fixed-ip" if ":" in options["fixed_ip"] else "v4-fixed-ip"] = options["fixed_ip"]
     if "network" in net:
         network = wiring.network_of(call, net["network"])
-        network_ids = {port.body["network_id"] for port in wiring.ports(call.cloud, resource)}
+        network_ids = {port.body["network_id"] for port in wiring.ports(call.cloud, container)}
         if network.id in network_ids:
-            raise conflict(f"Container {resource.id} has been attached to network {network.id}")
-    wiring.plug(call, resource, net)
-    resource.body["addresses"] = wiring.addresses(call.cloud, resource)
+            raise conflict(f"Container {container.id} has been attached to network {network.id}")
+    wiring.plug(call, container, net)
+    container.body["addresses"] = wiring.addresses(call.cloud, container)
     return Reply(202)
 
 
@@ -98,20 +98,20 @@ def detach(call: Call) -> Reply:
     """Handle POST network_detach: disconnect a container from a network or port; status 202."""
     since(call, 6)
     options = arguments(call, ("network", "port") if call.version >= (1, 17) else ("network",))
-    resource = container(call)
-    allow(resource, "network_detach", _WIRED)
+    container = find_container(call)
+    allow(container, "network_detach", _WIRED)
     chosen_port = options.get("port")
     network = wiring.network_of(call, options["network"]).id if "network" in options else None
     ports = [
         port.id
-        for port in wiring.ports(call.cloud, resource)
+        for port in wiring.ports(call.cloud, container)
         if chosen_port in (port.id, port.body["name"]) or port.body["network_id"] == network
     ]
     if not ports:
-        raise bad(f"The port or network is not attached to container {resource.id}")
+        raise bad(f"The port or network is not attached to container {container.id}")
     for port_id in ports:
-        wiring.unplug(call.cloud, resource, port_id)
-    resource.body["addresses"] = wiring.addresses(call.cloud, resource)
+        wiring.unplug(call.cloud, container, port_id)
+    container.body["addresses"] = wiring.addresses(call.cloud, container)
     return Reply(202)
 
 
@@ -119,7 +119,7 @@ def logs(call: Call) -> Reply:
     """Handle GET of a container's log; nothing runs, so it is empty."""
     options = arguments(call, ("stdout", "stderr", "timestamps", "tail", "since"))
     flag(options, "timestamps")
-    allow(container(call), "logs", _LOGGED)
+    allow(find_container(call), "logs", _LOGGED)
     return Reply(200, "")
 
 

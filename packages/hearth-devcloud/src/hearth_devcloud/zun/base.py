@@ -97,7 +97,7 @@ def flag(arguments: dict[str, str], name: str) -> bool:
         raise bad(f"Invalid input for query parameter {name}: {arguments[name]}") from None
 
 
-def container(call: Call) -> Resource:
+def find_container(call: Call) -> Resource:
     """Return the container of the project that the path names, by its UUID or name.
 
     Raises Refusal 404, or 409 if several containers have the name.

@@ -31,7 +31,7 @@ from hearth_devcloud.zun.base import (
     arguments,
     bad,
     conflict,
-    container,
+    find_container,
     flag,
 )
 
@@ -293,29 +293,34 @@ def containers(call: Call) -> Reply:
         if everywhere or container.project_id == call.caller.project_id
     ]
     matching = ordered(filtered(matching, call.query, _PAGING), call)
-    resources, has_next = page(matching, call)
-    body: Body = {"containers": [view(call, container) for container in resources], "next": None}
+    page_containers, has_next = page(matching, call)
+    body: Body = {
+        "containers": [view(call, container) for container in page_containers],
+        "next": None,
+    }
     if has_next:
         kept_query = "&".join(p for p in call.raw_query.split("&") if not p.startswith("marker="))
-        body["next"] = f"{call.base}/{SERVICE}{call.path}?{kept_query}&marker={resources[-1].id}"
+        body["next"] = (
+            f"{call.base}/{SERVICE}{call.path}?{kept_query}&marker={page_containers[-1].id}"
+        )
     return Reply(200, body)
 
 
 def show(call: Call) -> Reply:
     """Handle GET of a container, by its UUID or name."""
-    return Reply(200, view(call, container(call)))
+    return Reply(200, view(call, find_container(call)))
 
 
 def update(call: Call) -> Reply:
     """Handle PATCH of a container's name, CPUs or memory."""
-    resource, changes = container(call), _checked(call, UPDATED, creating=False)
-    allow(resource, "update", _STATES["update"])
+    container, changes = find_container(call), _checked(call, UPDATED, creating=False)
+    allow(container, "update", _STATES["update"])
     if any(value is None for value in changes.values()):
         raise bad("Invalid input: name, cpu and memory cannot be removed")
     if "memory" in changes:
         changes["memory"] = str(changes["memory"])
-    resource.body.update(changes)
-    return Reply(200, view(call, resource))
+    container.body.update(changes)
+    return Reply(200, view(call, container))
 
 
 def delete(call: Call) -> Reply:
@@ -325,18 +330,18 @@ def delete(call: Call) -> Reply:
     """
     options = arguments(call, ("force", "stop", "all_projects"))
     force, stop = flag(options, "force"), flag(options, "stop")
-    resource = container(call)
+    container = find_container(call)
     if stop and call.version < (1, 12):
         raise bad("Invalid param stop because the current request version is below 1.12")
     if force and call.version >= (1, 7) and not call.caller.is_admin:
         raise Refusal(403, message="Policy doesn't allow container:delete_force.")
     states = "delete_force" if force else "delete_after_stop" if stop else "delete"
-    allow(resource, states, _STATES[states])
-    resource.body.update(status="Deleting", task_state="container_deleting")
+    allow(container, states, _STATES[states])
+    container.body.update(status="Deleting", task_state="container_deleting")
     if call.effects.error:
-        resource.body.update(status="Error", status_reason="It cannot be deleted", task_state=None)
+        container.body.update(status="Error", status_reason="It cannot be deleted", task_state=None)
     else:
-        call.cloud.store.later(call.effects.slow_s or 0, resource, "container.gone")
+        call.cloud.store.later(call.effects.slow_s or 0, container, "container.gone")
     return Reply(204)
 
 
