@@ -10,13 +10,13 @@ import pytest
 from hearth_devcloud import snapshot
 from hearth_devcloud.cloud import DevCloud
 from hearth_devcloud.fixed_ids import fixed, fixed_hex
-from hearth_devcloud.store import Thing
+from hearth_devcloud.store import Resource
 
 
 def test_what_was_to_happen_still_happens_after_a_restart(tmp_path: Path) -> None:
     before, after = DevCloud(), DevCloud()
     body = {"id": "v", "name": "v", "status": "creating", "size": 1, "updated_at": None}
-    volume = before.store.insert(Thing("v", "volume.volumes", "p", body))
+    volume = before.store.insert(Resource("v", "volume.volumes", "p", body))
     before.store.later(0, volume, "volume.ready")
     snapshot.save(before, tmp_path / "state")
     snapshot.load(after, tmp_path / "state")
@@ -31,7 +31,7 @@ def test_indexes_are_there_after_a_restart(tmp_path: Path) -> None:
     snapshot.load(after, tmp_path / "state")
     network = fixed("network", "private")
     found = after.store.where("network.subnets", network_id=network)
-    assert [thing.body["cidr"] for thing in found] == ["10.0.0.0/24"]
+    assert [subnet.body["cidr"] for subnet in found] == ["10.0.0.0/24"]
     assert after.store.where("identity.assignments", target=fixed_hex("project", "demo"))
 
 

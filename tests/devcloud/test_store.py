@@ -1,17 +1,17 @@
-"""Things, the agenda, ids."""
+"""Resources, the agenda, ids."""
 
 from __future__ import annotations
 
-from hearth_devcloud.store import Store, Thing
+from hearth_devcloud.store import Resource, Store
 
 
-def thing(number: int, table: str = "box.boxes", **body: object) -> Thing:
-    return Thing(str(number), table, "p", {"name": f"n{number}", **body})
+def resource(number: int, table: str = "box.boxes", **body: object) -> Resource:
+    return Resource(str(number), table, "p", {"name": f"n{number}", **body})
 
 
 def test_what_is_due_happens_in_order_and_at_its_own_time() -> None:
     store = Store()
-    one = store.insert(thing(1))
+    one = store.insert(resource(1))
     seen: list[tuple[str, float]] = []
     begun = store.time
     store.later(5, one, "second")
@@ -24,7 +24,7 @@ def test_what_is_due_happens_in_order_and_at_its_own_time() -> None:
 
 def test_nothing_happens_to_what_is_gone() -> None:
     store = Store()
-    one = store.insert(thing(1))
+    one = store.insert(resource(1))
     store.later(0, one, "late")
     store.remove(one)
     seen: list[str] = []
@@ -39,16 +39,16 @@ def test_the_same_seed_gives_the_same_ids() -> None:
 
 def test_looking_by_an_indexed_field_finds_what_is_there_and_not_what_is_gone() -> None:
     store = Store()
-    here = store.insert(thing(1, "network.ports", network_id="a"))
-    gone = store.insert(thing(2, "network.ports", network_id="a"))
-    store.insert(thing(3, "network.ports", network_id="b"))
+    here = store.insert(resource(1, "network.ports", network_id="a"))
+    gone = store.insert(resource(2, "network.ports", network_id="a"))
+    store.insert(resource(3, "network.ports", network_id="b"))
     store.remove(gone)
     assert store.where("network.ports", network_id="a") == [here]
 
 
-def test_a_thing_is_not_seen_before_its_time() -> None:
+def test_a_resource_is_not_seen_before_its_time() -> None:
     store = Store()
-    one = store.insert(thing(1))
+    one = store.insert(resource(1))
     one.visible_from = store.time + 5
     assert store.get("box.boxes", "1") is None
     assert list(store.all("box.boxes")) == []
@@ -59,7 +59,7 @@ def test_a_thing_is_not_seen_before_its_time() -> None:
 def test_the_ledger_keeps_what_is_gone() -> None:
     store = Store()
     store.ledger.next_call()
-    one = store.insert(thing(1))
+    one = store.insert(resource(1))
     store.ledger.next_call()
     store.remove(one)
     entry = store.ledger.entries[0]
@@ -68,7 +68,7 @@ def test_the_ledger_keeps_what_is_gone() -> None:
 
 def test_an_indexed_field_may_change_and_all_of_a_project_are_counted() -> None:
     store = Store()
-    one = store.insert(thing(1, "network.floatingips", port_id="a", project_id="p"))
+    one = store.insert(resource(1, "network.floatingips", port_id="a", project_id="p"))
     store.change(one, port_id="b")
     assert store.where("network.floatingips", port_id="a") == []
     assert store.where("network.floatingips", port_id="b") == [one]

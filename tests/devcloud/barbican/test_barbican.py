@@ -106,16 +106,16 @@ def test_a_list_of_readers_opens_and_closes_a_secret(fresh: Served) -> None:
     rule = {"read": {"users": ["somebody"], "project-access": False}}
     answer = fresh.call("PUT", f"{path}/acl", rule)
     assert answer.json() == {"acl_ref": f"{fresh.url}{path}/acl"}
-    thing = next(fresh.cloud.store.all("key-manager.secrets"))
-    mine, thing.body["creator_id"] = thing.body["creator_id"], "another"
+    stored = next(fresh.cloud.store.all("key-manager.secrets"))
+    mine, stored.body["creator_id"] = stored.body["creator_id"], "another"
     assert status(fresh, "GET", path) == 403
-    thing.body["creator_id"] = mine
+    stored.body["creator_id"] = mine
     assert status(fresh, "PATCH", f"{path}/acl", {"read": {"project-access": True}}) == 200
     assert fresh.call("GET", f"{path}/acl").json()["read"]["users"] == ["somebody"]
     assert status(fresh, "PUT", f"{path}/acl", {"write": {}}) == 400
     assert status(fresh, "DELETE", f"{path}/acl") == 200
-    thing.project_id = "another"
-    thing.body["creator_id"] = "another"
+    stored.project_id = "another"
+    stored.body["creator_id"] = "another"
     assert status(fresh, "GET", path) == 404
 
 

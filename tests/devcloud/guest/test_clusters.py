@@ -14,12 +14,12 @@ from aiohttp import ClientConnectionError, ClientSession, TCPConnector
 from hearth_devcloud import snapshot
 from hearth_devcloud.cloud import DevCloud
 from hearth_devcloud.guest import clusters, node, simulated
-from hearth_devcloud.guest.endpoints import Endpoints
+from hearth_devcloud.guest.endpoints import ClusterEndpoints
 from hearth_devcloud.guest.server import CLUSTERS
 from hearth_devcloud.jobs import CALLS
 from hearth_devcloud.kubernetes.objects import Cluster, takes
 from hearth_devcloud.nova import life
-from hearth_devcloud.store import Thing
+from hearth_devcloud.store import Resource
 from tests.devcloud.kubernetes.test_kubernetes import Authority
 
 MEMBER = {clusters.MEMBER: "c-1"}
@@ -35,11 +35,11 @@ def cloud() -> DevCloud:
     return DevCloud()
 
 
-def server(cloud: DevCloud, name: str, project: str = "p", **metadata: str) -> Thing:
+def server(cloud: DevCloud, name: str, project: str = "p", **metadata: str) -> Resource:
     body = {"name": name, "vm_state": "active", "task_state": None, "metadata": metadata or MEMBER}
     agent = {"section": {}, "done": [], "pause_s": 1.0}
     hidden = {"agent": agent, "ports": [], "volumes": [], "own_ports": []}
-    return cloud.store.insert(Thing(f"s-{name}", "compute.servers", project, body, hidden))
+    return cloud.store.insert(Resource(f"s-{name}", "compute.servers", project, body, hidden))
 
 
 def deployment(**settings: Any) -> dict[str, Any]:
@@ -49,12 +49,12 @@ def deployment(**settings: Any) -> dict[str, Any]:
     return {"id": "d", "name": "master_config", "group": "script", "inputs": inputs}
 
 
-def run(cloud: DevCloud, one: Thing, **settings: Any) -> None:
+def run(cloud: DevCloud, one: Resource, **settings: Any) -> None:
     """Have the agent of a server run the deployment of a node."""
     simulated._run(cloud, one, one.hidden["agent"], deployment(**settings))
 
 
-def calls(cloud: DevCloud) -> list[Thing]:
+def calls(cloud: DevCloud) -> list[Resource]:
     return list(cloud.store.table(CALLS).values())
 
 
@@ -74,7 +74,7 @@ def results(cloud: DevCloud) -> tuple[int, str]:
     return found["deploy_status_code"], found["deploy_stderr"]
 
 
-def joined(cloud: DevCloud, name: str, project: str = "p", **settings: Any) -> Thing:
+def joined(cloud: DevCloud, name: str, project: str = "p", **settings: Any) -> Resource:
     """A server that is a node without TLS."""
     one = server(cloud, name, project)
     clusters.join(cloud, one, {**SETTINGS, "name": name, **settings}, "v1.31.4", {})
@@ -249,10 +249,10 @@ def floating(cloud: DevCloud, port: str, device: str, address: str, *, ip: str) 
     fixed = [{"ip_address": address, "subnet_id": "sub"}]
     body = {"id": port, "device_id": device, "network_id": "net", "fixed_ips": fixed,
             "mac_address": port, "project_id": "p"}  # fmt: skip
-    cloud.store.insert(Thing(port, "network.ports", "p", body))
+    cloud.store.insert(Resource(port, "network.ports", "p", body))
     if ip:
         body = {"floating_ip_address": ip, "port_id": port, "project_id": "p"}
-        cloud.store.insert(Thing(f"f-{port}", "network.floatingips", "p", body))
+        cloud.store.insert(Resource(f"f-{port}", "network.floatingips", "p", body))
 
 
 @pytest.fixture
@@ -263,7 +263,7 @@ def pki(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def with_tls(one: Thing, pki: Path) -> None:
+def with_tls(one: Resource, pki: Path) -> None:
     names = {"ca": "ca.crt", "certificate": "server.crt", "key": "server.key"}
     one.hidden["node"] |= {name: (pki / file).read_text() for name, file in names.items()}
 
@@ -289,7 +289,7 @@ def test_a_floating_ip_leads_to_the_api_of_a_master(cloud: DevCloud, pki: Path):
     floating(cloud, "port-1", master.id, "10.0.0.5", ip="172.24.4.9")
 
     async def story() -> None:
-        ways = Endpoints(cloud)
+        ways = ClusterEndpoints(cloud)
         ways.settle()
         ((way),) = ways.view()
         assert way["floating_ip_address"] == "172.24.4.9"
@@ -321,7 +321,7 @@ def test_a_load_balancer_leads_to_a_master_that_is_active(cloud: DevCloud, pki: 
     live = {"provisioning_status": "ACTIVE", "admin_state_up": True}
 
     def part(table: str, name: str, body: Any, **hidden: Any) -> None:
-        cloud.store.insert(Thing(name, f"load-balancer.{table}", "p", {**live, **body}, hidden))
+        cloud.store.insert(Resource(name, f"load-balancer.{table}", "p", {**live, **body}, hidden))
 
     part("loadbalancers", "lb", {"vip_port_id": "vip"})
     listener = {"loadbalancer_id": "lb", "protocol_port": 443, "default_pool_id": "pool"}
@@ -332,7 +332,7 @@ def test_a_load_balancer_leads_to_a_master_that_is_active(cloud: DevCloud, pki: 
         part("members", f"member-{number}", member, parent="pool")
 
     async def story() -> None:
-        ways = Endpoints(cloud)
+        ways = ClusterEndpoints(cloud)
         ways.settle()
         (way,) = ways.view()
         port = way["ports"][443]  # type: ignore[index]

@@ -12,7 +12,7 @@ from hearth_devcloud.cloud import DevCloud
 from hearth_devcloud.guest import drive, service, versions
 from hearth_devcloud.guest.server import server_at
 from hearth_devcloud.http import Reply
-from hearth_devcloud.store import Thing
+from hearth_devcloud.store import Resource
 
 SCRIPT = b"#!/bin/sh\necho \xe2\x82\xac\n"
 KEY = "stack_key"
@@ -58,7 +58,7 @@ class Guest:
         return self.cloud.request(method, target, {"X-Auth-Token": self.token}, raw)
 
     @property
-    def server(self) -> Thing:
+    def server(self) -> Resource:
         return self.cloud.store.table("compute.servers")[self.id]
 
     @property

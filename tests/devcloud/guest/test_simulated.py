@@ -11,7 +11,7 @@ from hearth_devcloud.cloud import DevCloud
 from hearth_devcloud.guest import simulated
 from hearth_devcloud.jobs import CALLS
 from hearth_devcloud.seed import image_named
-from hearth_devcloud.store import Thing
+from hearth_devcloud.store import Resource
 
 SECTION = {"user_id": "u", "password": "p", "project_id": "q", "stack_id": "s/1",
            "resource_name": "server"}  # fmt: skip
@@ -36,19 +36,21 @@ def cloud() -> DevCloud:
     return DevCloud()
 
 
-def server(cloud: DevCloud, image: str, data: bytes = USER_DATA) -> Thing:
+def server(cloud: DevCloud, image: str, data: bytes = USER_DATA) -> Resource:
     found = image_named(cloud, image)
     assert found is not None
     hidden = {"image_id": found.id, "volumes": [], "user_data": base64.b64encode(data).decode()}
-    return Thing("server-1", "compute.servers", None, {"name": "n-0", "vm_state": "active"}, hidden)
+    return Resource(
+        "server-1", "compute.servers", None, {"name": "n-0", "vm_state": "active"}, hidden
+    )
 
 
-def polled(cloud: DevCloud, one: Thing, status: int = 200) -> list[Thing]:
+def polled(cloud: DevCloud, one: Resource, status: int = 200) -> list[Resource]:
     """The calls that the agent makes after it has got its metadata."""
     cloud.store.insert(one)
     one.hidden["agent"] = {"section": SECTION, "done": [], "pause_s": 1.0}
     answer = {"status": status, "body": {"metadata": {"deployments": [CONFIG]}}}
-    simulated.polled(cloud, Thing("job", CALLS, None, {}, {"about": one.id, "answer": answer}))
+    simulated.polled(cloud, Resource("job", CALLS, None, {}, {"about": one.id, "answer": answer}))
     return list(cloud.store.table(CALLS).values())
 
 
@@ -110,7 +112,7 @@ def test_other_servers_have_none(cloud: DevCloud, image: str, data: bytes):
 def test_a_server_that_boots_from_a_volume_has_the_agent_of_the_image(cloud: DevCloud):
     one = server(cloud, "cirros")
     image = {simulated.PROPERTY: "true"}
-    cloud.store.insert(Thing("v-1", "volume.volumes", None, {}, {"image": image}))
+    cloud.store.insert(Resource("v-1", "volume.volumes", None, {}, {"image": image}))
     one.hidden["volumes"] = [{"volume_id": "v-1", "boot": True}]
     simulated.begin(cloud, one)
     assert "agent" in one.hidden
@@ -123,7 +125,7 @@ def test_a_new_deployment_is_answered_once(cloud: DevCloud):
     results = json.loads(call.body["data"])
     assert results["deploy_status_code"] == 0
     assert results["deploy_stdout"] == "node_config on n-0: done\n"
-    again = Thing("job", CALLS, None, {}, {"about": one.id, "answer": {
+    again = Resource("job", CALLS, None, {}, {"about": one.id, "answer": {
         "status": 200, "body": {"metadata": {"deployments": [CONFIG]}}}})  # fmt: skip
     simulated.polled(cloud, again)
     assert len(cloud.store.table(CALLS)) == 1
@@ -155,12 +157,12 @@ def test_an_answer_that_did_not_arrive_is_sent_again(cloud: DevCloud):
 def test_many_idle_agents_poll_rarely(cloud: DevCloud):
     for number in range(400):
         hidden = {"agent": {}, "volumes": []}
-        cloud.store.insert(Thing(f"s-{number}", "compute.servers", None, {"name": "x"}, hidden))
+        cloud.store.insert(Resource(f"s-{number}", "compute.servers", None, {"name": "x"}, hidden))
     one = server(cloud, "ubuntu-kube")
     polled(cloud, one)
     one.hidden["agent"].update(done=["c-1"], pause_s=60.0)
     answer = {"status": 200, "body": {"metadata": {"deployments": [CONFIG]}}}
-    job = Thing("job", CALLS, None, {}, {"about": one.id, "answer": answer})
+    job = Resource("job", CALLS, None, {}, {"about": one.id, "answer": answer})
     simulated.polled(cloud, job)
     assert one.hidden["agent"]["pause_s"] == pytest.approx(401 / simulated.POLLS_MAX)
 

@@ -72,7 +72,7 @@ def test_names_are_the_same_in_upper_and_lower_case(served: Served) -> None:
         one = served.call("GET", path, user="admin").json()[kind][0]
         other = one["name"].swapcase()
         found = served.call("GET", f"{path}?name={other}", user="admin").json()[kind]
-        assert one["id"] in [thing["id"] for thing in found]
+        assert one["id"] in [view["id"] for view in found]
         again = {key: {"name": other, "domain_id": one.get("domain_id") or "default"}}
         if kind == "domains":
             again = {key: {"name": other}}

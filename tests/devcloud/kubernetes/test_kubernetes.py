@@ -24,7 +24,7 @@ from cryptography.x509.oid import NameOID
 
 from hearth_devcloud.kubernetes.api import MASTERS, NODES
 from hearth_devcloud.kubernetes.node import Facts, register, report
-from hearth_devcloud.kubernetes.served import Server, client_context, server_context
+from hearth_devcloud.kubernetes.served import ApiServer, client_context, server_context
 from hearth_devcloud.kubernetes.storage import Etcd
 from tests.daily import in_turn
 
@@ -126,7 +126,7 @@ def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     with subprocess.Popen(command, stderr=subprocess.DEVNULL) as etcd:
         own = client_context(*(str(folder / n) for n in ("ca.crt", "admin.crt", "admin.key")))
         context = server_context(str(folder))
-        server = Server(("127.0.0.1", port), Etcd(own_url, own), context, "v1.31.4")
+        server = ApiServer(("127.0.0.1", port), Etcd(own_url, own), context, "v1.31.4")
         thread = threading.Thread(target=server.serve_forever)
         thread.start()
         running = Running(folder, port)

@@ -8,12 +8,12 @@ import pytest
 
 from hearth_devcloud.http import Refusal
 from hearth_devcloud.neutron.addresses import eui64, pools_without, take
-from hearth_devcloud.store import Thing
+from hearth_devcloud.store import Resource
 
 
-def subnet(start: str, end: str) -> Thing:
+def subnet(start: str, end: str) -> Resource:
     body = {"network_id": "n", "allocation_pools": [{"start": start, "end": end}]}
-    return Thing("s", "network.subnets", "p", body)
+    return Resource("s", "network.subnets", "p", body)
 
 
 def test_the_pools_are_all_hosts_but_the_gateway() -> None:

@@ -36,9 +36,9 @@ def refused(served: Served, *call: Any, user: str = "demo") -> tuple[int, str]:
 def test_a_load_balancer_in_error_can_be_deleted_and_nothing_else(
     fresh: Served, balancer: str
 ) -> None:
-    thing = fresh.cloud.store.get("load-balancer.loadbalancers", balancer)
-    assert thing is not None
-    thing.body["provisioning_status"] = "ERROR"
+    stored = fresh.cloud.store.get("load-balancer.loadbalancers", balancer)
+    assert stored is not None
+    stored.body["provisioning_status"] = "ERROR"
     listener = {"loadbalancer_id": balancer, "protocol": "HTTP", "protocol_port": 80}
     status, words = refused(fresh, "POST", "listeners", {"listener": listener})
     assert (status, "immutable" in words) == (409, True)

@@ -251,7 +251,7 @@ def test_it_carries_again_after_a_restart_of_the_cloud(tmp_path: Path):
 def test_without_haproxy_a_load_balancer_only_has_a_state(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("PATH", "/nowhere")
     monkeypatch.setattr(haproxy, "program", lambda: None)
-    assert haproxy.Balancers(Path("/nowhere")).notes == [
+    assert haproxy.Proxies(Path("/nowhere")).notes == [
         "haproxy is not installed: load balancers forward no traffic"
     ]
     with Machines() as cloud:

@@ -12,7 +12,7 @@ import pytest
 
 from hearth_devcloud.sandbox import userdata
 from hearth_devcloud.sandbox.plan import boot_plan
-from hearth_devcloud.sandbox.userdata import Part, Unreadable, parts
+from hearth_devcloud.sandbox.userdata import MimePart, Unreadable, parts
 
 
 def plan(user_data: bytes) -> dict[str, Any]:
@@ -76,7 +76,7 @@ def test_damaged_and_enormous_gzip_is_a_note(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(userdata, "SIZE_MAX", 1000)
     with pytest.raises(Unreadable, match="longer than 1000"):
         parts(gzip.compress(b"x" * 1001))
-    assert parts(gzip.compress(b"x" * 1000)) == [Part("text/plain", "part-001", b"x" * 1000)]
+    assert parts(gzip.compress(b"x" * 1000)) == [MimePart("text/plain", "part-001", b"x" * 1000)]
 
 
 CONFIG = b"""#cloud-config

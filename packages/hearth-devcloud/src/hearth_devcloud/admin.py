@@ -19,7 +19,7 @@ from hearth_devcloud.http import Cloud, Refusal, Reply
 from hearth_devcloud.knobs import SWITCHES, BadRule
 from hearth_devcloud.ledger import Ledger
 from hearth_devcloud.neutron import loss
-from hearth_devcloud.store import Thing
+from hearth_devcloud.store import Resource
 from hearth_devcloud.trove import clusters
 
 GUEST_ADDRESS = "127.0.0.2"
@@ -35,19 +35,21 @@ def refusal(peer: str | None, headers: Mapping[str, str]) -> Reply | None:
     `Sec-Fetch-Site` to the requests of a page. The host is another one if the name of a page's
     server was given the address of this machine.
     """
-    why = None
+    reason = None
     if peer == GUEST_ADDRESS:
-        why = "servers of the cloud may not use it"
+        reason = "servers of the cloud may not use it"
     elif "Origin" in headers or headers.get("Sec-Fetch-Site", "none") != "none":
-        why = "pages in a browser may not use it"
+        reason = "pages in a browser may not use it"
     else:
         try:
             host = urlsplit(f"//{headers.get('Host', '')}").hostname
         except ValueError:
             host = None
         if host not in _HOSTS:
-            why = f"the header Host must name one of {', '.join(_HOSTS)}"
-    return None if why is None else Reply(403, {"error": f"the admin API refuses this: {why}"})
+            reason = f"the header Host must name one of {', '.join(_HOSTS)}"
+    return (
+        None if reason is None else Reply(403, {"error": f"the admin API refuses this: {reason}"})
+    )
 
 
 def handle(cloud: Cloud, method: str, target: str, raw: bytes) -> Reply:
@@ -62,10 +64,10 @@ def handle(cloud: Cloud, method: str, target: str, raw: bytes) -> Reply:
             cloud.store.ledger.mark()
             return Reply(200, {"seq": cloud.store.ledger.seq})
         case "GET", ["objects"] if name := query.get("named", [""])[0]:
-            return Reply(200, {"objects": [_view(one) for one in _named(cloud, name)]})
+            return Reply(200, {"objects": [_view(resource) for resource in _named(cloud, name)]})
         case "GET", ["objects"] if table := query.get("table", [""])[0]:
-            shown = [_view(one) for one in cloud.store.table(table).values()]
-            return Reply(200, {"objects": shown})
+            views = [_view(resource) for resource in cloud.store.table(table).values()]
+            return Reply(200, {"objects": views})
         case "GET", ["objects"]:
             return Reply(200, {"objects": _alive(cloud)})
         case "PATCH", ["objects"]:
@@ -134,14 +136,14 @@ def _forwards(cloud: Cloud, address: str) -> list[dict[str, object]]:
     If `address` is not empty, return only those of this floating IP.
     """
     if cloud.kubernetes is None and cloud.store.table(CLUSTERS):
-        from hearth_devcloud.guest.endpoints import Endpoints  # most clouds have no clusters
+        from hearth_devcloud.guest.endpoints import ClusterEndpoints  # most clouds have no clusters
 
-        cloud.kubernetes = Endpoints(cloud)
-    found = cloud.machines.forwards() if cloud.machines is not None else []
+        cloud.kubernetes = ClusterEndpoints(cloud)
+    forwards = cloud.machines.forwards() if cloud.machines is not None else []
     if cloud.kubernetes is not None:
         cloud.kubernetes.settle()
-        found = [*found, *cloud.kubernetes.view()]
-    return [one for one in found if address in ("", one["floating_ip_address"])]
+        forwards = [*forwards, *cloud.kubernetes.view()]
+    return [forward for forward in forwards if address in ("", forward["floating_ip_address"])]
 
 
 def _lose(cloud: Cloud, object_id: str) -> Reply:
@@ -149,29 +151,34 @@ def _lose(cloud: Cloud, object_id: str) -> Reply:
 
     The initial objects of the cloud cannot be removed.
     """
-    there = (table.get(object_id) for table in cloud.store.tables.values())
-    lost = [thing for thing in there if thing is not None and not thing.seed]
-    for thing in lost:
-        cloud.store.remove(thing)
-        loss.follow(cloud, thing)
-        clusters.follow_loss(cloud, thing)
-    return Reply(200, {"lost": [thing.table for thing in lost]})
+    candidates = (table.get(object_id) for table in cloud.store.tables.values())
+    lost = [resource for resource in candidates if resource is not None and not resource.seed]
+    for resource in lost:
+        cloud.store.remove(resource)
+        loss.follow(cloud, resource)
+        clusters.follow_loss(cloud, resource)
+    return Reply(200, {"lost": [resource.table for resource in lost]})
 
 
-def _named(cloud: Cloud, name: str) -> list[Thing]:
+def _named(cloud: Cloud, name: str) -> list[Resource]:
     """Return the objects with this id or name, also initial ones; of an id with slashes, the last
     part is enough.
     """
     return [
-        thing
+        resource
         for table in cloud.store.tables.values()
-        for thing in table.values()
-        if name in (thing.id, thing.id.rpartition("/")[2], thing.body.get("name"))
+        for resource in table.values()
+        if name in (resource.id, resource.id.rpartition("/")[2], resource.body.get("name"))
     ]
 
 
-def _view(thing: Thing) -> dict[str, Any]:
-    return {"id": thing.id, "table": thing.table, "body": thing.body, "hidden": thing.hidden}
+def _view(resource: Resource) -> dict[str, Any]:
+    return {
+        "id": resource.id,
+        "table": resource.table,
+        "body": resource.body,
+        "hidden": resource.hidden,
+    }
 
 
 def _tamper(cloud: Cloud, raw: bytes) -> Reply:
@@ -181,14 +188,14 @@ def _tamper(cloud: Cloud, raw: bytes) -> Reply:
     The request body has the `table` and the `id` of the object, and the new fields in `body` or
     `hidden`.
     """
-    wanted = msgspec.json.decode(raw)
-    thing = cloud.store.table(wanted["table"]).get(wanted["id"])
-    if thing is None:
-        return Reply(404, {"error": f"there is no object {wanted['id']} in {wanted['table']}"})
-    cloud.store.change(thing, **wanted.get("body", {}))
-    thing.hidden.update(wanted.get("hidden", {}))
+    change = msgspec.json.decode(raw)
+    resource = cloud.store.table(change["table"]).get(change["id"])
+    if resource is None:
+        return Reply(404, {"error": f"there is no object {change['id']} in {change['table']}"})
+    cloud.store.change(resource, **change.get("body", {}))
+    resource.hidden.update(change.get("hidden", {}))
     cloud.store.changed = True
-    return Reply(200, _view(thing))
+    return Reply(200, _view(resource))
 
 
 def _add(cloud: Cloud, raw: bytes) -> Reply:
@@ -217,8 +224,8 @@ def _tell(cloud: Cloud, raw: bytes) -> Reply:
         news = msgspec.json.decode(raw)
         if isinstance(news, dict) and isinstance(news.get("event"), dict):
             event = news["event"]
-            made = evaluation.event(cloud, event.get("event_type"), event.get("traits", {}))
-            news["event"] = made
+            attributes = evaluation.event(cloud, event.get("event_type"), event.get("traits", {}))
+            news["event"] = attributes
         return Reply(200, {"alarms": evaluation.receive(cloud, news)})
     except msgspec.DecodeError as error:
         return Reply(400, {"error": str(error)})
@@ -231,18 +238,18 @@ def _alive(cloud: Cloud) -> list[dict[str, Any]]:
     entries = cloud.store.ledger.entries
     for name, table in cloud.store.tables.items():
         service, _, collection = name.partition(".")
-        for thing in table.values():
-            if thing.seed:
+        for resource in table.values():
+            if resource.seed:
                 continue
             objects.append(
                 {
                     "service": service,
                     "collection": collection,
-                    "id": thing.id,
-                    "name": thing.body.get("name"),
-                    "project_id": thing.project_id,
-                    "status": thing.body.get("status"),
-                    "implicit": thing.entry is not None and entries[thing.entry].implicit,
+                    "id": resource.id,
+                    "name": resource.body.get("name"),
+                    "project_id": resource.project_id,
+                    "status": resource.body.get("status"),
+                    "implicit": resource.entry is not None and entries[resource.entry].implicit,
                 }
             )
     return objects

@@ -34,7 +34,7 @@ from hearth_devcloud.keystone.tokens import authenticate
 from hearth_devcloud.knobs import Knobs
 from hearth_devcloud.notice import Notice
 from hearth_devcloud.settings import Settings
-from hearth_devcloud.store import Store, Thing
+from hearth_devcloud.store import Resource, Store
 
 SERVICES: dict[str, Service] = {
     service.name: service
@@ -58,7 +58,7 @@ SERVICES: dict[str, Service] = {
         blazar.SERVICE,
     )
 }
-TRANSITIONS: dict[str, Callable[[Cloud, Thing], None]] = {
+TRANSITIONS: dict[str, Callable[[Cloud, Resource], None]] = {
     **nova.TRANSITIONS,
     **neutron.TRANSITIONS,
     **cinder.TRANSITIONS,
@@ -119,11 +119,11 @@ class DevCloud:
         path, _, raw_query = target.partition("?")
         if path.startswith("/v1/AUTH_"):  # clients build URLs of objects without a prefix
             path = f"/object-store{path}"
-        prefix, _, rest = path.lstrip("/").partition("/")
+        prefix, _, local_path = path.lstrip("/").partition("/")
         if prefix not in SERVICES:
             return None
-        path = "/" + rest
-        segments = [unquote(s) if "%" in s else s for s in rest.split("/") if s]
+        path = "/" + local_path
+        segments = [unquote(s) if "%" in s else s for s in local_path.split("/") if s]
         query = parse_qs(raw_query, keep_blank_values=True) if raw_query else {}
         return Call(self, prefix, method, path, segments, query, headers, raw, raw_query=raw_query)
 
@@ -144,8 +144,8 @@ class DevCloud:
         except Refusal as refusal:
             reply = service.refusal(call, refusal)
         if call.effects.invisible_s:
-            for thing in store.made:
-                thing.visible_from = store.time + call.effects.invisible_s
+            for resource in store.made:
+                resource.visible_from = store.time + call.effects.invisible_s
         if call.method not in ("GET", "HEAD"):
             store.changed = True
             if call.service == "identity" and call.segments[-1:] != ["tokens"]:
@@ -159,24 +159,24 @@ class DevCloud:
         """Carry out all scheduled transitions whose time has come."""
         self.store.settle(time.time(), self.carry_out)
 
-    def carry_out(self, transition: str, thing: Thing) -> None:
+    def carry_out(self, transition: str, resource: Resource) -> None:
         """Carry out the transition of this name on an object."""
-        TRANSITIONS[transition](self, thing)
+        TRANSITIONS[transition](self, resource)
 
     def _dispatch(self, service: Service, call: Call) -> Reply:
         if not service.open(call):
             call.identity = authenticate(self, call.headers.get("X-Auth-Token"))
-            known = call.identity
-            if known is None or not known.may_call(call.service, call.method, call.path):
+            caller = call.identity
+            if caller is None or not caller.may_call(call.service, call.method, call.path):
                 if service.unauthorized is not None:
                     return service.unauthorized(call)
                 raise Refusal(401, "Unauthorized", "The request you have made requires a token")
         if service.prepare is not None:
             service.prepare(call)
-        found = service.router.find(call.segments)
-        if found is None:
+        match = service.router.find(call.segments)
+        if match is None:
             raise Refusal(404, service.unknown_type, "The resource could not be found.")
-        methods, call.ids = found
+        methods, call.ids = match
         handler = methods.get(call.method)
         if handler is None and call.method == "HEAD":
             handler = methods.get("GET")

@@ -209,41 +209,45 @@ class Collection:
         """The top-level key of the list of objects in a response body."""
         return self.plural
 
-    def for_create(self, given: Mapping[str, Any], *, admin: bool = True) -> dict[str, Any]:
+    def for_create(self, attributes: Mapping[str, Any], *, admin: bool = True) -> dict[str, Any]:
         """Return all fields of a new object: the checked values and the defaults.
 
-        `given` is the object in a create request; `admin` is whether an admin sent it. Raises
+        `attributes` is the object in a create request; `admin` is whether an admin sent it. Raises
         Invalid.
         """
-        values = self._checked(given, admin=admin, creating=True)
-        missing = [n for n, f in self.fields.items() if f.required and n not in values]
-        if missing:
-            raise Invalid(Fault.MISSING, missing, f"Missing fields: {', '.join(missing)}")
+        values = self._checked(attributes, admin=admin, creating=True)
+        absent = [n for n, f in self.fields.items() if f.required and n not in values]
+        if absent:
+            raise Invalid(Fault.MISSING, absent, f"Missing fields: {', '.join(absent)}")
         for name, declared in self.fields.items():
             if name not in values:
                 values[name] = declared.initial()
         return values
 
-    def for_update(self, given: Mapping[str, Any], *, admin: bool = True) -> dict[str, Any]:
+    def for_update(self, attributes: Mapping[str, Any], *, admin: bool = True) -> dict[str, Any]:
         """Return the checked fields of an update request. Raises Invalid.
 
-        `given` is the object in the request; `admin` is whether an admin sent it.
+        `attributes` is the object in the request; `admin` is whether an admin sent it.
         """
-        return self._checked(given, admin=admin, creating=False)
+        return self._checked(attributes, admin=admin, creating=False)
 
-    def _checked(self, given: Mapping[str, Any], *, admin: bool, creating: bool) -> dict[str, Any]:
-        unknown = [name for name in given if name not in self.fields]
+    def _checked(
+        self, attributes: Mapping[str, Any], *, admin: bool, creating: bool
+    ) -> dict[str, Any]:
+        unknown = [name for name in attributes if name not in self.fields]
         if unknown and not self.extra:
             raise Invalid(Fault.UNKNOWN, unknown, f"Unknown fields: {', '.join(unknown)}")
         values: dict[str, Any] = {}
-        for name, value in given.items():
+        for name, value in attributes.items():
             declared = self.fields.get(name)
             if declared is None:
                 values[name] = value
                 continue
             if not (declared.create if creating else declared.update):
-                when = "create" if creating else "update"
-                raise Invalid(Fault.READ_ONLY, [name], f"{name} cannot be set by {when} requests")
+                operation = "create" if creating else "update"
+                raise Invalid(
+                    Fault.READ_ONLY, [name], f"{name} cannot be set by {operation} requests"
+                )
             try:
                 values[name] = declared.check(value)
             except Unconvertible as error:

@@ -7,11 +7,11 @@ import uuid
 _SPACE = uuid.UUID("6b1d4ac0-4f0e-5d5c-9a57-0c3f2f7f3f10")
 
 
-def fixed(*words: str) -> str:
-    """Return the UUID of an initial object; `words` are its type and name."""
-    return str(uuid.uuid5(_SPACE, "/".join(words)))
+def fixed(*parts: str) -> str:
+    """Return the UUID of an initial object; `parts` are its type and name."""
+    return str(uuid.uuid5(_SPACE, "/".join(parts)))
 
 
-def fixed_hex(*words: str) -> str:
+def fixed_hex(*parts: str) -> str:
     """Return the UUID of an initial object without dashes, which is Keystone's format of ids."""
-    return uuid.uuid5(_SPACE, "/".join(words)).hex
+    return uuid.uuid5(_SPACE, "/".join(parts)).hex

@@ -13,7 +13,7 @@ from hearth_devcloud.caller import Caller
 from hearth_devcloud.knobs import NO_EFFECTS, Effects, Knobs
 from hearth_devcloud.notice import Notice
 from hearth_devcloud.settings import Settings
-from hearth_devcloud.store import Store, Thing
+from hearth_devcloud.store import Resource, Store
 
 Body = dict[str, Any]
 
@@ -52,13 +52,13 @@ class Machines(Protocol):
     The driver changes the state of a server in Nova when it has completed a task.
     """
 
-    def boot(self, server: Thing) -> None:
+    def boot(self, server: Resource) -> None:
         """Start a new server. It becomes ACTIVE when its first process runs."""
 
-    def change(self, server: Thing, task: str | None, target: str) -> None:
+    def change(self, server: Resource, task: str | None, target: str) -> None:
         """Start a task, such as a reboot. At its end, the server gets the VM state `target`."""
 
-    def remove(self, server: Thing) -> None:
+    def remove(self, server: Resource) -> None:
         """Remove a server: first its processes and files, then its record in Nova."""
 
     def offer(self) -> None:
@@ -70,7 +70,7 @@ class Machines(Protocol):
     def forwards(self) -> list[dict[str, object]]:
         """Return, for each floating IP, the local ports that forward to it."""
 
-    def console(self, server: Thing) -> str:
+    def console(self, server: Resource) -> str:
         """Return the last part of the server's console output."""
 
 
@@ -115,7 +115,7 @@ class Cloud(Protocol):
     def settle(self) -> None:
         """Carry out all scheduled transitions whose time has come."""
 
-    def carry_out(self, transition: str, thing: Thing) -> None:
+    def carry_out(self, transition: str, resource: Resource) -> None:
         """Carry out the transition of this name on an object."""
 
 
@@ -160,8 +160,8 @@ class Call:
         body = self.json()
         if not isinstance(body, dict) or not isinstance(body.get(key), dict):
             raise Refusal(400, "NotJSON", f"The body must be an object with the object '{key}'")
-        found: Body = body[key]
-        return found
+        attributes: Body = body[key]
+        return attributes
 
     def argument(self, name: str) -> str | None:
         """Return the first value of a query argument, or None if it is missing."""
@@ -175,7 +175,7 @@ Route = tuple[str, str, Handler]
 
 @dataclass(slots=True)
 class _Node:
-    words: dict[str, _Node] = field(default_factory=dict)
+    children: dict[str, _Node] = field(default_factory=dict)
     any: _Node | None = None
     methods: dict[str, Handler] = field(default_factory=dict)
 
@@ -202,7 +202,7 @@ class Router:
                 node.any = node.any or _Node()
                 node = node.any
             else:
-                node = node.words.setdefault(word, _Node())
+                node = node.children.setdefault(word, _Node())
         node.methods[method] = handler
 
     def find(self, segments: list[str]) -> tuple[Mapping[str, Handler], tuple[str, ...]] | None:
@@ -220,11 +220,11 @@ def _walk(
     if index == len(segments):
         return (node.methods, ids) if node.methods else None
     word = segments[index]
-    literal = node.words.get(word)
+    literal = node.children.get(word)
     if literal is not None:
-        found = _walk(literal, segments, index + 1, ids)
-        if found is not None:
-            return found
+        match = _walk(literal, segments, index + 1, ids)
+        if match is not None:
+            return match
     if node.any is not None:
         return _walk(node.any, segments, index + 1, (*ids, word))
     return None

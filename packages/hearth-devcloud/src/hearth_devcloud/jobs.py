@@ -15,7 +15,7 @@ import aiohttp
 import msgspec
 
 from hearth_devcloud.http import Cloud
-from hearth_devcloud.store import Body, Thing
+from hearth_devcloud.store import Body, Resource
 from hearth_devcloud.streams import read_up_to
 
 CALLS = "errands.calls"  # the name in saved states
@@ -35,13 +35,13 @@ def order(
     data: str = "",
     timeout_s: float = TIMEOUT_S,
     after_s: float = 0.0,
-    **more: Any,
+    **extra: Any,
 ) -> None:
     """Store a job that sends an HTTP call after `after_s` seconds.
 
     After the response, the cloud carries out the transition `then` on the job. `job.hidden` then
     contains the response as `answer`, the id `about` of the object that the call is for, and the
-    values in `more`.
+    values in `extra`.
     """
     body: Body = {
         "method": method,
@@ -50,14 +50,14 @@ def order(
         "data": data,
         "timeout_s": timeout_s,
     }
-    hidden: Body = {"then": then, "about": about, **more}
-    job = Thing(cloud.store.new_id(), CALLS, None, body, hidden, seed=True)
+    hidden: Body = {"then": then, "about": about, **extra}
+    job = Resource(cloud.store.new_id(), CALLS, None, body, hidden, seed=True)
     job.visible_from = cloud.store.time + after_s if after_s else job.visible_from
     cloud.store.insert(job)
     cloud.wake(after_s)
 
 
-def again(cloud: Cloud, job: Thing, after_s: float = 0.0) -> None:
+def again(cloud: Cloud, job: Resource, after_s: float = 0.0) -> None:
     """Schedule the call of a finished job again, after `after_s` seconds."""
     job.hidden.pop("answer", None)
     job.visible_from = cloud.store.time + after_s
@@ -99,7 +99,7 @@ class Runner:
         if later := [at for at in due if at > cloud.store.time]:
             self.wake(min(later) - cloud.store.time)
 
-    async def _run(self, job: Thing) -> None:
+    async def _run(self, job: Resource) -> None:
         answer = await self._answer(job.body)
         del self._under_way[job.id]
         job.hidden["answer"] = answer
@@ -107,7 +107,7 @@ class Runner:
         self._cloud.settle()
         self._cloud.carry_out(job.hidden["then"], job)
 
-    async def _answer(self, wanted: Body) -> Body:
+    async def _answer(self, request: Body) -> Body:
         """Send a call; return a map with the status, headers and body of the response.
 
         If there is no response, the status is 0 and `error` is the reason.
@@ -115,11 +115,11 @@ class Runner:
         self._session = self._session or aiohttp.ClientSession()
         try:
             async with self._session.request(
-                wanted["method"],
-                wanted["url"],
-                headers=wanted["headers"],
-                data=wanted["data"].encode() or None,
-                timeout=aiohttp.ClientTimeout(total=wanted["timeout_s"]),
+                request["method"],
+                request["url"],
+                headers=request["headers"],
+                data=request["data"].encode() or None,
+                timeout=aiohttp.ClientTimeout(total=request["timeout_s"]),
                 allow_redirects=False,
             ) as answer:
                 raw = await read_up_to(answer.content, ANSWER_MAX)
@@ -128,8 +128,8 @@ class Runner:
                     body = msgspec.json.decode(raw)
                 return {"status": answer.status, "headers": dict(answer.headers), "body": body}
         except (aiohttp.ClientError, OSError, TimeoutError, ValueError) as problem:
-            why = str(problem) or type(problem).__name__
-            return {"status": 0, "headers": {}, "body": None, "error": why}
+            reason = str(problem) or type(problem).__name__
+            return {"status": 0, "headers": {}, "body": None, "error": reason}
 
     async def close(self) -> None:
         """Stop the runner. Unfinished jobs stay in the store."""

@@ -82,9 +82,9 @@ class Rule:
     times: int | None = None
     first: bool = False
     effect: Mapping[str, Any] = field(default_factory=dict)
-    seen: int = 0
+    matches: int = 0
     struck: int = 0
-    heard: set[tuple[str, str, bytes]] = field(default_factory=set)
+    calls: set[tuple[str, str, bytes]] = field(default_factory=set)
 
     def strikes(
         self,
@@ -110,11 +110,11 @@ class Rule:
             return False
         if self.first:
             alike = method, path, hashlib.sha256(raw).digest()
-            if alike in self.heard:
+            if alike in self.calls:
                 return False
-            self.heard.add(alike)
-        self.seen += 1
-        if self.nth is not None and self.seen != self.nth:
+            self.calls.add(alike)
+        self.matches += 1
+        if self.nth is not None and self.matches != self.nth:
             return False
         if self.times is not None and self.struck >= self.times:
             return False
@@ -145,7 +145,7 @@ class Rule:
                 "first": self.first,
             },
             "effect": dict(self.effect),
-            "seen": self.seen,
+            "seen": self.matches,
             "struck": self.struck,
         }
 

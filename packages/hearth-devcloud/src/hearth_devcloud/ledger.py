@@ -106,7 +106,7 @@ class Ledger:
 
     def of_traces(self, ids: Iterable[str]) -> dict[str, Any]:
         """Return the calls of traces, and the objects that these calls created."""
-        calls = [call for one in ids for call in self.by_trace.get(one, ())]
+        calls = [call for trace_id in ids for call in self.by_trace.get(trace_id, ())]
         made_by = {call.seq for call in calls}
         objects = [entry for entry in self.entries[self.first :] if entry.created in made_by]
         return {

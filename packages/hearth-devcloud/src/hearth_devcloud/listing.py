@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from hearth_devcloud.http import Call, Refusal
-from hearth_devcloud.store import Thing
+from hearth_devcloud.store import Resource
 
 CONTROLS = frozenset(
     {
@@ -26,38 +26,38 @@ CONTROLS = frozenset(
 TAG_FILTERS = frozenset({"tags", "tags-any", "not-tags", "not-tags-any"})
 
 
-def same(wanted: str, value: Any) -> bool:
+def same(text: str, value: Any) -> bool:
     """Return whether the value of a field matches the text of a query argument."""
     if isinstance(value, bool):
-        return wanted.lower() in (("true", "1") if value else ("false", "0"))
+        return text.lower() in (("true", "1") if value else ("false", "0"))
     if value is None:
-        return wanted in ("", "None", "null")
+        return text in ("", "None", "null")
     if isinstance(value, list):
-        return wanted in value
-    return wanted == str(value)
+        return text in value
+    return text == str(value)
 
 
 def filtered(
-    things: Iterable[Thing], query: Mapping[str, list[str]], ignore: frozenset[str] = CONTROLS
-) -> list[Thing]:
+    resources: Iterable[Resource], query: Mapping[str, list[str]], ignore: frozenset[str] = CONTROLS
+) -> list[Resource]:
     """Return the objects whose fields and tags match all query arguments except those in `ignore`.
 
     If an argument occurs several times, one of its values has to match.
     """
-    found = list(things)
+    resources = list(resources)
     for key, values in query.items():
         if key in TAG_FILTERS:
             names = set(",".join(values).split(","))
-            found = [t for t in found if tagged(key, names, t.body.get("tags") or [])]
+            resources = [t for t in resources if tagged(key, names, t.body.get("tags") or [])]
         elif key not in ignore:
-            found = [t for t in found if _one_of(values, t.body.get(key))]
-    return found
+            resources = [t for t in resources if _one_of(values, t.body.get(key))]
+    return resources
 
 
-def _one_of(wanted: list[str], value: Any) -> bool:
+def _one_of(texts: list[str], value: Any) -> bool:
     if isinstance(value, str):
-        return value in wanted
-    return any(same(one, value) for one in wanted)
+        return value in texts
+    return any(same(text, value) for text in texts)
 
 
 def tagged(kind: str, names: set[str], tags: list[str]) -> bool:
@@ -76,7 +76,7 @@ def tagged(kind: str, names: set[str], tags: list[str]) -> bool:
             return names.isdisjoint(tags)
 
 
-def ordered(things: list[Thing], call: Call) -> list[Thing]:
+def ordered(resources: list[Resource], call: Call) -> list[Resource]:
     """Return the objects sorted by the query arguments `sort_key`/`sort_dir` or `sort=key:dir`."""
     keys = list(call.query.get("sort_key", []))
     directions = list(call.query.get("sort_dir", []))
@@ -87,21 +87,21 @@ def ordered(things: list[Thing], call: Call) -> list[Thing]:
             directions.append(direction or "desc")
     for index, key in reversed(list(enumerate(keys))):
         descending = index < len(directions) and directions[index] == "desc"
-        things = sorted(things, key=_sort_value(key), reverse=descending)
-    return things
+        resources = sorted(resources, key=_sort_value(key), reverse=descending)
+    return resources
 
 
-def _sort_value(key: str) -> Callable[[Thing], tuple[bool, str]]:
-    def value(thing: Thing) -> tuple[bool, str]:
-        found = thing.body.get(key)
-        return (found is None, str(found))
+def _sort_value(key: str) -> Callable[[Resource], tuple[bool, str]]:
+    def value(resource: Resource) -> tuple[bool, str]:
+        field = resource.body.get(key)
+        return (field is None, str(field))
 
     return value
 
 
 def page(
-    things: list[Thing], call: Call, *, marker_status: int = 400, max_limit: int = 1000
-) -> tuple[list[Thing], bool]:
+    resources: list[Resource], call: Call, *, marker_status: int = 400, max_limit: int = 1000
+) -> tuple[list[Resource], bool]:
     """Return the page for the query arguments `limit` and `marker`, and whether more follow.
 
     Raises Refusal with `marker_status` if there is no object with the id `marker`. A limit of 0
@@ -109,14 +109,14 @@ def page(
     """
     marker = call.argument("marker")
     if marker:
-        index = next((i for i, thing in enumerate(things) if thing.id == marker), None)
+        index = next((i for i, resource in enumerate(resources) if resource.id == marker), None)
         if index is None:
             raise Refusal(marker_status, "BadRequest", f"Marker {marker} could not be found")
-        things = things[index + 1 :]
+        resources = resources[index + 1 :]
     limit_text = call.argument("limit")
     if limit_text is None:
-        return things, False
+        return resources, False
     if not limit_text.isdecimal():
         raise Refusal(400, "BadRequest", f"limit must be a whole number, not {limit_text!r}")
     limit = int(limit_text) or max_limit
-    return things[:limit], len(things) > limit
+    return resources[:limit], len(resources) > limit

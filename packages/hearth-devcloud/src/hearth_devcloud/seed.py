@@ -19,7 +19,7 @@ from hearth_devcloud.neutron.networks import new_network
 from hearth_devcloud.neutron.routers import seeded_router
 from hearth_devcloud.neutron.subnets import new_subnet
 from hearth_devcloud.nova.flavors import flavor_body
-from hearth_devcloud.store import Thing, stamp_micro, stamp_z
+from hearth_devcloud.store import Resource, stamp_micro, stamp_z
 
 Body = dict[str, Any]
 
@@ -101,10 +101,10 @@ def sow(cloud: Cloud) -> None:
     cloud.store.changed = False
 
 
-def _put(cloud: Cloud, table: str, thing_id: str, body: Body, **more: Any) -> Thing:
-    project = more.pop("project_id", None)
-    thing = Thing(thing_id, table, project, {"id": thing_id, **body}, more, seed=True)
-    return cloud.store.insert(thing)
+def _put(cloud: Cloud, table: str, resource_id: str, body: Body, **hidden: Any) -> Resource:
+    project = hidden.pop("project_id", None)
+    resource = Resource(resource_id, table, project, {"id": resource_id, **body}, hidden, seed=True)
+    return cloud.store.insert(resource)
 
 
 def _identity(cloud: Cloud) -> None:
@@ -185,19 +185,19 @@ def plant_catalogue(cloud: Cloud) -> None:
 
 def _networks(cloud: Cloud) -> None:
     """Create the networks of devstack: `private` and `public`, connected by `router1`."""
-    made: dict[str, tuple[Thing, Thing]] = {}
+    networks: dict[str, tuple[Resource, Resource]] = {}
     for name, project, cidr, external in (
         ("public", "admin", "172.24.4.0/22", True),
         ("private", "demo", "10.0.0.0/24", False),
     ):
-        given: Body = {"name": name, "router:external": external, "shared": not external}
+        attributes: Body = {"name": name, "router:external": external, "shared": not external}
         owner = fixed_hex("project", project)
-        network = new_network(cloud, fixed("network", name), owner, given, seed=True)
-        given = {"name": f"{name}-subnet", "cidr": cidr, "enable_dhcp": not external}
-        subnet = new_subnet(cloud, fixed("subnet", name), network, given, seed=True)
-        made[name] = network, subnet
+        network = new_network(cloud, fixed("network", name), owner, attributes, seed=True)
+        attributes = {"name": f"{name}-subnet", "cidr": cidr, "enable_dhcp": not external}
+        subnet = new_subnet(cloud, fixed("subnet", name), network, attributes, seed=True)
+        networks[name] = network, subnet
     ids = (fixed("router", "router1"), fixed("port", "gateway"), fixed("port", "interface"))
-    seeded_router(cloud, "router1", made["public"][0], made["private"][1], ids)
+    seeded_router(cloud, "router1", networks["public"][0], networks["private"][1], ids)
 
 
 def _compute(cloud: Cloud) -> None:
@@ -235,7 +235,7 @@ def plant_image(cloud: Cloud, name: str) -> None:
         _image(cloud, name, "raw", 4096, **properties)
 
 
-def image_named(cloud: Cloud, name: str) -> Thing | None:
+def image_named(cloud: Cloud, name: str) -> Resource | None:
     """Return the initial image with this name, or None if it does not exist."""
     return cloud.store.get("image.images", fixed("image", name))
 

@@ -9,14 +9,14 @@ import msgspec
 
 from hearth_devcloud.http import Cloud
 from hearth_devcloud.ledger import CallEntry, Entry
-from hearth_devcloud.store import Thing
+from hearth_devcloud.store import Resource
 
 FORMAT = 1
 
 
 class _State(msgspec.Struct):
     format: int
-    things: list[Thing]
+    resources: list[Resource] = msgspec.field(name="things")
     agenda: list[tuple[float, int, str, str, str]]
     entries: list[Entry]
     calls: list[CallEntry]
@@ -29,7 +29,7 @@ def dump(cloud: Cloud) -> bytes:
     store, ledger = cloud.store, cloud.store.ledger
     state = _State(
         format=FORMAT,
-        things=[thing for table in store.tables.values() for thing in table.values()],
+        resources=[resource for table in store.tables.values() for resource in table.values()],
         agenda=store.agenda,
         entries=ledger.entries,
         calls=ledger.calls,
@@ -46,11 +46,11 @@ def dump(cloud: Cloud) -> bytes:
 def save(cloud: Cloud, path: Path) -> None:
     """Write the complete state of the cloud to a file, which is replaced atomically."""
     data = dump(cloud)
-    beside = path.with_name(path.name + ".new")
-    beside.unlink(missing_ok=True)  # it is created exclusively, never opened through a link
-    with open(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+    new_path = path.with_name(path.name + ".new")
+    new_path.unlink(missing_ok=True)  # it is created exclusively, never opened through a link
+    with open(os.open(new_path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
         file.write(data)
-    os.replace(beside, path)
+    os.replace(new_path, path)
     cloud.store.changed = False
 
 
@@ -77,8 +77,8 @@ def restore(cloud: Cloud, data: bytes) -> None:
         raise ValueError(f"expected a state of format {FORMAT}, got format {state.format}")
     store, ledger = cloud.store, cloud.store.ledger
     store.clear()
-    for thing in state.things:
-        store.adopt(thing)
+    for resource in state.resources:
+        store.adopt(resource)
     store.restore_agenda(state.agenda)
     ledger.entries = state.entries
     ledger.forget_calls()

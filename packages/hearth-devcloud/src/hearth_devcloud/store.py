@@ -21,7 +21,7 @@ Body = dict[str, Any]
 
 
 @dataclass(slots=True, eq=False)
-class Thing:
+class Resource:
     """An object of the cloud, such as a network or a server.
 
     API responses are made from `body`; `hidden` is internal. `entry` is the index of the object in
@@ -58,15 +58,15 @@ class Store:
     """The tables of objects, the agenda of scheduled transitions, and the audit log."""
 
     def __init__(self, seed: int | None = None) -> None:
-        self.tables: dict[str, dict[str, Thing]] = {}
+        self.tables: dict[str, dict[str, Resource]] = {}
         self.ledger = Ledger()
-        self.made: list[Thing] = []
+        self.made: list[Resource] = []
         self.changed = False
         self.time: float = time.time()
         self.serials: dict[str, int] = {}
         self._agenda: list[tuple[float, int, str, str, str]] = []
         self._order = itertools.count()
-        self._index: dict[tuple[str, str, Any], dict[str, Thing]] = {}
+        self._index: dict[tuple[str, str, Any], dict[str, Resource]] = {}
         self._rng = random.Random(seed)  # noqa: S311
 
     def new_id(self) -> str:
@@ -89,36 +89,36 @@ class Store:
         number = self.serials[kind] = self.serials.get(kind, 0) + 1
         return number
 
-    def table(self, name: str) -> dict[str, Thing]:
+    def table(self, name: str) -> dict[str, Resource]:
         """Return the objects of a table by id, in the order of their creation."""
-        found = self.tables.get(name)
-        if found is None:
-            found = self.tables[name] = {}
-        return found
+        rows = self.tables.get(name)
+        if rows is None:
+            rows = self.tables[name] = {}
+        return rows
 
-    def get(self, table: str, thing_id: object) -> Thing | None:
+    def get(self, table: str, resource_id: object) -> Resource | None:
         """Return an object, or None if it does not exist or is not visible yet."""
-        thing = self.table(table).get(thing_id) if isinstance(thing_id, str) else None
-        if thing is None or thing.visible_from > self.time:
+        resource = self.table(table).get(resource_id) if isinstance(resource_id, str) else None
+        if resource is None or resource.visible_from > self.time:
             return None
-        return thing
+        return resource
 
-    def all(self, table: str) -> Iterator[Thing]:
+    def all(self, table: str) -> Iterator[Resource]:
         """Yield the visible objects of a table."""
         now = self.time
-        return (thing for thing in self.table(table).values() if thing.visible_from <= now)
+        return (resource for resource in self.table(table).values() if resource.visible_from <= now)
 
-    def where(self, table: str, **wanted: Any) -> list[Thing]:
-        """Return the objects whose body contains all fields in `wanted`, even invisible objects."""
-        things = self.table(table)
+    def where(self, table: str, **fields: Any) -> list[Resource]:
+        """Return the objects whose body contains all fields in `fields`, even invisible objects."""
+        resources = self.table(table)
         for name in INDEXED.get(table, ()):
-            if name in wanted:
-                things = self._index.get((table, name, wanted.pop(name)), {})
+            if name in fields:
+                resources = self._index.get((table, name, fields.pop(name)), {})
                 break
-        found = list(things.values())
-        for key, value in wanted.items():
-            found = [thing for thing in found if thing.body.get(key) == value]
-        return found
+        matching = list(resources.values())
+        for key, value in fields.items():
+            matching = [resource for resource in matching if resource.body.get(key) == value]
+        return matching
 
     def count(self, table: str, project_id: str) -> int:
         """Return the number of objects of a project in a table.
@@ -129,79 +129,81 @@ class Store:
             return len(self._index.get((table, "project_id", project_id), ()))
         return len(self.where(table, project_id=project_id))
 
-    def insert(self, thing: Thing, *, implicit: bool = False) -> Thing:
+    def insert(self, resource: Resource, *, implicit: bool = False) -> Resource:
         """Add a new object and return it. The audit log records it, unless it is an initial one."""
-        self.adopt(thing)
+        self.adopt(resource)
         self.changed = True
-        if not thing.seed:
-            service, _, plural = thing.table.partition(".")
-            name = thing.body.get("name")
-            thing.entry = self.ledger.created(
+        if not resource.seed:
+            service, _, plural = resource.table.partition(".")
+            name = resource.body.get("name")
+            resource.entry = self.ledger.created(
                 service=service,
                 collection=plural,
-                id_=thing.id,
+                id_=resource.id,
                 name=name if isinstance(name, str) else None,
-                project_id=thing.project_id,
+                project_id=resource.project_id,
                 at=self.time,
                 implicit=implicit,
             )
-            self.made.append(thing)
-        return thing
+            self.made.append(resource)
+        return resource
 
-    def adopt(self, thing: Thing) -> None:
+    def adopt(self, resource: Resource) -> None:
         """Add an object without an entry in the audit log."""
-        self.table(thing.table)[thing.id] = thing
-        for name in INDEXED.get(thing.table, ()):
-            key = (thing.table, name, thing.body.get(name))
-            self._index.setdefault(key, {})[thing.id] = thing
+        self.table(resource.table)[resource.id] = resource
+        for name in INDEXED.get(resource.table, ()):
+            key = (resource.table, name, resource.body.get(name))
+            self._index.setdefault(key, {})[resource.id] = resource
 
-    def change(self, thing: Thing, **changes: Any) -> None:
+    def change(self, resource: Resource, /, **changes: Any) -> None:
         """Set fields in the body of an object, and update the index."""
-        self._forget(thing)
-        thing.body.update(changes)
-        self.adopt(thing)
+        self._forget(resource)
+        resource.body.update(changes)
+        self.adopt(resource)
 
     def clear(self) -> None:
         """Remove all objects; the audit log records nothing about it."""
         self.tables = {}
         self._index = {}
 
-    def remove(self, thing: Thing) -> None:
+    def remove(self, resource: Resource) -> None:
         """Remove an object, if it exists, and record this in the audit log."""
-        if self.table(thing.table).pop(thing.id, None) is None:
+        if self.table(resource.table).pop(resource.id, None) is None:
             return
-        self._forget(thing)
+        self._forget(resource)
         self.changed = True
-        if thing.entry is not None:
-            self.ledger.deleted(thing.entry, at=self.time)
+        if resource.entry is not None:
+            self.ledger.deleted(resource.entry, at=self.time)
 
-    def _forget(self, thing: Thing) -> None:
-        for name in INDEXED.get(thing.table, ()):
-            key = (thing.table, name, thing.body.get(name))
-            there = self._index[key]
-            there.pop(thing.id, None)
-            if not there:
+    def _forget(self, resource: Resource) -> None:
+        for name in INDEXED.get(resource.table, ()):
+            key = (resource.table, name, resource.body.get(name))
+            rows = self._index[key]
+            rows.pop(resource.id, None)
+            if not rows:
                 del self._index[key]
 
-    def later(self, after_s: float, thing: Thing, transition: str) -> None:
+    def later(self, after_s: float, resource: Resource, transition: str) -> None:
         """Schedule a transition of an object in `after_s` seconds; 0 means at the next `settle`."""
         due = self.time + max(0.0, after_s)
-        heapq.heappush(self._agenda, (due, next(self._order), thing.table, thing.id, transition))
+        heapq.heappush(
+            self._agenda, (due, next(self._order), resource.table, resource.id, transition)
+        )
         self.changed = True
 
-    def settle(self, now: float, run: Callable[[str, Thing], None]) -> None:
-        """Call `run(transition, thing)` for all transitions scheduled until `now`, in time order.
+    def settle(self, now: float, run: Callable[[str, Resource], None]) -> None:
+        """Call `run(transition, resource)` for all transitions due until `now`, in time order.
 
         During each call, `time` is the scheduled time of the transition.
         """
         agenda = self._agenda
         while agenda and agenda[0][0] <= now:
-            due, _, table, thing_id, transition = heapq.heappop(agenda)
+            due, _, table, resource_id, transition = heapq.heappop(agenda)
             self.time = max(self.time, due)
-            thing = self.table(table).get(thing_id)
-            if thing is not None:
+            resource = self.table(table).get(resource_id)
+            if resource is not None:
                 self.changed = True
-                run(transition, thing)
+                run(transition, resource)
         self.time = max(self.time, now)
 
     @property

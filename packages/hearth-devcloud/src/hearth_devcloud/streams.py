@@ -9,6 +9,6 @@ async def read_up_to(content: StreamReader, limit: int) -> bytes:
     A single `read` of aiohttp may return only a part of the body.
     """
     body = b""
-    while len(body) < limit and (more := await content.read(limit - len(body))):
-        body += more
+    while len(body) < limit and (chunk := await content.read(limit - len(body))):
+        body += chunk
     return body

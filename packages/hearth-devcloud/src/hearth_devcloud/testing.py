@@ -115,14 +115,14 @@ class TestCloud:
 
         Without roles it gets `member`. Raises Refused if there is such a project already.
         """
-        made = self._admin_call("POST", "/identity/v3/projects", {"project": {"name": name}})
-        project = made["project"]["id"]
+        answer = self._admin_call("POST", "/identity/v3/projects", {"project": {"name": name}})
+        project = answer["project"]["id"]
         user = {"name": name, "password": self._settings.password, "domain_id": "default"}
         owner = self._admin_call("POST", "/identity/v3/users", {"user": user})["user"]["id"]
         for role in self._admin_call("GET", "/identity/v3/roles")["roles"]:
             if role["name"] in (roles or ("member",)):
-                place = f"projects/{project}/users/{owner}/roles/{role['id']}"
-                self._admin_call("PUT", f"/identity/v3/{place}")
+                grant = f"projects/{project}/users/{owner}/roles/{role['id']}"
+                self._admin_call("PUT", f"/identity/v3/{grant}")
         return Login(self.auth_url, name, self._settings.password, name, project)
 
     def fail(self, match: Body, effect: Body) -> None:
@@ -146,13 +146,13 @@ class TestCloud:
         """Return the existing objects that clients or services have created, such as those of the
         collection `networks`; without a name those of all collections.
         """
-        found: list[Body] = self._control("GET", "objects")["objects"]
-        return [entry for entry in found if collection in ("", entry["collection"])]
+        entries: list[Body] = self._control("GET", "objects")["objects"]
+        return [entry for entry in entries if collection in ("", entry["collection"])]
 
     def calls(self) -> list[Body]:
         """Return all calls of clients so far: method, path, status and duration."""
-        found: list[Body] = self._control("GET", "ledger?calls=1")["calls"]
-        return found
+        entries: list[Body] = self._control("GET", "ledger?calls=1")["calls"]
+        return entries
 
     def _control(self, method: str, path: str, body: Body | None = None) -> Body:
         return self._call(method, f"/devcloud/{path}", body)
@@ -174,15 +174,15 @@ class TestCloud:
     ) -> Body:
         with self._open(method, path, body, headers) as answer:
             text = answer.read()
-        found: Body = json.loads(text) if text else {}
-        return found
+        document: Body = json.loads(text) if text else {}
+        return document
 
     def _open(
         self, method: str, path: str, body: Body | None, headers: dict[str, str] | None = None
     ) -> Any:
         data = None if body is None else json.dumps(body).encode()
-        sent = {"Content-Type": "application/json", **(headers or {})}
-        request = urllib.request.Request(self.url + path, data, sent, method=method)  # noqa: S310
+        all_headers = {"Content-Type": "application/json", **(headers or {})}
+        request = urllib.request.Request(self.url + path, data, all_headers, method=method)  # noqa: S310
         try:
             return urllib.request.urlopen(request, timeout=START_S)  # noqa: S310 - our own cloud
         except urllib.error.HTTPError as error:

@@ -11,8 +11,8 @@ __all__ = ["SERVICE", "TRANSITIONS"]
 
 def _refusal(call: Call, fault: Refusal) -> Reply:
     code = "Client" if fault.status < 500 else "Server"
-    words = {"debuginfo": None, "faultcode": code, "faultstring": fault.message}
-    return Reply(fault.status, {"error_message": words}, fault.headers)
+    fields = {"debuginfo": None, "faultcode": code, "faultstring": fault.message}
+    return Reply(fault.status, {"error_message": fields}, fault.headers)
 
 
 SERVICE = Service(

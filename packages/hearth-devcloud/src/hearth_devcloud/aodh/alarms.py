@@ -28,7 +28,7 @@ from hearth_devcloud.collection import (
 )
 from hearth_devcloud.http import Body, Call, Cloud, Refusal, Reply, Route
 from hearth_devcloud.listing import page
-from hearth_devcloud.store import Thing, stamp_micro
+from hearth_devcloud.store import Resource, stamp_micro
 
 HISTORY = "alarming.history"
 OK, ALARM, UNKNOWN = "ok", "alarm", "insufficient data"
@@ -69,10 +69,10 @@ _TIME = Collection(
 
 
 def _times(value: Any) -> Any:
-    found = list_of(lambda one: checked(_TIME, one))(value)
-    if len({one["name"] for one in found}) < len(found):
+    constraints = list_of(lambda constraint: checked(_TIME, constraint))(value)
+    if len({item["name"] for item in constraints}) < len(constraints):
         raise ValueError("Time constraint names must be unique for a given alarm.")
-    return found
+    return constraints
 
 
 def _action(value: Any) -> str:
@@ -113,26 +113,26 @@ _NOW, _BEFORE = _fields(TYPES), _fields(OLD_TYPES)
 
 def _wanted(call: Call) -> Body:
     """Return the checked fields of the alarm in a request body. Raises Refusal 400."""
-    given = call.json()
-    if not isinstance(given, dict):
+    request = call.json()
+    if not isinstance(request, dict):
         raise bad("Invalid input for field/attribute data.")
     old = call.cloud.knobs.threshold_alarms
     types = OLD_TYPES if old else TYPES
     try:
-        values = (_BEFORE if old else _NOW).for_create(given)
+        values = (_BEFORE if old else _NOW).for_create(request)
     except Invalid as error:
-        raise _invalid(error, given, types) from None
+        raise _invalid(error, request, types) from None
     rule, kind = f"{values['type']}_rule", values["type"]
     if values[rule] is None:
         raise bad(f"{rule} must be set for {kind} type alarm")
-    rules = {f"{one}_rule" for one in types}
-    others = [name for name in rules - {rule} if values.pop(name) is not None]
-    if others:
-        raise bad(f"{rule} and {others[0]} cannot be set at the same time")
+    rules = {f"{type_name}_rule" for type_name in types}
+    surplus = [name for name in rules - {rule} if values.pop(name) is not None]
+    if surplus:
+        raise bad(f"{rule} and {surplus[0]} cannot be set at the same time")
     return values
 
 
-def _invalid(error: Invalid, given: Body, types: Iterable[str]) -> Refusal:
+def _invalid(error: Invalid, attributes: Body, types: Iterable[str]) -> Refusal:
     name = error.names[0]
     match error.fault:
         case Fault.UNKNOWN:
@@ -141,8 +141,8 @@ def _invalid(error: Invalid, given: Body, types: Iterable[str]) -> Refusal:
             return bad(f"Invalid input for field/attribute {name}. Mandatory field missing.")
         case _ if name == "type":
             kinds = ", ".join(sorted(types))
-            words = f"Value: '{given[name]}'. Value should be one of: {kinds}"
-            return bad(f"Invalid input for field/attribute type. {words}")
+            message = f"Value: '{attributes[name]}'. Value should be one of: {kinds}"
+            return bad(f"Invalid input for field/attribute type. {message}")
     return bad(f"Invalid input for field/attribute {error.message}")
 
 
@@ -151,18 +151,21 @@ def _owners(call: Call, values: Body) -> None:
 
     Raises Refusal 401 if a caller who is not an administrator names another user or project.
     """
-    for name, own in (("user_id", call.caller.user_id), ("project_id", call.caller.project_id)):
-        if values[name] in (None, own):
-            values[name] = own
+    for name, caller_value in (
+        ("user_id", call.caller.user_id),
+        ("project_id", call.caller.project_id),
+    ):
+        if values[name] in (None, caller_value):
+            values[name] = caller_value
         elif not call.caller.is_admin:
-            what = name.removesuffix("_id").capitalize()
-            raise Refusal(401, message=f"Not Authorized to access {what} {values[name]}")
+            kind = name.removesuffix("_id").capitalize()
+            raise Refusal(401, message=f"Not Authorized to access {kind} {values[name]}")
 
 
-def _with_trusts(call: Call, values: Body, known: set[str]) -> None:
-    """Add a trust to each action URL that needs one; `known` are ids of the alarm's trusts."""
+def _with_trusts(call: Call, values: Body, trust_ids: set[str]) -> None:
+    """Add a trust to each action URL that needs one; `trust_ids` are ids of the alarm's trusts."""
     actions = {name: values[name] for name in ACTIONS.values()}
-    values.update(trusts.completed(call, actions, known))
+    values.update(trusts.completed(call, actions, trust_ids))
 
 
 def _trusts(alarm: Body) -> set[str]:
@@ -185,10 +188,10 @@ def create(call: Call) -> Reply:
         evaluate_timestamp=now,
         state_reason=NOT_SET,
     )
-    thing = store.insert(Thing(alarm_id, ALARMS, values["project_id"], values))
-    remember(call.cloud, thing, "creation", thing.body, call)
-    where = {"Location": f"{call.base}/alarming/v2/alarms/{alarm_id}"}
-    return Reply(201, thing.body, where)
+    alarm = store.insert(Resource(alarm_id, ALARMS, values["project_id"], values))
+    remember(call.cloud, alarm, "creation", alarm.body, call)
+    headers = {"Location": f"{call.base}/alarming/v2/alarms/{alarm_id}"}
+    return Reply(201, alarm.body, headers)
 
 
 def _scoped(call: Call, values: Body) -> None:
@@ -198,26 +201,28 @@ def _scoped(call: Call, values: Body) -> None:
     """
     rule = rule_of(values)
     if values["type"] == "gnocchi_aggregation_by_resources_threshold" and not call.caller.is_admin:
-        own, asked = (
+        own_condition, requested = (
             {"=": {"created_by_project_id": values["project_id"]}},
             json.loads(rule["query"]),
         )
-        if not (isinstance(asked, dict) and own in asked.get("and", [])):
-            rule["query"] = json.dumps({"and": [own, asked]})
+        if not (isinstance(requested, dict) and own_condition in requested.get("and", [])):
+            rule["query"] = json.dumps({"and": [own_condition, requested]})
     if values["type"] == METERED and not call.caller.is_admin:
-        mine = {"field": "project_id", "op": "eq", "value": values["project_id"], "type": ""}
-        others = [one for one in rule["query"] if one["field"] != "project_id"]
-        rule["query"] = [*others, mine]
+        own_query = {"field": "project_id", "op": "eq", "value": values["project_id"], "type": ""}
+        conditions = [
+            condition for condition in rule["query"] if condition["field"] != "project_id"
+        ]
+        rule["query"] = [*conditions, own_query]
 
 
-def find(call: Call) -> Thing:
+def find(call: Call) -> Resource:
     """Return the alarm that the path names. Raises Refusal 404."""
-    thing = call.cloud.store.get(ALARMS, call.ids[0])
-    own = thing is not None and thing.project_id == call.caller.project_id
-    if thing is None or not (own or call.caller.is_admin):
-        where = f" in project {call.caller.project_id}"
-        raise Refusal(404, message=f"Alarm {call.ids[0]} not found{where}")
-    return thing
+    alarm = call.cloud.store.get(ALARMS, call.ids[0])
+    is_own = alarm is not None and alarm.project_id == call.caller.project_id
+    if alarm is None or not (is_own or call.caller.is_admin):
+        scope = f" in project {call.caller.project_id}"
+        raise Refusal(404, message=f"Alarm {call.ids[0]} not found{scope}")
+    return alarm
 
 
 def _questions(call: Call) -> Iterable[tuple[str, str, str]]:
@@ -233,7 +238,7 @@ def _questions(call: Call) -> Iterable[tuple[str, str, str]]:
 def index(call: Call) -> Reply:
     """Handle GET of the project's alarms, filtered by `q.field`, `q.op` and `q.value`."""
     project: str | None = call.caller.project_id
-    wanted: list[tuple[str, str]] = []
+    conditions: list[tuple[str, str]] = []
     for name, operator, value in _questions(call):
         if operator not in ("eq", ""):
             raise bad(f"Invalid input for field/attribute op. Unimplemented operator: {operator}")
@@ -241,33 +246,33 @@ def index(call: Call) -> Reply:
             only_admins(call)
             project = None
         elif name not in _ASKABLE:
-            words = f'unrecognized field in query: [{{"field": "{name}"}}]'
-            raise bad(f"Unknown argument: {words}")
+            message = f'unrecognized field in query: [{{"field": "{name}"}}]'
+            raise bad(f"Unknown argument: {message}")
         else:
             if name == "project_id" and value != project:
                 only_admins(call)
                 project = value
-            wanted.append((name, value))
-    found = [
-        thing
-        for thing in call.cloud.store.all(ALARMS)
-        if project in (None, thing.project_id)
-        and all(_alike(thing.body[name], value) for name, value in wanted)
+            conditions.append((name, value))
+    alarms = [
+        alarm
+        for alarm in call.cloud.store.all(ALARMS)
+        if project in (None, alarm.project_id)
+        and all(_alike(alarm.body[name], value) for name, value in conditions)
     ]
     for order in reversed(call.query.get("sort", [])):
         key, _, direction = order.partition(":")
         if key not in _SORTABLE:
             raise bad(f"the sort parameter '{order}' is not valid")
-        found.sort(key=partial(_sorted_by, key), reverse=direction == "desc")
-    return Reply(200, [thing.body for thing in page(found, call)[0]])
+        alarms.sort(key=partial(_sorted_by, key), reverse=direction == "desc")
+    return Reply(200, [alarm.body for alarm in page(alarms, call)[0]])
 
 
-def _sorted_by(key: str, thing: Thing) -> str:
-    return str(thing.body[key])
+def _sorted_by(key: str, alarm: Resource) -> str:
+    return str(alarm.body[key])
 
 
-def _alike(value: Any, wanted: str) -> bool:
-    return wanted.lower() == str(value).lower() if isinstance(value, bool) else wanted == value
+def _alike(value: Any, text: str) -> bool:
+    return text.lower() == str(value).lower() if isinstance(value, bool) else text == value
 
 
 def show(call: Call) -> Reply:
@@ -277,42 +282,42 @@ def show(call: Call) -> Reply:
 
 def update(call: Call) -> Reply:
     """Handle PUT of an alarm: replace it completely, with defaults for omitted fields."""
-    thing, values = find(call), _wanted(call)
-    before = dict(thing.body)
+    alarm, values = find(call), _wanted(call)
+    before = dict(alarm.body)
     for name in ("user_id", "project_id"):
         values[name] = values[name] or before[name]
     if values["project_id"] != call.caller.project_id or values["user_id"] != before["user_id"]:
         _owners(call, values)
     if rule_of(values) != before.get(f"{values['type']}_rule"):
-        thing.hidden.pop("samples", None)
+        alarm.hidden.pop("samples", None)
         _scoped(call, values)
-    known = _trusts(before)
-    _with_trusts(call, values, known)
+    trust_ids = _trusts(before)
+    _with_trusts(call, values, trust_ids)
     now = stamp_micro(call.cloud.store.time)
     set_anew = values["state"] != before["state"]
     values.update(
-        alarm_id=thing.id,
+        alarm_id=alarm.id,
         timestamp=now,
         state_timestamp=now if set_anew else before["state_timestamp"],
         state_reason=NOT_SET if set_anew else before["state_reason"],
         evaluate_timestamp=before["evaluate_timestamp"],
     )
-    thing.body.clear()
-    thing.body.update(values)
-    trusts.dropped(call.cloud, known - _trusts(values))
-    changed = {n: v for n, v in values.items() if before.get(n) != v and n != "timestamp"}
-    if changed:
-        remember(call.cloud, thing, "rule change", changed, call)
-    return Reply(200, thing.body)
+    alarm.body.clear()
+    alarm.body.update(values)
+    trusts.dropped(call.cloud, trust_ids - _trusts(values))
+    changes = {n: v for n, v in values.items() if before.get(n) != v and n != "timestamp"}
+    if changes:
+        remember(call.cloud, alarm, "rule change", changes, call)
+    return Reply(200, alarm.body)
 
 
 def delete(call: Call) -> Reply:
     """Handle DELETE of an alarm, its history and its trust; reply with status 204."""
-    thing, store = find(call), call.cloud.store
-    for entry in store.where(HISTORY, alarm_id=thing.id):
+    alarm, store = find(call), call.cloud.store
+    for entry in store.where(HISTORY, alarm_id=alarm.id):
         store.remove(entry)
-    trusts.dropped(call.cloud, _trusts(thing.body))
-    store.remove(thing)
+    trusts.dropped(call.cloud, _trusts(alarm.body))
+    store.remove(alarm)
     return Reply(204)
 
 
@@ -323,46 +328,48 @@ def state(call: Call) -> Reply:
 
 def set_state(call: Call) -> Reply:
     """Handle PUT of an alarm's state: set it without triggering actions."""
-    thing, wanted = find(call), call.json()
-    if wanted not in STATES:
+    alarm, state = find(call), call.json()
+    if state not in STATES:
         raise bad("state invalid")
-    move(call.cloud, thing, wanted, "Manually set via API")
-    detail = {"state": wanted, "state_reason": "Manually set via API"}
-    remember(call.cloud, thing, "state transition", detail, call)
-    return Reply(200, json.dumps(wanted), {"Content-Type": "application/json"})
+    move(call.cloud, alarm, state, "Manually set via API")
+    detail = {"state": state, "state_reason": "Manually set via API"}
+    remember(call.cloud, alarm, "state transition", detail, call)
+    return Reply(200, json.dumps(state), {"Content-Type": "application/json"})
 
 
-def move(cloud: Cloud, thing: Thing, wanted: str, reason: str) -> None:
-    """Set the state of an alarm to `wanted`, with a reason."""
-    if thing.body["state"] != wanted:
-        thing.body["state_timestamp"] = stamp_micro(cloud.store.time)
-    thing.body.update(state=wanted, state_reason=reason)
+def move(cloud: Cloud, alarm: Resource, state: str, reason: str) -> None:
+    """Set the state of an alarm to `state`, with a reason."""
+    if alarm.body["state"] != state:
+        alarm.body["state_timestamp"] = stamp_micro(cloud.store.time)
+    alarm.body.update(state=state, state_reason=reason)
     cloud.store.changed = True
 
 
-def remember(cloud: Cloud, thing: Thing, what: str, detail: Body, call: Call | None = None) -> None:
-    """Add an entry to the history of an alarm: `what` is its type, `detail` its content.
+def remember(
+    cloud: Cloud, alarm: Resource, change_type: str, detail: Body, call: Call | None = None
+) -> None:
+    """Add an entry to the history of an alarm: `change_type` is its type, `detail` its content.
 
     The user and project of the entry are those of `call`; without a call, they are null.
     """
     store, caller = cloud.store, call.identity if call is not None else None
     body = {
         "event_id": store.new_id(),
-        "alarm_id": thing.id,
-        "type": what,
+        "alarm_id": alarm.id,
+        "type": change_type,
         "detail": json.dumps(detail),
         "user_id": caller.user_id if caller else None,
         "project_id": caller.project_id if caller else None,
-        "on_behalf_of": thing.project_id,
+        "on_behalf_of": alarm.project_id,
         "timestamp": stamp_micro(store.time),
     }
-    store.insert(Thing(body["event_id"] or "", HISTORY, thing.project_id, body, seed=True))
+    store.insert(Resource(body["event_id"] or "", HISTORY, alarm.project_id, body, seed=True))
 
 
 def history(call: Call) -> Reply:
     """Handle GET of an alarm's history, newest first."""
-    found = call.cloud.store.where(HISTORY, alarm_id=find(call).id)
-    return Reply(200, [entry.body for entry in page(found[::-1], call)[0]])
+    entries = call.cloud.store.where(HISTORY, alarm_id=find(call).id)
+    return Reply(200, [entry.body for entry in page(entries[::-1], call)[0]])
 
 
 def capabilities(call: Call) -> Reply:

@@ -31,7 +31,7 @@ from hearth_devcloud.aodh.rules import (
 )
 from hearth_devcloud.aodh.times import within
 from hearth_devcloud.http import Body, Cloud
-from hearth_devcloud.store import Thing, stamp_micro
+from hearth_devcloud.store import Resource, stamp_micro
 
 _COMPARE: Mapping[str, Callable[[Any, Any], bool]] = {
     name: getattr(operator, name) for name in ("lt", "le", "eq", "ne", "ge", "gt")
@@ -65,16 +65,16 @@ def receive(cloud: Cloud, news: Mapping[str, Any]) -> list[Body]:
     return done
 
 
-def _asked(cloud: Cloud, news: Mapping[str, Any]) -> list[Thing]:
+def _asked(cloud: Cloud, news: Mapping[str, Any]) -> list[Resource]:
     _check(news)
     alarm, project = news.get("alarm"), news.get("project_id")
     return [
-        one
-        for one in cloud.store.all(ALARMS)
-        if one.body["enabled"]
-        and alarm in (None, one.id, one.body["name"])
-        and project in (None, one.project_id)
-        and within(one.body["time_constraints"], cloud.store.time)
+        candidate
+        for candidate in cloud.store.all(ALARMS)
+        if candidate.body["enabled"]
+        and alarm in (None, candidate.id, candidate.body["name"])
+        and project in (None, candidate.project_id)
+        and within(candidate.body["time_constraints"], cloud.store.time)
     ]
 
 
@@ -96,7 +96,7 @@ def _check(news: Mapping[str, Any]) -> None:
     )
 
 
-def _finding(cloud: Cloud, alarm: Thing, news: Mapping[str, Any]) -> Finding | None:
+def _finding(cloud: Cloud, alarm: Resource, news: Mapping[str, Any]) -> Finding | None:
     kind = alarm.body["type"]
     if "state" in news:
         reason = news.get("reason") or f"Transition to {news['state']} as told"
@@ -114,7 +114,7 @@ def _finding(cloud: Cloud, alarm: Thing, news: Mapping[str, Any]) -> Finding | N
 # measures
 
 
-def _measured(alarm: Thing, rules: Sequence[Body], news: Mapping[str, Any]) -> bool:
+def _measured(alarm: Resource, rules: Sequence[Body], news: Mapping[str, Any]) -> bool:
     """Store the measured values for each rule of an alarm that uses their metric and resource.
 
     Return whether there is such a rule.
@@ -124,11 +124,11 @@ def _measured(alarm: Thing, rules: Sequence[Body], news: Mapping[str, Any]) -> b
     samples = alarm.hidden.setdefault("samples", {})
     about = [index for index, rule in enumerate(rules) if _about(rule, news)]
     for index in about:
-        kept = [*samples.get(str(index), []), *news["values"]]
-        while None in kept:
-            kept = kept[kept.index(None) + 1 :]
+        measures = [*samples.get(str(index), []), *news["values"]]
+        while None in measures:
+            measures = measures[measures.index(None) + 1 :]
         samples[str(index)] = [
-            number(value) for value in kept[-rules[index]["evaluation_periods"] :]
+            number(value) for value in measures[-rules[index]["evaluation_periods"] :]
         ]
     return bool(about)
 
@@ -139,19 +139,19 @@ def _about(rule: Body, news: Mapping[str, Any]) -> bool:
         return True
     if resource is not None and _resource(rule) not in (None, resource):
         return False
-    named = (rule.get("metric"), rule.get("meter_name"), rule.get("query"))
-    return metric in named or metric in rule.get("metrics", ())
+    names = (rule.get("metric"), rule.get("meter_name"), rule.get("query"))
+    return metric in names or metric in rule.get("metrics", ())
 
 
 def _resource(rule: Body) -> Any:
     """Return the id of the resource that a rule measures, or None if it names none."""
     if "meter_name" not in rule:
         return rule.get("resource_id")
-    ids = (one["value"] for one in rule["query"] if one["field"] == "resource_id")
+    ids = (condition["value"] for condition in rule["query"] if condition["field"] == "resource_id")
     return next(ids, None)
 
 
-def _outside(alarm: Thing, rule: Body, index: int = 0) -> list[bool] | None:
+def _outside(alarm: Resource, rule: Body, index: int = 0) -> list[bool] | None:
     """Return for each evaluation period of a rule whether its value crosses the threshold.
 
     Return None if there are too few values. `index` is the position of the rule in the alarm.
@@ -163,7 +163,7 @@ def _outside(alarm: Thing, rule: Body, index: int = 0) -> list[bool] | None:
     return [beyond(value, rule["threshold"]) for value in values]
 
 
-def _of_values(alarm: Thing, rule: Body) -> Finding:
+def _of_values(alarm: Resource, rule: Body) -> Finding:
     before, periods = alarm.body["state"], rule["evaluation_periods"]
     outside, data = _outside(alarm, rule), {"type": "threshold", "count": periods}
     if outside is None:
@@ -174,28 +174,26 @@ def _of_values(alarm: Thing, rule: Body) -> Finding:
         state, count = before, sum(outside) if before == ALARM else outside.count(False)
     else:
         state, count = ALARM if outside[-1] else OK, outside.count(outside[-1])
-    where = "outside" if state == ALARM else "inside"
-    how = f"Remaining as {state}" if state == before else f"Transition to {state}"
-    data |= {"disposition": where, "count": count, "most_recent": last}
-    reason = f"{how} due to {count} samples {where} threshold, most recent: {last}"
+    side = "outside" if state == ALARM else "inside"
+    transition = f"Remaining as {state}" if state == before else f"Transition to {state}"
+    data |= {"disposition": side, "count": count, "most_recent": last}
+    reason = f"{transition} due to {count} samples {side} threshold, most recent: {last}"
     return Finding(state, reason, data)
 
 
 # composite rules
 
 
-def _of_rules(alarm: Thing, rules: Sequence[Body]) -> Finding:
-    seen = [_outside(alarm, rule, index) for index, rule in enumerate(rules)]
-    judged = [None if one is None else one[-1] for one in seen]
+def _of_rules(alarm: Resource, rules: Sequence[Body]) -> Finding:
+    outcomes = [_outside(alarm, rule, index) for index, rule in enumerate(rules)]
+    judged = [None if outcome is None else outcome[-1] for outcome in outcomes]
     names = iter([f"rule{index}" for index in range(1, len(rules) + 1)])
     form, verdict = _judge(rule_of(alarm.body), iter(judged), names)
     state = UNKNOWN if verdict is None else ALARM if verdict else OK
     causes = {f"rule{i}": rule for i, rule in enumerate(rules, 1) if judged[i - 1] is verdict}
-    how = "remaining as" if state == alarm.body["state"] else "transition to"
-    due = ", ".join(causes)
-    reason = (
-        f"Composite rule alarm with composition form: {form} {how} {state}, due to rules: {due}"
-    )
+    transition = "remaining as" if state == alarm.body["state"] else "transition to"
+    how = f"{transition} {state}, due to rules: {', '.join(causes)}"
+    reason = f"Composite rule alarm with composition form: {form} {how}"
     data = {"type": COMPOSITE, "composition_form": form, "causative_rules": causes}
     return Finding(state, reason, data)
 
@@ -221,15 +219,15 @@ def _judge(
 # members of a pool
 
 
-def _of_members(alarm: Thing, news: Mapping[str, Any]) -> Finding | None:
+def _of_members(alarm: Resource, news: Mapping[str, Any]) -> Finding | None:
     rule, unhealthy = rule_of(alarm.body), news["unhealthy"]
     if rule["pool_id"] != news["pool"]:
         return None
     state = ALARM if unhealthy else OK
-    how = "Remaining as" if state == alarm.body["state"] else "Transition to"
+    transition = "Remaining as" if state == alarm.body["state"] else "Transition to"
     last = f", most recent: {unhealthy[-1]}" if unhealthy else ""
-    reason = f"{how} {state} due to {len(unhealthy)} unhealthy members{last}"
-    members = [one if isinstance(one, dict) else {"id": one} for one in unhealthy]
+    reason = f"{transition} {state} due to {len(unhealthy)} unhealthy members{last}"
+    members = [member if isinstance(member, dict) else {"id": member} for member in unhealthy]
     data = {
         "type": MEMBERS,
         "count": len(unhealthy),
@@ -250,7 +248,7 @@ def event(cloud: Cloud, event_type: str, traits: Any) -> Body:
     """
     if isinstance(traits, dict):
         traits = [[name, _TRAITS.get(type(value), 1), value] for name, value in traits.items()]
-    if not isinstance(traits, list) or not all(_is_trait(one) for one in traits):
+    if not isinstance(traits, list) or not all(_is_trait(trait) for trait in traits):
         raise bad("traits must be a list of [name, type, value], or a map")
     return {
         "message_id": cloud.store.new_id(),
@@ -260,11 +258,11 @@ def event(cloud: Cloud, event_type: str, traits: Any) -> Body:
     }
 
 
-def _is_trait(one: Any) -> bool:
-    return isinstance(one, list) and len(one) == 3 and isinstance(one[0], str)
+def _is_trait(trait: Any) -> bool:
+    return isinstance(trait, list) and len(trait) == 3 and isinstance(trait[0], str)
 
 
-def _of_event(alarm: Thing, happened: Body) -> Finding | None:
+def _of_event(alarm: Resource, happened: Body) -> Finding | None:
     rule = rule_of(alarm.body)
     traits = {name: value for name, _, value in happened["traits"]}
     project = traits.get("project_id") or traits.get("tenant_id")
@@ -272,7 +270,7 @@ def _of_event(alarm: Thing, happened: Body) -> Finding | None:
         return None
     if not fnmatch(happened["event_type"], rule["event_type"]):
         return None
-    if not all(_meets(one, happened, traits) for one in rule["query"]):
+    if not all(_meets(condition, happened, traits) for condition in rule["query"]):
         return None
     query = json.dumps(rule["query"], sort_keys=True)
     reason = f"Event {happened['message_id']} hits the query {query}."
@@ -281,16 +279,16 @@ def _of_event(alarm: Thing, happened: Body) -> Finding | None:
 
 def _meets(condition: Body, happened: Body, traits: Mapping[str, Any]) -> bool:
     field, kind = condition["field"], condition["type"] or "string"
-    found: Any = happened
+    field_value: Any = happened
     if field.startswith("traits."):
-        found = traits.get(field.removeprefix("traits."))
+        field_value = traits.get(field.removeprefix("traits."))
     else:
         for word in field.split("."):
-            found = found.get(word) if isinstance(found, dict) else None
-    if found is None:
+            field_value = field_value.get(word) if isinstance(field_value, dict) else None
+    if field_value is None:
         return False
     try:
-        return _COMPARE[condition["op"]](cast(found, kind), cast(condition["value"], kind))
+        return _COMPARE[condition["op"]](cast(field_value, kind), cast(condition["value"], kind))
     except (ValueError, TypeError):
         return False
 
@@ -298,7 +296,7 @@ def _meets(condition: Body, happened: Body, traits: Mapping[str, Any]) -> bool:
 # the consequences of an evaluation
 
 
-def _conclude(cloud: Cloud, alarm: Thing, finding: Finding) -> Body:
+def _conclude(cloud: Cloud, alarm: Resource, finding: Finding) -> Body:
     """Set an alarm's state to the result of an evaluation and send its notifications.
 
     Return a report for the admin API.
@@ -331,14 +329,14 @@ def happened(cloud: Cloud, event_type: str, traits: Body) -> None:
     """
     if cloud.knobs.events:
         body = event(cloud, event_type, traits)
-        thing = Thing(body["message_id"], EVENTS, traits["tenant_id"], body, seed=True)
-        cloud.store.later(0, cloud.store.insert(thing), "alarming.event")
+        resource = Resource(body["message_id"], EVENTS, traits["tenant_id"], body, seed=True)
+        cloud.store.later(0, cloud.store.insert(resource), "alarming.event")
 
 
-def heard(cloud: Cloud, thing: Thing) -> None:
+def heard(cloud: Cloud, event: Resource) -> None:
     """Carry out a transition that `happened` scheduled: evaluate event alarms with the event."""
-    cloud.store.remove(thing)
-    receive(cloud, {"event": thing.body})
+    cloud.store.remove(event)
+    receive(cloud, {"event": event.body})
 
 
 TRANSITIONS = {"alarming.event": heard}

@@ -13,11 +13,11 @@ from hearth_devcloud.http import Body, Cloud, Refusal
 from hearth_devcloud.keystone import tokens
 from hearth_devcloud.keystone.role_grants import expanded
 from hearth_devcloud.notice import Notice
-from hearth_devcloud.store import Thing
+from hearth_devcloud.store import Resource
 
 
 def send(
-    cloud: Cloud, alarm: Thing, previous: str, reason: str, data: Mapping[str, Any]
+    cloud: Cloud, alarm: Resource, previous: str, reason: str, data: Mapping[str, Any]
 ) -> list[Body]:
     """Send notifications to all action URLs of the alarm's current state.
 
@@ -36,7 +36,7 @@ def send(
     return [_one(cloud, alarm, url, body) for url in alarm.body[ACTIONS[alarm.body["state"]]]]
 
 
-def _one(cloud: Cloud, alarm: Thing, url: str, body: Body) -> Body:
+def _one(cloud: Cloud, alarm: Resource, url: str, body: Body) -> Body:
     outcome: Body = {"url": url}
     parts = trusts.without(url)
     try:
@@ -77,7 +77,7 @@ def alarm_queue(body: Body) -> str:
     return f"alarm-{body['alarm_id']}"
 
 
-def _token(cloud: Cloud, alarm: Thing) -> str:
+def _token(cloud: Cloud, alarm: Resource) -> str:
     """Return a token of the alarm service that is scoped to the alarm's project."""
     store = cloud.store
     roles = store.where("identity.roles", name="service")

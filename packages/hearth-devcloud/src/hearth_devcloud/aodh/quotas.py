@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hearth_devcloud.aodh.rules import bad
 from hearth_devcloud.http import Body, Call, Refusal, Reply, Route
-from hearth_devcloud.store import Thing
+from hearth_devcloud.store import Resource
 
 ALARMS = "alarming.alarms"
 _TABLE = "alarming.limits"
@@ -12,15 +12,15 @@ _UNLIMITED = -1
 
 
 def _limit(call: Call, project_id: str) -> int:
-    kept = call.cloud.store.get(_TABLE, project_id)
-    return int(kept.body["alarms"]) if kept else _UNLIMITED
+    quota = call.cloud.store.get(_TABLE, project_id)
+    return int(quota.body["alarms"]) if quota else _UNLIMITED
 
 
 def check(call: Call, project_id: str) -> None:
     """Raise Refusal 403 if the project has reached its quota of alarms."""
     limit = _limit(call, project_id)
-    there = sum(one.project_id == project_id for one in call.cloud.store.all(ALARMS))
-    if call.cloud.settings.quotas and limit != _UNLIMITED and there >= limit:
+    count = sum(alarm.project_id == project_id for alarm in call.cloud.store.all(ALARMS))
+    if call.cloud.settings.quotas and limit != _UNLIMITED and count >= limit:
         raise Refusal(403, message=f"Alarm quota exceeded for user {call.caller.user_id}")
 
 
@@ -46,27 +46,27 @@ def show(call: Call) -> Reply:
 def update(call: Call) -> Reply:
     """Handle POST of a project's limits; reply with status 201."""
     only_admins(call)
-    given = call.json()
-    match given:
+    request = call.json()
+    match request:
         case {
             "project_id": str(project_id),
             "quotas": [{"resource": "alarms", "limit": int(limit)}],
         }:
             pass
         case _:
-            words = 'expected project_id, and quotas with one entry: resource "alarms", and limit'
-            raise bad(f"Invalid quotas: {words}")
-    kept = Thing(project_id, _TABLE, project_id, {"alarms": limit}, seed=True)
-    call.cloud.store.adopt(kept)
+            message = 'expected project_id, and quotas with one entry: resource "alarms", and limit'
+            raise bad(f"Invalid quotas: {message}")
+    quota = Resource(project_id, _TABLE, project_id, {"alarms": limit}, seed=True)
+    call.cloud.store.adopt(quota)
     return Reply(201, _view(call, project_id))
 
 
 def reset(call: Call) -> Reply:
     """Handle DELETE of a project's limits; reply with status 204."""
     only_admins(call)
-    kept = call.cloud.store.get(_TABLE, call.ids[0])
-    if kept is not None:
-        call.cloud.store.remove(kept)
+    quota = call.cloud.store.get(_TABLE, call.ids[0])
+    if quota is not None:
+        call.cloud.store.remove(quota)
     return Reply(204)
 
 

@@ -66,10 +66,10 @@ def cast(value: Any, kind: str) -> Any:
         case "float":
             return float(value)
         case "boolean":
-            words = {"true": True, "1": True, "false": False, "0": False}
-            if str(value).lower() not in words:
+            booleans = {"true": True, "1": True, "false": False, "0": False}
+            if str(value).lower() not in booleans:
                 raise ValueError(f"{value!r} is not a boolean")
-            return words[str(value).lower()]
+            return booleans[str(value).lower()]
         case "datetime":
             return datetime.fromisoformat(str(value)).replace(tzinfo=None)
         case _:
@@ -77,24 +77,24 @@ def cast(value: Any, kind: str) -> Any:
 
 
 def _query(value: Any) -> Any:
-    found = checked(_CONDITION, value)
+    query = checked(_CONDITION, value)
     try:
-        cast(found["value"], found["type"] or "string")
+        cast(query["value"], query["type"] or "string")
     except (ValueError, TypeError):
-        words = f"Unable to convert the value {found['value']} to the expected data type"
-        raise ValueError(f"{words} {found['type']}.") from None
-    return found
+        message = f"Unable to convert the value {query['value']} to the expected data type"
+        raise ValueError(f"{message} {query['type']}.") from None
+    return query
 
 
-def checked(collection: Collection, given: Any) -> Body:
+def checked(collection: Collection, attributes: Any) -> Body:
     """Return the checked fields of an object, with defaults; null is as if it were not given.
 
     Raises ValueError.
     """
-    if not isinstance(given, dict):
-        raise ValueError(f"{given!r} is not an object")
+    if not isinstance(attributes, dict):
+        raise ValueError(f"{attributes!r} is not an object")
     try:
-        return collection.for_create({n: v for n, v in given.items() if v is not None})
+        return collection.for_create({n: v for n, v in attributes.items() if v is not None})
     except Invalid as error:
         raise ValueError(error.message) from None
 
@@ -154,10 +154,10 @@ _ABOUT = ("resource_id", "user_id", "project_id", "source", "metadata.")
 
 
 def _of_samples(value: Any) -> Any:
-    found = _query(value)
-    if not found["field"].startswith(_ABOUT):
-        raise ValueError(f"unrecognized field in query: {found['field']}")
-    return found
+    query = _query(value)
+    if not query["field"].startswith(_ABOUT):
+        raise ValueError(f"unrecognized field in query: {query['field']}")
+    return query
 
 
 METERED = "threshold"
@@ -188,12 +188,12 @@ def _composite(value: Any) -> Body:
             raise ValueError(f'Threshold rules should be combined with "and" or "or", not "{word}"')
         if not isinstance(inner, list) or len(inner) < 2:
             raise ValueError(f"{word!r} needs a list of at least two rules")
-        return {word: [_composite(one) for one in inner]}
+        return {word: [_composite(rule) for rule in inner]}
     kind = value.get("type")
     if not isinstance(kind, str) or kind not in THRESHOLDS:
         raise ValueError(f"Unsupported sub-rule type: {kind}")
-    own = {name: one for name, one in value.items() if name != "type"}
-    return {**checked(THRESHOLDS[kind], own), "type": kind}
+    own_values = {name: rule_value for name, rule_value in value.items() if name != "type"}
+    return {**checked(THRESHOLDS[kind], own_values), "type": kind}
 
 
 def _of(collection: Collection) -> Check:

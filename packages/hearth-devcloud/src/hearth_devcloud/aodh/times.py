@@ -26,7 +26,7 @@ def within(constraints: Sequence[Body], now: float) -> bool:
 
     Return True if there are no constraints.
     """
-    return not constraints or any(_lasts(one, now) for one in constraints)
+    return not constraints or any(_lasts(constraint, now) for constraint in constraints)
 
 
 def _lasts(constraint: Body, now: float) -> bool:

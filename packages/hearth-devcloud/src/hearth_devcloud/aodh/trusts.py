@@ -41,13 +41,13 @@ def without(url: str) -> SplitResult:
 def of(actions: Iterable[str]) -> set[str]:
     """Return the ids of those trusts in action URLs that were created by the alarm service."""
     parts = (without(url) for url in actions if url.startswith(TRUSTED))
-    return {one.username for one in parts if one.username and one.password == _OWN}
+    return {address.username for address in parts if address.username and address.password == _OWN}
 
 
-def completed(call: Call, actions: Mapping[str, list[str]], known: set[str]) -> Body:
+def completed(call: Call, actions: Mapping[str, list[str]], trust_ids: set[str]) -> Body:
     """Return the action URLs by state, with a trust inserted into each URL that needs one.
 
-    A trust in `known` (ids of the alarm's trusts) is reused; otherwise a new one is created.
+    A trust in `trust_ids` (ids of the alarm's trusts) is reused; otherwise a new one is created.
     """
     lacking = [
         url
@@ -57,7 +57,7 @@ def completed(call: Call, actions: Mapping[str, list[str]], known: set[str]) -> 
     ]
     if not lacking:
         return dict(actions)
-    trust = next(iter(sorted(known)), None) or _made(call)
+    trust = next(iter(sorted(trust_ids)), None) or _made(call)
     return {
         state: [_with(url, trust) if url in lacking else url for url in urls]
         for state, urls in actions.items()
@@ -75,7 +75,7 @@ def _made(call: Call) -> str:
     """Create a trust from the caller to the alarm service; return its id."""
     caller = call.caller
     roles = sorted(caller.roles)
-    wanted: Body = {
+    attributes: Body = {
         "trustor_user_id": caller.user_id,
         "trustee_user_id": _user(call.cloud),
         "impersonation": True,
@@ -83,7 +83,7 @@ def _made(call: Call) -> str:
         "roles": [{"name": name} for name in roles],
     }
     path = "/identity/v3/OS-TRUST/trusts"
-    reply = given(call.cloud, "POST", path, caller.token, {"trust": wanted})
+    reply = given(call.cloud, "POST", path, caller.token, {"trust": attributes})
     return str(reply.body["trust"]["id"])
 
 
@@ -98,8 +98,8 @@ def dropped(cloud: Cloud, trusts: Iterable[str]) -> None:
 
 def token(cloud: Cloud, trust_id: str) -> str:
     """Return a new token for the trust. Raises Refusal if the trust is invalid."""
-    who = {"id": _user(cloud), "password": cloud.settings.password}
-    identity = {"methods": ["password"], "password": {"user": who}}
+    user = {"id": _user(cloud), "password": cloud.settings.password}
+    identity = {"methods": ["password"], "password": {"user": user}}
     auth = {"identity": identity, "scope": {"OS-TRUST:trust": {"id": trust_id}}}
     reply = given(cloud, "POST", "/identity/v3/auth/tokens", None, {"auth": auth})
     return str(reply.headers["X-Subject-Token"])

@@ -9,20 +9,20 @@ from __future__ import annotations
 from hearth_devcloud.barbican import base
 from hearth_devcloud.barbican.base import bad
 from hearth_devcloud.http import Body, Call, Refusal, Reply, Route
-from hearth_devcloud.store import Thing
+from hearth_devcloud.store import Resource
 
 
-def _thing(call: Call) -> Thing:
-    thing = base.own(call, call.segments[1])
-    if not (call.caller.is_admin or thing.body["creator_id"] == call.caller.user_id):
+def _thing(call: Call) -> Resource:
+    resource = base.own(call, call.segments[1])
+    if not (call.caller.is_admin or resource.body["creator_id"] == call.caller.user_id):
         raise Refusal(403, message="Forbidden")
-    return thing
+    return resource
 
 
 def _wanted(call: Call) -> Body:
-    given = base.given(call)
-    rule = given.get("read")
-    if given.keys() - {"read"} or not isinstance(rule, dict):
+    request = base.given(call)
+    rule = request.get("read")
+    if request.keys() - {"read"} or not isinstance(rule, dict):
         raise bad("Provided object does not match schema: expected only an object 'read'")
     users, open_ = rule.get("users", []), rule.get("project-access", True)
     if rule.keys() - {"users", "project-access"} or not isinstance(open_, bool):
@@ -30,7 +30,7 @@ def _wanted(call: Call) -> Body:
             "Provided object does not match schema: 'read' may only have the keys 'users' and "
             "'project-access', which must be true or false"
         )
-    if not isinstance(users, list) or not all(isinstance(one, str) for one in users):
+    if not isinstance(users, list) or not all(isinstance(user, str) for user in users):
         raise bad("Provided object does not match schema: 'users' must be a list of user ids")
     return dict(rule)
 
@@ -48,15 +48,15 @@ def replace(call: Call) -> Reply:
 
 def change(call: Call) -> Reply:
     """Handle PATCH of an access control list; reply with status 200 and the URL of the list."""
-    thing = _thing(call)
-    return _keep(call, thing, thing.hidden.get("acl") or {})
+    resource = _thing(call)
+    return _keep(call, resource, resource.hidden.get("acl") or {})
 
 
-def _keep(call: Call, thing: Thing, before: Body) -> Reply:
+def _keep(call: Call, resource: Resource, before: Body) -> Reply:
     now = base.stamp(call)
     usual: Body = {"users": [], "project-access": True, "created": now}
-    thing.hidden["acl"] = {**usual, **before, **_wanted(call), "updated": now}
-    return Reply(200, {"acl_ref": f"{next(iter(base.ref(call, thing).values()))}/acl"})
+    resource.hidden["acl"] = {**usual, **before, **_wanted(call), "updated": now}
+    return Reply(200, {"acl_ref": f"{next(iter(base.ref(call, resource).values()))}/acl"})
 
 
 def drop(call: Call) -> Reply:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hearth_devcloud.barbican import base
 from hearth_devcloud.barbican.base import bad
 from hearth_devcloud.http import Body, Call, Refusal, Reply, Route
-from hearth_devcloud.store import Thing
+from hearth_devcloud.store import Resource
 
 _TYPES = ("generic", "rsa", "certificate")
 _LIMIT = 255
@@ -25,14 +25,16 @@ def _text(body: Body, key: str, *, required: bool = False) -> str | None:
     return value
 
 
-def _secret(call: Call, one: object) -> Body:
+def _secret(call: Call, reference: object) -> Body:
     """Check a reference to a secret and return its `name` and `secret_ref`.
 
     Raises Refusal 400 or 404.
     """
-    if not isinstance(one, dict) or one.keys() - {"name", "secret_ref"}:
-        raise bad(f"Provided object does not match schema: expected a secret_ref, got {one!r}")
-    name, ref = _text(one, "name"), str(_text(one, "secret_ref", required=True))
+    if not isinstance(reference, dict) or reference.keys() - {"name", "secret_ref"}:
+        raise bad(
+            f"Provided object does not match schema: expected a secret_ref, got {reference!r}"
+        )
+    name, ref = _text(reference, "name"), str(_text(reference, "secret_ref", required=True))
     ident = ref.rstrip("/").rpartition("/")[2]
     if call.cloud.store.get("key-manager.secrets", ident) is None:
         raise Refusal(404, message=f"Not Found. Secret provided for '{name}' doesn't exist.")
@@ -41,8 +43,8 @@ def _secret(call: Call, one: object) -> Body:
 
 def _fit(kind: str, refs: list[Body]) -> None:
     """Raise Refusal 400 if a container of type `kind` may not contain these secrets."""
-    names = [one["name"] for one in refs]
-    if len({one["secret_ref"] for one in refs}) < len(refs):
+    names = [ref["name"] for ref in refs]
+    if len({ref["secret_ref"] for ref in refs}) < len(refs):
         raise bad("Duplicate secret ids are not allowed")
     if len(set(names)) < len(names):
         raise bad("Duplicate reference names are not allowed")
@@ -56,20 +58,20 @@ def _fit(kind: str, refs: list[Body]) -> None:
 
 def create(call: Call) -> Reply:
     """Handle POST of a container; reply with status 201 and its URL."""
-    given = base.given(call)
-    kind, refs = given.get("type"), given.get("secret_refs") or []
+    attributes = base.given(call)
+    kind, refs = attributes.get("type"), attributes.get("secret_refs") or []
     if kind not in _TYPES:
         raise bad(f"type must be one of {', '.join(_TYPES)}")
-    if unknown := given.keys() - {"name", "type", "secret_refs"}:
+    if unknown := attributes.keys() - {"name", "type", "secret_refs"}:
         raise bad(
             "Provided object does not match schema: additional properties are not allowed: "
             f"{', '.join(sorted(unknown))}"
         )
     if not isinstance(refs, list):
         raise bad("Provided object does not match schema: 'secret_refs' is not a list")
-    secrets = [_secret(call, one) for one in refs]
+    secrets = [_secret(call, ref) for ref in refs]
     _fit(kind, secrets)
-    body: Body = {"name": _text(given, "name"), "type": kind, "secret_refs": secrets}
+    body: Body = {"name": _text(attributes, "name"), "type": kind, "secret_refs": secrets}
     return base.created(call, base.new(call, "containers", {**body, "consumers": []}, {}))
 
 
@@ -85,56 +87,60 @@ def show(call: Call) -> Reply:
 
 def add_secret(call: Call) -> Reply:
     """Handle POST of a secret to a generic container: add it; reply with status 201."""
-    thing = _generic(call)
-    refs = [*thing.body["secret_refs"], _secret(call, base.given(call))]
+    container = _generic(call)
+    refs = [*container.body["secret_refs"], _secret(call, base.given(call))]
     _fit("generic", refs)
-    thing.body["secret_refs"] = refs
-    return base.created(call, thing)
+    container.body["secret_refs"] = refs
+    return base.created(call, container)
 
 
 def drop_secret(call: Call) -> Reply:
     """Handle DELETE of a secret from a generic container: remove it; reply with status 204."""
-    thing, gone = _generic(call), _secret(call, base.given(call))
-    rest = [one for one in thing.body["secret_refs"] if one["secret_ref"] != gone["secret_ref"]]
-    if len(rest) == len(thing.body["secret_refs"]):
+    container, secret = _generic(call), _secret(call, base.given(call))
+    refs = [
+        ref for ref in container.body["secret_refs"] if ref["secret_ref"] != secret["secret_ref"]
+    ]
+    if len(refs) == len(container.body["secret_refs"]):
         raise Refusal(404, message="Not Found. The secret is not in the container.")
-    thing.body["secret_refs"] = rest
+    container.body["secret_refs"] = refs
     return Reply(204)
 
 
-def _generic(call: Call) -> Thing:
-    thing = base.own(call, "containers")
-    if thing.body["type"] != "generic":
+def _generic(call: Call) -> Resource:
+    container = base.own(call, "containers")
+    if container.body["type"] != "generic":
         raise bad("Only 'generic' containers can be modified.")
-    return thing
+    return container
 
 
 def consumers(call: Call) -> Reply:
     """Handle GET of the consumers of a container."""
-    found = base.find(call, "containers").body["consumers"]
-    return Reply(200, {"consumers": found, "total": len(found)})
+    entries = base.find(call, "containers").body["consumers"]
+    return Reply(200, {"consumers": entries, "total": len(entries)})
 
 
 def _consumer(call: Call) -> Body:
-    given = base.given(call)
-    return {key: str(_text(given, key, required=True)) for key in ("name", "URL")}
+    attributes = base.given(call)
+    return {key: str(_text(attributes, key, required=True)) for key in ("name", "URL")}
 
 
 def add_consumer(call: Call) -> Reply:
     """Handle POST of a consumer; reply with status 200 and the container."""
-    thing, one = base.find(call, "containers"), _consumer(call)
-    if one not in thing.body["consumers"]:
-        thing.body["consumers"] = [*thing.body["consumers"], one]
-    return Reply(200, base.view(call, thing))
+    container, consumer = base.find(call, "containers"), _consumer(call)
+    if consumer not in container.body["consumers"]:
+        container.body["consumers"] = [*container.body["consumers"], consumer]
+    return Reply(200, base.view(call, container))
 
 
 def drop_consumer(call: Call) -> Reply:
     """Handle DELETE of a consumer; reply with status 200 and the container."""
-    thing, one = base.find(call, "containers"), _consumer(call)
-    if one not in thing.body["consumers"]:
+    container, consumer = base.find(call, "containers"), _consumer(call)
+    if consumer not in container.body["consumers"]:
         raise Refusal(404, message="Consumer not found.")
-    thing.body["consumers"] = [other for other in thing.body["consumers"] if other != one]
-    return Reply(200, base.view(call, thing))
+    container.body["consumers"] = [
+        entry for entry in container.body["consumers"] if entry != consumer
+    ]
+    return Reply(200, base.view(call, container))
 
 
 _ONE = "/v1/containers/{}"

@@ -7,7 +7,7 @@ from typing import Any
 from hearth_devcloud.barbican import base
 from hearth_devcloud.barbican.base import bad
 from hearth_devcloud.http import Body, Call, Cloud, Reply, Route
-from hearth_devcloud.store import Thing
+from hearth_devcloud.store import Resource
 
 _TYPES = ("key", "asymmetric", "certificate")
 _BYTES = "application/octet-stream"
@@ -23,8 +23,8 @@ _KINDS = {
 
 def create(call: Call) -> Reply:
     """Handle POST of an order; reply with status 202. The order is carried out later."""
-    given = base.given(call)
-    kind, meta = given.get("type"), given.get("meta")
+    attributes = base.given(call)
+    kind, meta = attributes.get("type"), attributes.get("meta")
     if kind not in _TYPES:
         raise bad(f"type must be one of {', '.join(_TYPES)}")
     if not isinstance(meta, dict):
@@ -39,9 +39,9 @@ def create(call: Call) -> Reply:
         "sub_status_message": "Unknown",
     }
     hidden = {"base": call.base, "fails": call.effects.error}
-    thing = base.new(call, "orders", body, hidden)
-    call.cloud.store.later(call.effects.slow_s or 0, thing, "key-manager.made")
-    return base.created(call, thing, 202)
+    order = base.new(call, "orders", body, hidden)
+    call.cloud.store.later(call.effects.slow_s or 0, order, "key-manager.made")
+    return base.created(call, order, 202)
 
 
 def _check(meta: Body) -> None:
@@ -52,7 +52,7 @@ def _check(meta: Body) -> None:
         raise bad(f"'bit_length' must be a positive multiple of {_BITS}")
 
 
-def made(cloud: Cloud, order: Thing) -> None:
+def made(cloud: Cloud, order: Resource) -> None:
     """Carry out an order: create the secret or container that it requests."""
     body = order.body
     if order.hidden.pop("fails", False):
@@ -71,12 +71,12 @@ def made(cloud: Cloud, order: Thing) -> None:
     body["status"] = "ACTIVE"
 
 
-def _secret(cloud: Cloud, order: Thing, name: str) -> str:
+def _secret(cloud: Cloud, order: Resource, name: str) -> str:
     meta: dict[str, Any] = order.body["meta"]
     data = cloud.store.new_hex()
     if name != "key":
-        words = name.upper().replace("_", " ")
-        text = f"-----BEGIN {words}-----\n{data}\n-----END {words}-----\n"
+        label = name.upper().replace("_", " ")
+        text = f"-----BEGIN {label}-----\n{data}\n-----END {label}-----\n"
     payload = bytes.fromhex(data) if name == "key" else text.encode()
     if name == "private_key_passphrase":
         payload = str(meta["pass_phrase"]).encode()
@@ -85,19 +85,21 @@ def _secret(cloud: Cloud, order: Thing, name: str) -> str:
     return _insert(cloud, order, "secrets", body, {"payload": payload, "type": _BYTES})
 
 
-def _container(cloud: Cloud, order: Thing, kind: str, names: list[str]) -> str:
+def _container(cloud: Cloud, order: Resource, kind: str, names: list[str]) -> str:
     refs = [{"name": name, "secret_ref": _secret(cloud, order, name)} for name in names]
     body = {"name": order.body["meta"].get("name"), "type": kind, "secret_refs": refs}
     return _insert(cloud, order, "containers", {**body, "consumers": []}, {})
 
 
-def _insert(cloud: Cloud, order: Thing, plural: str, body: Body, hidden: Body) -> str:
+def _insert(cloud: Cloud, order: Resource, plural: str, body: Body, hidden: Body) -> str:
     """Store a new object for the user of an order in the table `plural`; return its URL."""
-    same = {key: order.body[key] for key in ("created", "updated", "creator_id")}
+    fields = {key: order.body[key] for key in ("created", "updated", "creator_id")}
     ident = cloud.store.new_id()
     table = f"key-manager.{plural}"
-    thing = Thing(ident, table, order.project_id, {**same, "status": "ACTIVE", **body}, hidden)
-    cloud.store.insert(thing, implicit=True)
+    resource = Resource(
+        ident, table, order.project_id, {**fields, "status": "ACTIVE", **body}, hidden
+    )
+    cloud.store.insert(resource, implicit=True)
     return f"{order.hidden['base']}/key-manager/v1/{plural}/{ident}"
 
 

@@ -62,8 +62,8 @@ def create(call: Call) -> Reply:
                 "absent for other types"
             )
         data = _decoded(payload) if encoding else payload.encode()
-    thing = base.new(call, "secrets", values, {"payload": data, "type": kind})
-    return base.created(call, thing)
+    secret = base.new(call, "secrets", values, {"payload": data, "type": kind})
+    return base.created(call, secret)
 
 
 def _decoded(payload: str) -> bytes:
@@ -80,33 +80,33 @@ def secrets(call: Call) -> Reply:
 
 def show(call: Call) -> Reply:
     """Handle GET of a secret: its metadata, or its payload if the header Accept requests it."""
-    thing = base.find(call, "secrets")
+    secret = base.find(call, "secrets")
     accept = call.headers.get("Accept") or "application/json"
     if accept in ("text/plain", "application/octet-stream"):
         return payload(call)
-    return Reply(200, base.view(call, thing))
+    return Reply(200, base.view(call, secret))
 
 
 def payload(call: Call) -> Reply:
     """Handle GET of the payload of a secret."""
-    thing = base.find(call, "secrets")
-    data = thing.hidden["payload"]
+    secret = base.find(call, "secrets")
+    data = secret.hidden["payload"]
     if data is None:
         raise Refusal(404, message="Not Found. Sorry but your secret has no payload.")
-    return Reply(200, data, {"Content-Type": thing.hidden["type"]})
+    return Reply(200, data, {"Content-Type": secret.hidden["type"]})
 
 
 def put_payload(call: Call) -> Reply:
     """Handle PUT of the payload, which is possible only once; reply with status 204."""
-    thing = base.own(call, "secrets")
-    if thing.hidden["payload"] is not None:
+    secret = base.own(call, "secrets")
+    if secret.hidden["payload"] is not None:
         raise Refusal(409, message="Secret already has data, cannot modify it.")
     kind = call.headers.get("Content-Type") or "text/plain"
     data = call.raw
     if call.headers.get("Content-Encoding") == "base64":
         data = base64.b64decode(data)
-    thing.hidden.update(payload=data, type=kind)
-    thing.body["updated"] = base.stamp(call)
+    secret.hidden.update(payload=data, type=kind)
+    secret.body["updated"] = base.stamp(call)
     return Reply(204)
 
 

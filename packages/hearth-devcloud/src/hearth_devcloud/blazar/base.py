@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from hearth_devcloud.http import Body, Call, Refusal
-from hearth_devcloud.store import Thing
+from hearth_devcloud.store import Resource
 
 HOSTS = "reservation.hosts"
 LEASES = "reservation.leases"
@@ -25,15 +25,15 @@ def missing(kind: str, ident: str) -> Refusal:
 
 def document(call: Call) -> Body:
     """Return the JSON object in the body. Raises Refusal 400."""
-    given = call.json()
-    if not isinstance(given, dict):
+    request = call.json()
+    if not isinstance(request, dict):
         raise bad("The body must be an object.")
-    return given
+    return request
 
 
-def words(given: Body, name: str) -> str:
+def words(attributes: Body, name: str) -> str:
     """Return the text in a field. Raises Refusal 400 if it is missing, empty or no text."""
-    value = given.get(name)
+    value = attributes.get(name)
     if not isinstance(value, str) or not value:
         raise bad(f"Missing or invalid parameter {name}")
     return value
@@ -54,7 +54,7 @@ def parsed(value: Any, now: float) -> float:
         raise bad(f"{value} is an invalid date. Required format: {FORMAT}") from None
 
 
-def visible(call: Call, thing: Thing | None) -> bool:
+def visible(call: Call, resource: Resource | None) -> bool:
     """Return whether the caller may see an object."""
     caller = call.caller
-    return thing is not None and (caller.is_admin or thing.project_id == caller.project_id)
+    return resource is not None and (caller.is_admin or resource.project_id == caller.project_id)

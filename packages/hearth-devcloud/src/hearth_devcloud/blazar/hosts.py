@@ -8,7 +8,7 @@ from hearth_devcloud.blazar.base import HOSTS, LEASES, bad, document, missing, s
 from hearth_devcloud.http import Body, Call, Refusal, Reply, Route
 from hearth_devcloud.keystone import delegation
 from hearth_devcloud.nova import hosts as nova
-from hearth_devcloud.store import Thing
+from hearth_devcloud.store import Resource
 
 SERVICE_USER = "blazar"
 _CAPABILITY_MAX = 64  # characters
@@ -46,8 +46,8 @@ def admin_only(call: Call, action: str) -> None:
 def create(call: Call) -> Reply:
     """Handle POST of a host; reply with status 201. Unknown fields are its extra capabilities."""
     admin_only(call, "blazar:oshosts:post")
-    given, store = document(call), call.cloud.store
-    name = words(given, "name")
+    attributes, store = document(call), call.cloud.store
+    name = words(attributes, "name")
     machine = MACHINES.get(name)
     if machine is None:
         raise Refusal(404, message=f"Host '{name}' not found!")
@@ -55,7 +55,7 @@ def create(call: Call) -> Reply:
         raise Refusal(409, message=f"Aggregate freepool already has host(s) {name}")
     if name == nova.HOST and list(store.all("compute.servers")):
         raise Refusal(409, message=f"Servers found for host {name}")
-    capabilities = _capabilities({k: v for k, v in given.items() if k != "name"})
+    capabilities = _capabilities({k: v for k, v in attributes.items() if k != "name"})
     trust = delegation.entrust(call.cloud, call.caller, SERVICE_USER)
     ident = str(store.new_serial(HOSTS))
     body: Body = {
@@ -71,33 +71,33 @@ def create(call: Call) -> Reply:
         "updated_at": None,
         **capabilities,
     }
-    store.insert(Thing(ident, HOSTS, None, body, {"capabilities": capabilities}))
+    store.insert(Resource(ident, HOSTS, None, body, {"capabilities": capabilities}))
     return Reply(201, {"host": body})
 
 
-def _capabilities(given: Body) -> Body:
+def _capabilities(attributes: Body) -> Body:
     """Check extra capabilities and return them. Raises Refusal 400."""
-    for name, value in given.items():
+    for name, value in attributes.items():
         if name in _FIXED:
             raise bad(f"{name} is not an extra capability")
         if len(name) > _CAPABILITY_MAX:
             raise bad(f"Extra capability too long: {name}")
         if not isinstance(value, str):
             raise bad(f"Malformed parameter {name}: expected a text")
-    return given
+    return attributes
 
 
-def _find(call: Call) -> Thing:
-    found = call.cloud.store.get(HOSTS, call.ids[0])
-    if found is None:
+def _find(call: Call) -> Resource:
+    host = call.cloud.store.get(HOSTS, call.ids[0])
+    if host is None:
         raise missing("Host", call.ids[0])
-    return found
+    return host
 
 
 def hosts(call: Call) -> Reply:
     """Handle GET of the hosts, for administrators."""
     admin_only(call, "blazar:oshosts:get")
-    return Reply(200, {"hosts": [one.body for one in call.cloud.store.all(HOSTS)]})
+    return Reply(200, {"hosts": [host.body for host in call.cloud.store.all(HOSTS)]})
 
 
 def show(call: Call) -> Reply:
@@ -120,7 +120,7 @@ def delete(call: Call) -> Reply:
     """Handle DELETE of a host; reply with status 204, or 409 while a lease reserves it."""
     admin_only(call, "blazar:oshosts:delete")
     host, store = _find(call), call.cloud.store
-    if any(host.id in ids for one in store.all(LEASES) for ids in one.hidden["hosts"].values()):
+    if any(host.id in ids for lease in store.all(LEASES) for ids in lease.hidden["hosts"].values()):
         raise Refusal(409, message=f"Can't remove host(s) {host.id}: it has reservations")
     delegation.end(call.cloud, host.body["trust_id"])
     store.remove(host)

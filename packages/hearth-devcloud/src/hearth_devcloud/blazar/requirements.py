@@ -27,17 +27,17 @@ def parse(text: Any) -> Any:
     if text == "" or text is None:
         return None
     try:
-        found = json.loads(text) if isinstance(text, str) else None
+        rule = json.loads(text) if isinstance(text, str) else None
     except ValueError:
-        found = None
-    if found in ("", []):
+        rule = None
+    if rule in ("", []):
         return None
-    _check(found, text, 0)
-    return found
+    _check(rule, text, 0)
+    return rule
 
 
-def _check(one: Any, text: Any, depth: int) -> None:
-    match one:
+def _check(node: Any, text: Any, depth: int) -> None:
+    match node:
         case ["and" | "or", *parts] if parts and depth < _DEPTH_MAX:
             for part in parts:
                 _check(part, text, depth + 1)

@@ -16,7 +16,7 @@ from hearth_devcloud.cinder import (
     volumes,
 )
 from hearth_devcloud.http import Call, Route, Router, Service, unauthorized
-from hearth_devcloud.store import Thing
+from hearth_devcloud.store import Resource
 
 
 def _is_open(call: Call) -> bool:
@@ -43,7 +43,7 @@ SERVICE = Service(
     finish=base.finish,
     unauthorized=unauthorized,
 )
-TRANSITIONS: dict[str, Callable[[Any, Thing], None]] = {
+TRANSITIONS: dict[str, Callable[[Any, Resource], None]] = {
     "volume.ready": volumes.ready,
     "volume.deleted": volumes.gone,
     "volume.detached": attachments.detached,

@@ -5,13 +5,13 @@ from __future__ import annotations
 from hearth_devcloud.cinder.base import bad, find, mine
 from hearth_devcloud.cinder.volumes import image_metadata, new_volume, ready, touch
 from hearth_devcloud.http import Body, Call, Cloud, Refusal, Reply, Route
-from hearth_devcloud.store import Thing, stamp_micro
+from hearth_devcloud.store import Resource, stamp_micro
 
 _TABLE = "volume.attachments"
 
 
 def attach(
-    cloud: Cloud, volume: Thing, server_id: str, device: str, *, after_s: float = 0.0
+    cloud: Cloud, volume: Resource, server_id: str, device: str, *, after_s: float = 0.0
 ) -> Body:
     """Start to attach a volume to a server; return the attachment.
 
@@ -37,7 +37,7 @@ def attach(
 
 def detach(
     cloud: Cloud,
-    volume: Thing,
+    volume: Resource,
     attachment_id: str,
     *,
     after_s: float = 0.0,
@@ -55,68 +55,72 @@ def detach(
         cloud.store.later(after_s, volume, "volume.detached")
 
 
-def detached(cloud: Cloud, volume: Thing) -> None:
+def detached(cloud: Cloud, volume: Resource) -> None:
     """Remove the attachment of a volume that is being detached."""
     leaving = volume.hidden.pop("leaving", None)
-    kept = [a for a in volume.body["attachments"] if a["attachment_id"] != leaving]
-    volume.body["attachments"] = kept
-    volume.hidden["target"] = "in-use" if kept else "available"
+    attachments = [a for a in volume.body["attachments"] if a["attachment_id"] != leaving]
+    volume.body["attachments"] = attachments
+    volume.hidden["target"] = "in-use" if attachments else "available"
     ready(cloud, volume)
 
 
-def volume_for_server(cloud: Cloud, server: Thing, device: Body) -> Thing:
+def volume_for_server(cloud: Cloud, server: Resource, device: Body) -> Resource:
     """Create a volume that Nova needs for a server, and return it; it is available at once.
 
     `device` is the requested block device; its source is an image, a snapshot, or nothing.
     """
     store = cloud.store
-    given: Body = {"size": device["size"], "name": "", "user_id": server.body["user_id"]}
-    given["volume_type"] = device["volume_type"]
+    attributes: Body = {"size": device["size"], "name": "", "user_id": server.body["user_id"]}
+    attributes["volume_type"] = device["volume_type"]
     if device["source"] == "image":
         image = store.get("image.images", device["id"])
         if image is None:
             raise Refusal(404, message=f"image {device['id']} no longer exists")
-        given["image"] = image_metadata(image)
+        attributes["image"] = image_metadata(image)
     elif device["source"] == "snapshot":
         snapshot = store.get("volume.snapshots", device["id"])
         if snapshot is None:
             raise Refusal(404, message=f"snapshot {device['id']} no longer exists")
-        given |= {"snapshot_id": snapshot.id, "size": device["size"] or snapshot.body["size"]}
-    return new_volume(cloud, server.project_id or "", {**given, "at_once": True}, implicit=True)
+        attributes |= {"snapshot_id": snapshot.id, "size": device["size"] or snapshot.body["size"]}
+    return new_volume(
+        cloud, server.project_id or "", {**attributes, "at_once": True}, implicit=True
+    )
 
 
-def _view(thing: Thing) -> Body:
-    return dict(thing.body)
+def _view(attachment: Resource) -> Body:
+    return dict(attachment.body)
 
 
 def reserve(call: Call) -> Reply:
     """Handle POST of an attachment: create it and reserve the volume for a server."""
-    given = call.object("attachment")
-    volume = find(call, "volumes", given.get("volume_uuid"), "Volume")
+    attributes = call.object("attachment")
+    volume = find(call, "volumes", attributes.get("volume_uuid"), "Volume")
     if volume.body["status"] != "available":
         raise bad(f"Invalid volume: status must be available, but is {volume.body['status']}")
     store = call.cloud.store
     body: Body = {
         "id": store.new_id(),
         "status": "reserved",
-        "instance": given.get("instance_uuid"),
+        "instance": attributes.get("instance_uuid"),
         "volume_id": volume.id,
         "attached_at": "",
         "detached_at": "",
         "attach_mode": "ro",
         "connection_info": {},
     }
-    thing = store.insert(Thing(body["id"], _TABLE, call.caller.project_id, body))
+    attachment = store.insert(Resource(body["id"], _TABLE, call.caller.project_id, body))
     volume.body["status"] = "reserved"
     touch(call.cloud, volume)
-    return Reply(200, {"attachment": _view(thing)})
+    return Reply(200, {"attachment": _view(attachment)})
 
 
 def attachments(call: Call) -> Reply:
     """Handle GET of all attachments."""
     keys = ("id", "status", "instance", "volume_id")
-    found = [{key: thing.body[key] for key in keys} for thing in mine(call, "attachments")]
-    return Reply(200, {"attachments": found})
+    views = [
+        {key: attachment.body[key] for key in keys} for attachment in mine(call, "attachments")
+    ]
+    return Reply(200, {"attachments": views})
 
 
 def show(call: Call) -> Reply:
@@ -126,16 +130,16 @@ def show(call: Call) -> Reply:
 
 def delete(call: Call) -> Reply:
     """Handle DELETE of an attachment: without other attachments the volume becomes available."""
-    thing = find(call, "attachments", call.ids[0], "Attachment")
+    attachment = find(call, "attachments", call.ids[0], "Attachment")
     store = call.cloud.store
-    store.remove(thing)
-    volume = store.get("volume.volumes", thing.body["volume_id"])
-    left = store.where(_TABLE, volume_id=thing.body["volume_id"])
-    if volume is not None and not left:
+    store.remove(attachment)
+    volume = store.get("volume.volumes", attachment.body["volume_id"])
+    remaining = store.where(_TABLE, volume_id=attachment.body["volume_id"])
+    if volume is not None and not remaining:
         volume.body["status"] = "available"
         touch(call.cloud, volume)
     keys = ("id", "status", "instance", "volume_id")
-    return Reply(200, {"attachments": [{key: t.body[key] for key in keys} for t in left]})
+    return Reply(200, {"attachments": [{key: t.body[key] for key in keys} for t in remaining]})
 
 
 ROUTES: list[Route] = [

@@ -6,7 +6,7 @@ import re
 
 from hearth_devcloud.errors_by_kind import by_kind
 from hearth_devcloud.http import Body, Call, Refusal, Reply
-from hearth_devcloud.store import Thing
+from hearth_devcloud.store import Resource
 
 NEWEST = (3, 71)
 OLDEST = (3, 0)
@@ -68,36 +68,38 @@ def finish(call: Call, reply: Reply) -> None:
     reply.headers["Vary"] = "OpenStack-API-Version"
 
 
-def links(call: Call, kind: str, thing_id: str) -> list[Body]:
+def links(call: Call, kind: str, resource_id: str) -> list[Body]:
     """Return the value of the field `links` of an object."""
     return [
-        {"rel": "self", "href": f"{call.base}/volume/v3/{kind}/{thing_id}"},
-        {"rel": "bookmark", "href": f"{call.base}/volume/{kind}/{thing_id}"},
+        {"rel": "self", "href": f"{call.base}/volume/v3/{kind}/{resource_id}"},
+        {"rel": "bookmark", "href": f"{call.base}/volume/{kind}/{resource_id}"},
     ]
 
 
-def find(call: Call, table: str, thing_id: object, kind: str) -> Thing:
+def find(call: Call, table: str, resource_id: object, kind: str) -> Resource:
     """Return an object of the caller's project. Raises Refusal 404."""
-    thing = call.cloud.store.get(f"volume.{table}", str(thing_id))
-    if thing is None or not (call.caller.is_admin or thing.project_id == call.caller.project_id):
-        raise missing(kind, thing_id)
-    return thing
+    resource = call.cloud.store.get(f"volume.{table}", str(resource_id))
+    if resource is None or not (
+        call.caller.is_admin or resource.project_id == call.caller.project_id
+    ):
+        raise missing(kind, resource_id)
+    return resource
 
 
-def mine(call: Call, table: str) -> list[Thing]:
+def mine(call: Call, table: str) -> list[Resource]:
     """Return the objects of the caller's project, newest first.
 
     For an administrator with the argument `all_tenants`, return the objects of all projects.
     """
     caller = call.caller
     everywhere = caller.is_admin and (call.argument("all_tenants") or "0").lower() in ("1", "true")
-    found = [
-        thing
-        for thing in call.cloud.store.all(f"volume.{table}")
-        if everywhere or thing.project_id == caller.project_id
+    resources = [
+        resource
+        for resource in call.cloud.store.all(f"volume.{table}")
+        if everywhere or resource.project_id == caller.project_id
     ]
-    found.reverse()
-    return found
+    resources.reverse()
+    return resources
 
 
 def versions(call: Call) -> Reply:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hearth_devcloud.cinder.base import admin_only, bad, find, links, mine
 from hearth_devcloud.http import Body, Call, Refusal, Reply, Route
 from hearth_devcloud.listing import filtered
-from hearth_devcloud.store import Thing, stamp_micro
+from hearth_devcloud.store import Resource, stamp_micro
 
 _TRANSFERS = "volume.transfers"
 
@@ -14,7 +14,7 @@ def services(call: Call) -> Reply:
     """Handle GET os-services: list Cinder's services."""
     admin_only(call)
     rows = (("cinder-volume", "devcloud@lvm"), ("cinder-scheduler", "devcloud"))
-    found = []
+    views = []
     for binary, host in rows:
         row: Body = {
             "binary": binary,
@@ -27,14 +27,14 @@ def services(call: Call) -> Reply:
         }
         if binary == "cinder-volume":
             row |= {"replication_status": "disabled", "active_backend_id": None, "frozen": False}
-        found.append(row)
-    return Reply(200, {"services": found})
+        views.append(row)
+    return Reply(200, {"services": views})
 
 
 def zones(call: Call) -> Reply:
     """Handle GET os-availability-zone: list the availability zones."""
-    found = [{"zoneName": "nova", "zoneState": {"available": True}}]
-    return Reply(200, {"availabilityZoneInfo": found})
+    views = [{"zoneName": "nova", "zoneState": {"available": True}}]
+    return Reply(200, {"availabilityZoneInfo": views})
 
 
 def extensions(call: Call) -> Reply:
@@ -50,70 +50,70 @@ def extensions(call: Call) -> Reply:
         "os-quota-sets",
         "backups",
     )
-    found = [
+    views = [
         {"name": name, "alias": name, "description": name, "updated": "2013-01-01T00:00:00+00:00"}
         for name in names
     ]
-    return Reply(200, {"extensions": [{**extension, "links": []} for extension in found]})
+    return Reply(200, {"extensions": [{**extension, "links": []} for extension in views]})
 
 
 def messages(call: Call) -> Reply:
     """Handle GET /messages: list the messages about failed volumes."""
-    found = filtered(mine(call, "messages"), call.query)
-    shown = [{**t.body, "links": links(call, "messages", t.id)} for t in found]
-    return Reply(200, {"messages": shown})
+    owned = filtered(mine(call, "messages"), call.query)
+    views = [{**t.body, "links": links(call, "messages", t.id)} for t in owned]
+    return Reply(200, {"messages": views})
 
 
 def transfer(call: Call) -> Reply:
     """Handle POST os-volume-transfer: offer a volume to another project."""
-    given, store = call.object("transfer"), call.cloud.store
-    volume = find(call, "volumes", given.get("volume_id"), "Volume")
+    attributes, store = call.object("transfer"), call.cloud.store
+    volume = find(call, "volumes", attributes.get("volume_id"), "Volume")
     if volume.body["status"] != "available":
         raise bad("Invalid volume: status must be available")
     volume.body["status"] = "awaiting-transfer"
     body: Body = {
         "id": store.new_id(),
         "created_at": stamp_micro(store.time),
-        "name": given.get("name"),
+        "name": attributes.get("name"),
         "volume_id": volume.id,
     }
     hidden = {"auth_key": store.new_secret(16)}
-    thing = store.insert(Thing(body["id"], _TRANSFERS, volume.project_id, body, hidden))
-    return Reply(202, {"transfer": {**_view(call, thing), **hidden}})
+    resource = store.insert(Resource(body["id"], _TRANSFERS, volume.project_id, body, hidden))
+    return Reply(202, {"transfer": {**_view(call, resource), **hidden}})
 
 
-def _view(call: Call, thing: Thing) -> Body:
-    return {**thing.body, "links": links(call, "os-volume-transfer", thing.id)}
+def _view(call: Call, transfer: Resource) -> Body:
+    return {**transfer.body, "links": links(call, "os-volume-transfer", transfer.id)}
 
 
 def show_transfer(call: Call) -> Reply:
     """Handle GET of a transfer."""
-    thing = find(call, "transfers", call.ids[0], "Transfer")
-    return Reply(200, {"transfer": _view(call, thing)})
+    transfer = find(call, "transfers", call.ids[0], "Transfer")
+    return Reply(200, {"transfer": _view(call, transfer)})
 
 
 def accept(call: Call) -> Reply:
     """Handle POST accept: move the volume of a transfer to the caller's project."""
-    store, given = call.cloud.store, call.object("accept")
-    thing = store.get(_TRANSFERS, call.ids[0])
-    if thing is None:
+    store, attributes = call.cloud.store, call.object("accept")
+    transfer = store.get(_TRANSFERS, call.ids[0])
+    if transfer is None:
         raise Refusal(404, message="Transfer could not be found.")
-    if given.get("auth_key") != thing.hidden["auth_key"]:
+    if attributes.get("auth_key") != transfer.hidden["auth_key"]:
         raise bad("Invalid auth key")
-    volume = store.get("volume.volumes", thing.body["volume_id"])
+    volume = store.get("volume.volumes", transfer.body["volume_id"])
     if volume is not None:
         volume.project_id, volume.body["status"] = call.caller.project_id, "available"
-    store.remove(thing)
-    return Reply(202, {"transfer": _view(call, thing)})
+    store.remove(transfer)
+    return Reply(202, {"transfer": _view(call, transfer)})
 
 
 def cancel(call: Call) -> Reply:
     """Handle DELETE of a transfer: cancel it, so that the volume stays in its project."""
-    thing = find(call, "transfers", call.ids[0], "Transfer")
-    volume = call.cloud.store.get("volume.volumes", thing.body["volume_id"])
+    transfer = find(call, "transfers", call.ids[0], "Transfer")
+    volume = call.cloud.store.get("volume.volumes", transfer.body["volume_id"])
     if volume is not None:
         volume.body["status"] = "available"
-    call.cloud.store.remove(thing)
+    call.cloud.store.remove(transfer)
     return Reply(202, None, {"Content-Type": "text/html; charset=UTF-8"})
 
 

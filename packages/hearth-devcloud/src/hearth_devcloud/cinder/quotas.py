@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hearth_devcloud.cinder.base import admin_only, bad
 from hearth_devcloud.http import Body, Call, Cloud, Refusal, Reply, Route
-from hearth_devcloud.store import Thing
+from hearth_devcloud.store import Resource
 
 _TABLE = "volume.quotas"
 DEFAULTS = {
@@ -20,41 +20,41 @@ DEFAULTS = {
 
 def limits(cloud: Cloud, project_id: str) -> dict[str, int]:
     """Return the quota limits of a project by name; -1 means unlimited."""
-    found = dict(DEFAULTS) if cloud.settings.quotas else dict.fromkeys(DEFAULTS, -1)
-    for thing in cloud.store.all("volume.types"):
+    quotas = dict(DEFAULTS) if cloud.settings.quotas else dict.fromkeys(DEFAULTS, -1)
+    for volume_type in cloud.store.all("volume.types"):
         for kind in ("volumes", "gigabytes", "snapshots"):
-            found[f"{kind}_{thing.body['name']}"] = -1
-    own = cloud.store.get(_TABLE, project_id)
-    return {**found, **(own.body if own is not None else {})}
+            quotas[f"{kind}_{volume_type.body['name']}"] = -1
+    quota = cloud.store.get(_TABLE, project_id)
+    return {**quotas, **(quota.body if quota is not None else {})}
 
 
 def used(cloud: Cloud, project_id: str) -> dict[str, int]:
     """Return the current usage of a project by the name of the quota."""
     total = dict.fromkeys(("volumes", "gigabytes", "snapshots", "backups", "backup_gigabytes"), 0)
-    for thing in cloud.store.table("volume.volumes").values():
-        if thing.project_id == project_id:
-            name = thing.body["volume_type"]
-            for key, more in (("volumes", 1), ("gigabytes", thing.body["size"])):
-                total[key] += more
-                total[f"{key}_{name}"] = total.get(f"{key}_{name}", 0) + more
-    for thing in cloud.store.table("volume.snapshots").values():
-        if thing.project_id == project_id:
+    for resource in cloud.store.table("volume.volumes").values():
+        if resource.project_id == project_id:
+            name = resource.body["volume_type"]
+            for key, amount in (("volumes", 1), ("gigabytes", resource.body["size"])):
+                total[key] += amount
+                total[f"{key}_{name}"] = total.get(f"{key}_{name}", 0) + amount
+    for resource in cloud.store.table("volume.snapshots").values():
+        if resource.project_id == project_id:
             total["snapshots"] += 1
-            total["gigabytes"] += thing.body["size"]
-    for thing in cloud.store.table("volume.backups").values():
-        if thing.project_id == project_id:
+            total["gigabytes"] += resource.body["size"]
+    for resource in cloud.store.table("volume.backups").values():
+        if resource.project_id == project_id:
             total["backups"] += 1
-            total["backup_gigabytes"] += thing.body["size"]
+            total["backup_gigabytes"] += resource.body["size"]
     return total
 
 
-def check(cloud: Cloud, project_id: str, more: dict[str, int]) -> None:
-    """Raise Refusal 413 if `more` usage (by quota name) would exceed a quota of the project."""
+def check(cloud: Cloud, project_id: str, increase: dict[str, int]) -> None:
+    """Raise Refusal 413 if `increase` usage (by quota name) would exceed a quota of the project."""
     bounds = limits(cloud, project_id)
-    if all(bounds[key] < 0 for key in more):
+    if all(bounds[key] < 0 for key in increase):
         return
     present = used(cloud, project_id)
-    for key, count in more.items():
+    for key, count in increase.items():
         if 0 <= bounds[key] < present[key] + count:
             text = f"Maximum number of {key} allowed ({bounds[key]}) exceeded"
             raise Refusal(413, message=text)
@@ -69,11 +69,11 @@ def show(call: Call) -> Reply:
     if (call.argument("usage") or "").lower() != "true":
         return Reply(200, {"quota_set": {"id": project_id, **bounds}})
     present = used(call.cloud, project_id)
-    shown: Body = {
+    view: Body = {
         key: {"limit": limit, "in_use": present.get(key, 0), "reserved": 0}
         for key, limit in bounds.items()
     }
-    return Reply(200, {"quota_set": {**shown, "id": project_id}})
+    return Reply(200, {"quota_set": {**view, "id": project_id}})
 
 
 def defaults(call: Call) -> Reply:
@@ -84,29 +84,29 @@ def defaults(call: Call) -> Reply:
 def update(call: Call) -> Reply:
     """Handle PUT of a project's quotas, for administrators."""
     admin_only(call)
-    given, project_id = dict(call.object("quota_set")), call.ids[0]
-    given.pop("tenant_id", None)
-    known = limits(call.cloud, project_id)
+    attributes, project_id = dict(call.object("quota_set")), call.ids[0]
+    attributes.pop("tenant_id", None)
+    present = limits(call.cloud, project_id)
     try:
-        changes = {key: int(value) for key, value in given.items()}
+        changes = {key: int(value) for key, value in attributes.items()}
     except (TypeError, ValueError):
         raise bad("The values in quota_set must be integers") from None
-    if set(changes) - set(known):
-        raise bad(f"Bad key in quota set: {sorted(set(changes) - set(known))}")
+    if set(changes) - set(present):
+        raise bad(f"Bad key in quota set: {sorted(set(changes) - set(present))}")
     store = call.cloud.store
-    own = store.get(_TABLE, project_id)
-    if own is None:
-        own = store.insert(Thing(project_id, _TABLE, project_id, {}, seed=True))
-    own.body.update(changes)
+    quota = store.get(_TABLE, project_id)
+    if quota is None:
+        quota = store.insert(Resource(project_id, _TABLE, project_id, {}, seed=True))
+    quota.body.update(changes)
     return Reply(200, {"quota_set": limits(call.cloud, project_id)})
 
 
 def reset(call: Call) -> Reply:
     """Handle DELETE of a project's quotas: restore the defaults."""
     admin_only(call)
-    own = call.cloud.store.get(_TABLE, call.ids[0])
-    if own is not None:
-        call.cloud.store.remove(own)
+    quota = call.cloud.store.get(_TABLE, call.ids[0])
+    if quota is not None:
+        call.cloud.store.remove(quota)
     return Reply(200, None, {"Content-Type": "application/json"})
 
 

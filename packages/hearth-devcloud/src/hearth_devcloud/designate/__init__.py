@@ -28,7 +28,7 @@ def _refusal(call: Call, fault: Refusal) -> Reply:
 
 
 def _versions(call: Call) -> Reply:
-    found = [
+    versions = [
         {
             "id": "v2" + minor,
             "links": [
@@ -40,7 +40,7 @@ def _versions(call: Call) -> Reply:
         }
         for minor in ("", ".0", ".1", ".2", ".3", ".4")
     ]
-    return Reply(200, {"versions": found})
+    return Reply(200, {"versions": versions})
 
 
 _VERSIONS: list[Route] = [("GET", "/", _versions), ("GET", "/v2", _versions)]

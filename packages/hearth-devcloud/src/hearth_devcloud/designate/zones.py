@@ -21,7 +21,7 @@ from hearth_devcloud.collection import (
 from hearth_devcloud.fixed_ids import fixed
 from hearth_devcloud.http import Body, Call, Cloud, Refusal, Reply, Route
 from hearth_devcloud.listing import filtered, page
-from hearth_devcloud.store import Thing, stamp_micro
+from hearth_devcloud.store import Resource, stamp_micro
 
 _NAME = re.compile(r"^(?:(?:\*|[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?)\.)+$", re.IGNORECASE)
 
@@ -100,52 +100,52 @@ def _invalid(error: Invalid) -> Refusal:
     return Refusal(400, "invalid_object", error.message)
 
 
-def _shown(call: Call, thing: Thing) -> Body:
-    path = f"zones/{thing.id}"
-    if thing.table == RECORDS.table:
-        path = f"zones/{thing.body['zone_id']}/recordsets/{thing.id}"
-    return {**thing.body, "links": {"self": f"{call.base}/dns/v2/{path}"}}
+def _shown(call: Call, resource: Resource) -> Body:
+    path = f"zones/{resource.id}"
+    if resource.table == RECORDS.table:
+        path = f"zones/{resource.body['zone_id']}/recordsets/{resource.id}"
+    return {**resource.body, "links": {"self": f"{call.base}/dns/v2/{path}"}}
 
 
-def _pending(call: Call, thing: Thing, action: str) -> Reply:
-    body, store = thing.body, call.cloud.store
+def _pending(call: Call, resource: Resource, action: str) -> Reply:
+    body, store = resource.body, call.cloud.store
     body.update(status="PENDING", action=action)
     if action != "CREATE":
         body["version"] += 1
         body["updated_at"] = stamp_micro(store.time)
-    thing.hidden["fails"] = call.effects.error
-    store.later(call.effects.slow_s or 0, thing, "dns.done")
-    return Reply(202, _shown(call, thing))
+    resource.hidden["fails"] = call.effects.error
+    store.later(call.effects.slow_s or 0, resource, "dns.done")
+    return Reply(202, _shown(call, resource))
 
 
-def done(cloud: Cloud, thing: Thing) -> None:
+def done(cloud: Cloud, resource: Resource) -> None:
     """Complete the pending change of a zone or record set, as the name servers would do."""
-    body = thing.body
-    if thing.hidden.pop("fails", False):
+    body = resource.body
+    if resource.hidden.pop("fails", False):
         body["status"] = "ERROR"
         return
     if body["action"] == "DELETE":
-        for record in cloud.store.where(RECORDS.table, zone_id=thing.id):
+        for record in cloud.store.where(RECORDS.table, zone_id=resource.id):
             cloud.store.remove(record)
-        cloud.store.remove(thing)
+        cloud.store.remove(resource)
         return
     body.update(status="ACTIVE", action="NONE")
     if body["updated_at"] is None:
         body["updated_at"] = stamp_micro(cloud.store.time)
 
 
-def _zone(call: Call) -> Thing:
+def _zone(call: Call) -> Resource:
     zone_id = call.ids[0]
     if not is_uuid(zone_id):
         raise Refusal(400, "invalid_uuid", f"Invalid UUID zone_id: {zone_id}")
-    thing = call.cloud.store.get(ZONES.table, zone_id)
+    zone = call.cloud.store.get(ZONES.table, zone_id)
     caller = call.caller
-    if thing is None or not (caller.is_admin or thing.project_id == caller.project_id):
+    if zone is None or not (caller.is_admin or zone.project_id == caller.project_id):
         raise Refusal(404, "zone_not_found", "Could not find Zone")
-    return thing
+    return zone
 
 
-def _new(call: Call, kind: Collection, body: Body, *, implicit: bool = False) -> Thing:
+def _new(call: Call, kind: Collection, body: Body, *, implicit: bool = False) -> Resource:
     store = call.cloud.store
     body = {
         "id": store.new_id(),
@@ -157,53 +157,53 @@ def _new(call: Call, kind: Collection, body: Body, *, implicit: bool = False) ->
         "created_at": stamp_micro(store.time),
         "updated_at": None,
     }
-    thing = Thing(body["id"], kind.table, call.caller.project_id, body)
-    return store.insert(thing, implicit=implicit)
+    resource = Resource(body["id"], kind.table, call.caller.project_id, body)
+    return store.insert(resource, implicit=implicit)
 
 
 def create(call: Call) -> Reply:
     """Handle POST of a zone; reply with status 202."""
-    given = call.json()
+    attributes = call.json()
     try:
-        values = ZONES.for_create(given if isinstance(given, dict) else {})
+        values = ZONES.for_create(attributes if isinstance(attributes, dict) else {})
     except Invalid as error:
         raise _invalid(error) from None
     if values["email"] is None and values["type"] == "PRIMARY":
         text_ = "'email' is a required property"
         raise Incomplete(["type", "email"], text_, "required", "email")
     _check_masters(values)
-    for name in {"email", "ttl"} & given.keys() if values["type"] == "SECONDARY" else ():
+    for name in {"email", "ttl"} & attributes.keys() if values["type"] == "SECONDARY" else ():
         text_ = f"'{name}' can't be specified when type is SECONDARY"
         raise Incomplete(["type"], text_, "not_allowed", name)
     store = call.cloud.store
     if store.where(ZONES.table, name=values["name"]):
         raise Refusal(409, "duplicate_zone", "Duplicate Zone")
-    more = {
+    extra = {
         "pool_id": fixed("dns", "pool"),
         "serial": int(store.time),
         "shared": False,
         "transferred_at": None,
     }
-    zone = _new(call, ZONES, {**values, **more})
+    zone = _new(call, ZONES, {**values, **extra})
     host, email = "ns1.devcloud.test.", str(values["email"]).replace("@", ".")
     records = {"NS": [host], "SOA": [f"{host} {email}. {int(store.time)} 3557 600 86400 3600"]}
     for kind, lines in records.items():
         record = {"zone_id": zone.id, "name": values["name"], "zone_name": values["name"]}
         record |= {"type": kind, "records": lines, "description": None, "ttl": None}
-        thing = _new(call, RECORDS, record, implicit=True)
-        thing.body.update(status="ACTIVE", action="NONE")
+        resource = _new(call, RECORDS, record, implicit=True)
+        resource.body.update(status="ACTIVE", action="NONE")
     reply = _pending(call, zone, "CREATE")
     reply.headers["Location"] = f"{call.base}/dns/v2/zones/{zone.id}"
     return reply
 
 
-def _listed(call: Call, kind: Collection, things: list[Thing]) -> Reply:
-    found = filtered(things, call.query)
-    shown, _ = page(found, call)
+def _listed(call: Call, kind: Collection, resources: list[Resource]) -> Reply:
+    resources = filtered(resources, call.query)
+    page_resources, _ = page(resources, call)
     query = f"?{call.raw_query}" if call.raw_query else ""
-    body: Body = {kind.plural: [_shown(call, thing) for thing in shown]}
+    body: Body = {kind.plural: [_shown(call, resource) for resource in page_resources]}
     body["links"] = {"self": f"{call.base}/dns{call.path}{query}"}
-    body["metadata"] = {"total_count": len(found)}
+    body["metadata"] = {"total_count": len(resources)}
     return Reply(200, body)
 
 
@@ -211,12 +211,12 @@ def zones(call: Call) -> Reply:
     """Handle GET of the zones."""
     caller = call.caller
     everywhere = caller.is_admin and call.headers.get("X-Auth-All-Projects")
-    found = [
+    own_zones = [
         t
         for t in call.cloud.store.all(ZONES.table)
         if everywhere or t.project_id == caller.project_id
     ]
-    return _listed(call, ZONES, found)
+    return _listed(call, ZONES, own_zones)
 
 
 def show(call: Call) -> Reply:
@@ -226,14 +226,14 @@ def show(call: Call) -> Reply:
 
 def update(call: Call) -> Reply:
     """Handle PATCH of a zone; reply with status 202."""
-    thing, given = _zone(call), call.json()
+    zone, attributes = _zone(call), call.json()
     try:
-        changes = ZONES.for_update(given if isinstance(given, dict) else {})
+        changes = ZONES.for_update(attributes if isinstance(attributes, dict) else {})
     except Invalid as error:
         raise _invalid(error) from None
-    _check_masters({**thing.body, **changes})
-    thing.body.update(changes)
-    return _pending(call, thing, "UPDATE")
+    _check_masters({**zone.body, **changes})
+    zone.body.update(changes)
+    return _pending(call, zone, "UPDATE")
 
 
 def _check_masters(values: Body) -> None:
@@ -256,15 +256,15 @@ def _check_records(kind: str, records: list[str]) -> None:
         except ValueError:
             fits = False
         if not fits:
-            words = f"{record!r} is not an IPv{4 if kind == 'A' else 6} address"
-            raise Incomplete(["records", index], words, "format", [kind])
+            message = f"{record!r} is not an IPv{4 if kind == 'A' else 6} address"
+            raise Incomplete(["records", index], message, "format", [kind])
 
 
 def create_record(call: Call) -> Reply:
     """Handle POST of a record set; reply with status 202."""
-    zone, given = _zone(call), call.json()
+    zone, attributes = _zone(call), call.json()
     try:
-        values = RECORDS.for_create(given if isinstance(given, dict) else {})
+        values = RECORDS.for_create(attributes if isinstance(attributes, dict) else {})
     except Invalid as error:
         raise _invalid(error) from None
     if not ("." + values["name"]).endswith("." + zone.body["name"]):
@@ -272,28 +272,28 @@ def create_record(call: Call) -> Reply:
     if values["type"] == "SOA":
         raise Refusal(400, "bad_request", "Creating a SOA recordset is not allowed")
     _check_records(values["type"], values["records"])
-    same = {"zone_id": zone.id, "name": values["name"], "type": values["type"]}
-    if call.cloud.store.where(RECORDS.table, **same):
+    filters = {"zone_id": zone.id, "name": values["name"], "type": values["type"]}
+    if call.cloud.store.where(RECORDS.table, **filters):
         raise Refusal(409, "duplicate_recordset", "Duplicate RecordSet")
     alike = call.cloud.store.where(RECORDS.table, zone_id=zone.id, name=values["name"])
-    if alike and "CNAME" in {values["type"], *(one.body["type"] for one in alike)}:
-        words = "CNAME recordsets may not share a name with any other records"
-        raise Refusal(400, "invalid_recordset_location", words)
-    more = {"zone_id": zone.id, "zone_name": zone.body["name"]}
-    return _pending(call, _new(call, RECORDS, {**values, **more}), "CREATE")
+    if alike and "CNAME" in {values["type"], *(record.body["type"] for record in alike)}:
+        message = "CNAME recordsets may not share a name with any other records"
+        raise Refusal(400, "invalid_recordset_location", message)
+    zone_fields = {"zone_id": zone.id, "zone_name": zone.body["name"]}
+    return _pending(call, _new(call, RECORDS, {**values, **zone_fields}), "CREATE")
 
 
 def records_of(call: Call) -> Reply:
     """Handle GET of the record sets of a zone."""
-    found = call.cloud.store.where(RECORDS.table, zone_id=_zone(call).id)
-    return _listed(call, RECORDS, found)
+    records = call.cloud.store.where(RECORDS.table, zone_id=_zone(call).id)
+    return _listed(call, RECORDS, records)
 
 
-def _record(call: Call) -> Thing:
-    thing = call.cloud.store.get(RECORDS.table, call.ids[1])
-    if thing is None or thing.body["zone_id"] != _zone(call).id:
+def _record(call: Call) -> Resource:
+    record = call.cloud.store.get(RECORDS.table, call.ids[1])
+    if record is None or record.body["zone_id"] != _zone(call).id:
         raise Refusal(404, "recordset_not_found", "Could not find RecordSet")
-    return thing
+    return record
 
 
 def show_record(call: Call) -> Reply:
@@ -301,24 +301,24 @@ def show_record(call: Call) -> Reply:
     return Reply(200, _shown(call, _record(call)))
 
 
-def _changeable(call: Call) -> Thing:
+def _changeable(call: Call) -> Resource:
     """Return a record set that users may change. Raises Refusal 400 if the service manages it."""
-    thing, zone = _record(call), _zone(call)
-    if thing.body["type"] in ("SOA", "NS") and thing.body["name"] == zone.body["name"]:
+    record, zone = _record(call), _zone(call)
+    if record.body["type"] in ("SOA", "NS") and record.body["name"] == zone.body["name"]:
         raise Refusal(400, "bad_request", "Managed SOA and NS recordsets cannot be changed")
-    return thing
+    return record
 
 
 def update_record(call: Call) -> Reply:
     """Handle PUT of a record set; reply with status 202."""
-    thing, given = _changeable(call), call.json()
+    record, attributes = _changeable(call), call.json()
     try:
-        changes = RECORDS.for_update(given if isinstance(given, dict) else {})
+        changes = RECORDS.for_update(attributes if isinstance(attributes, dict) else {})
     except Invalid as error:
         raise _invalid(error) from None
-    _check_records(thing.body["type"], changes.get("records", []))
-    thing.body.update(changes)
-    return _pending(call, thing, "UPDATE")
+    _check_records(record.body["type"], changes.get("records", []))
+    record.body.update(changes)
+    return _pending(call, record, "UPDATE")
 
 
 def delete_record(call: Call) -> Reply:

@@ -19,17 +19,17 @@ def _unauthorized(call: Call) -> Reply:
 
 def _versions(call: Call) -> Reply:
     links = [{"rel": "self", "href": f"{call.base}/image/v2/"}]
-    found = [
+    versions = [
         {"id": f"v2.{n}", "status": "CURRENT" if n == 17 else "SUPPORTED", "links": links}
         for n in _MINORS
     ]
-    return Reply(300, {"versions": found})
+    return Reply(300, {"versions": versions})
 
 
 def _import_info(call: Call) -> Reply:
     methods = ["glance-direct", "web-download", "copy-image"]
-    shown = {"description": "Import methods available.", "type": "array", "value": methods}
-    return Reply(200, {"import-methods": shown})
+    view = {"description": "Import methods available.", "type": "array", "value": methods}
+    return Reply(200, {"import-methods": view})
 
 
 def _stores(call: Call) -> Reply:
@@ -40,7 +40,7 @@ def _schema(call: Call) -> Reply:
     properties: Body = {name: {"type": images.json_type(name)} for name in images.IMAGES.fields}
     properties["disk_format"]["enum"] = [None, *DISK_FORMATS]
     properties["container_format"]["enum"] = [None, *CONTAINER_FORMATS]
-    shown: Body = {
+    schema: Body = {
         "name": "image",
         "properties": properties,
         "additionalProperties": {"type": "string"},
@@ -50,7 +50,7 @@ def _schema(call: Call) -> Reply:
             {"rel": "describedby", "href": "{schema}"},
         ],
     }
-    return Reply(200, shown)
+    return Reply(200, schema)
 
 
 _ROUTES: list[Route] = [

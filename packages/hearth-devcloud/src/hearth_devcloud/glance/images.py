@@ -22,7 +22,7 @@ from hearth_devcloud.collection import (
 from hearth_devcloud.glance import web
 from hearth_devcloud.http import Body, Call, Cloud, Refusal, Reply, Route
 from hearth_devcloud.listing import same
-from hearth_devcloud.store import Thing, stamp_z
+from hearth_devcloud.store import Resource, stamp_z
 
 TABLE = "image.images"
 _EMPTY = {"Content-Type": "text/html; charset=UTF-8"}
@@ -144,14 +144,14 @@ def _forbidden(message: str) -> Refusal:
 
 
 def new_image(
-    cloud: Cloud, project_id: str, given: Body, extra: Body, data: bytes | None = None
-) -> Thing:
+    cloud: Cloud, project_id: str, attributes: Body, extra: Body, data: bytes | None = None
+) -> Resource:
     """Create an image and return it. It is active if `data` is given, otherwise queued.
 
-    `given` are its standard fields, and `extra` its custom properties.
+    `attributes` are its standard fields, and `extra` its custom properties.
     """
     store = cloud.store
-    values = {name: field.initial() for name, field in IMAGES.fields.items()} | given
+    values = {name: field.initial() for name, field in IMAGES.fields.items()} | attributes
     image_id = values["id"] or store.new_id()
     now = stamp_z(store.time)
     body = {key: values.get(key) for key in _SHOWN}
@@ -163,16 +163,16 @@ def new_image(
         updated_at=now,
     )
     hidden: Body = {"extra": dict(extra), "data": None, "members": {}}
-    thing = store.insert(Thing(image_id, TABLE, body["owner"], body, hidden))
+    image = store.insert(Resource(image_id, TABLE, body["owner"], body, hidden))
     if data is not None:
-        fill(cloud, thing, data)
-    return thing
+        fill(cloud, image, data)
+    return image
 
 
-def fill(cloud: Cloud, thing: Thing, data: bytes) -> None:
+def fill(cloud: Cloud, image: Resource, data: bytes) -> None:
     """Store the data of an image and set its status to active."""
-    thing.hidden["data"] = data
-    thing.body.update(
+    image.hidden["data"] = data
+    image.body.update(
         size=len(data),
         virtual_size=len(data),
         status="active",
@@ -184,40 +184,40 @@ def fill(cloud: Cloud, thing: Thing, data: bytes) -> None:
     cloud.store.changed = True
 
 
-def view(thing: Thing) -> Body:
+def view(image: Resource) -> Body:
     """Return an image in the format of the API."""
-    path = f"/v2/images/{thing.id}"
-    body = thing.body
-    shown = {**thing.hidden.get("extra", {}), **{key: body.get(key) for key in _SHOWN}}
-    shown |= {"self": path, "file": path + "/file", "schema": "/v2/schemas/image"}
+    path = f"/v2/images/{image.id}"
+    body = image.body
+    fields = {**image.hidden.get("extra", {}), **{key: body.get(key) for key in _SHOWN}}
+    fields |= {"self": path, "file": path + "/file", "schema": "/v2/schemas/image"}
     if body["status"] in ("active", "deactivated"):
-        shown["stores"] = "fs"
-    return shown
+        fields["stores"] = "fs"
+    return fields
 
 
-def _may_see(call: Call, thing: Thing) -> bool:
+def _may_see(call: Call, image: Resource) -> bool:
     caller = call.caller
-    if caller.is_admin or thing.project_id == caller.project_id:
+    if caller.is_admin or image.project_id == caller.project_id:
         return True
-    if thing.body["visibility"] in ("public", "community"):
+    if image.body["visibility"] in ("public", "community"):
         return True
-    return thing.body["visibility"] == "shared" and caller.project_id in thing.hidden.get(
+    return image.body["visibility"] == "shared" and caller.project_id in image.hidden.get(
         "members", {}
     )
 
 
-def _find(call: Call) -> Thing:
-    thing = call.cloud.store.get(TABLE, call.ids[0])
-    if thing is None or not _may_see(call, thing):
+def _find(call: Call) -> Resource:
+    image = call.cloud.store.get(TABLE, call.ids[0])
+    if image is None or not _may_see(call, image):
         raise Refusal(404, message=f"No image found with ID {call.ids[0]}")
-    return thing
+    return image
 
 
-def _mine(call: Call) -> Thing:
-    thing = _find(call)
-    if not call.caller.is_admin and thing.project_id != call.caller.project_id:
+def _mine(call: Call) -> Resource:
+    image = _find(call)
+    if not call.caller.is_admin and image.project_id != call.caller.project_id:
         raise _forbidden("You are not permitted to change this image.")
-    return thing
+    return image
 
 
 def _may_show(call: Call, visibility: object) -> None:
@@ -237,11 +237,11 @@ def _json(call: Call) -> Any:
 
 def create(call: Call) -> Reply:
     """Handle POST of an image; reply with status 201 and the new image in status queued."""
-    given = _json(call)
-    if not isinstance(given, dict):
+    attributes = _json(call)
+    if not isinstance(attributes, dict):
         raise _bad("Request body must be a JSON object")
     try:
-        values = IMAGES.for_create(given)
+        values = IMAGES.for_create(attributes)
     except Invalid as error:
         raise _explain(error) from None
     extra = {key: value for key, value in values.items() if key not in IMAGES.fields}
@@ -254,10 +254,10 @@ def create(call: Call) -> Reply:
         raise _forbidden("You are not permitted to create images owned by another.")
     if values["id"] is not None and call.cloud.store.get(TABLE, values["id"]) is not None:
         raise Refusal(409, message=f"Image ID {values['id']} already exists!")
-    known = {key: value for key, value in values.items() if key in IMAGES.fields}
-    thing = new_image(call.cloud, call.caller.project_id or "", known, extra)
-    location = {"Location": f"{call.base}/image/v2/images/{thing.id}"}
-    return Reply(201, view(thing), location)
+    declared = {key: value for key, value in values.items() if key in IMAGES.fields}
+    image = new_image(call.cloud, call.caller.project_id or "", declared, extra)
+    location = {"Location": f"{call.base}/image/v2/images/{image.id}"}
+    return Reply(201, view(image), location)
 
 
 def images(call: Call) -> Reply:
@@ -265,45 +265,49 @@ def images(call: Call) -> Reply:
 
     Only the first sort key of a request is used; a sort direction without a key is ignored.
     """
-    found = [t for t in call.cloud.store.all(TABLE) if _listed(call, t)]
-    found = found[::-1]
+    matching = [t for t in call.cloud.store.all(TABLE) if _listed(call, t)]
+    matching = matching[::-1]
     order = (call.argument("sort") or "").partition(",")[0]
     key, _, direction = order.partition(":")
     key, direction = call.argument("sort_key") or key, call.argument("sort_dir") or direction
     if key == "created_at":
-        found = found[::-1] if direction == "asc" else found
+        matching = matching[::-1] if direction == "asc" else matching
     elif key:
-        found.sort(key=lambda t: str(t.body.get(key)), reverse=direction == "desc")
+        matching.sort(key=lambda t: str(t.body.get(key)), reverse=direction == "desc")
     if marker := call.argument("marker"):
-        index = next((i for i, t in enumerate(found) if t.id == marker), None)
+        index = next((i for i, t in enumerate(matching) if t.id == marker), None)
         if index is None:
             raise _bad(f"Invalid marker. Image {marker} could not be found.")
-        found = found[index + 1 :]
+        matching = matching[index + 1 :]
     limit_text = call.argument("limit")
     if limit_text is not None and not limit_text.isdecimal():
         raise _bad("limit param must be an integer")
     limit = int(limit_text) if limit_text is not None else 1000
-    shown = found[:limit]
+    page_images = matching[:limit]
     query = f"?{call.raw_query}" if call.raw_query else ""
     body: Body = {
-        "images": [view(thing) for thing in shown],
+        "images": [view(image) for image in page_images],
         "first": f"/v2/images{query}",
         "schema": "/v2/schemas/images",
     }
-    if len(found) > limit and shown:
-        kept = "&".join(p for p in call.raw_query.split("&") if p and not p.startswith("marker="))
-        body["next"] = f"/v2/images?{kept + '&' if kept else ''}marker={shown[-1].id}"
+    if len(matching) > limit and page_images:
+        arguments = "&".join(
+            p for p in call.raw_query.split("&") if p and not p.startswith("marker=")
+        )
+        body["next"] = (
+            f"/v2/images?{arguments + '&' if arguments else ''}marker={page_images[-1].id}"
+        )
     return Reply(200, body)
 
 
 _CONTROLS = ("limit", "marker", "sort", "sort_key", "sort_dir", "member_status")
 
 
-def _listed(call: Call, thing: Thing) -> bool:
-    if not _may_see(call, thing):
+def _listed(call: Call, image: Resource) -> bool:
+    if not _may_see(call, image):
         return False
-    body = thing.body
-    community = body["visibility"] == "community" and thing.project_id != call.caller.project_id
+    body = image.body
+    community = body["visibility"] == "community" and image.project_id != call.caller.project_id
     if community and call.argument("visibility") not in ("community", "all"):
         return False
     for key, values in call.query.items():
@@ -319,9 +323,9 @@ def _listed(call: Call, thing: Thing) -> bool:
             case _ if key in _CONTROLS:
                 fits = True
             case _:
-                value = thing.hidden.get("extra", {}).get(key, body.get(key))
-                wanted = [v for v in values for v in v.removeprefix("in:").split(",")]
-                fits = any(same(want.strip('"'), value) for want in wanted)
+                value = image.hidden.get("extra", {}).get(key, body.get(key))
+                choices = [v for v in values for v in v.removeprefix("in:").split(",")]
+                fits = any(same(want.strip('"'), value) for want in choices)
         if not fits:
             return False
     return True
@@ -341,43 +345,43 @@ def show(call: Call) -> Reply:
 
 def delete(call: Call) -> Reply:
     """Handle DELETE of an image; reply with status 204."""
-    thing = _mine(call)
-    if thing.body["protected"]:
-        raise _forbidden(f"Image {thing.id} is protected and cannot be deleted.")
-    call.cloud.store.remove(thing)
-    call.cloud.downloads.pop(thing.id, None)
+    image = _mine(call)
+    if image.body["protected"]:
+        raise _forbidden(f"Image {image.id} is protected and cannot be deleted.")
+    call.cloud.store.remove(image)
+    call.cloud.downloads.pop(image.id, None)
     return Reply(204, None, dict(_EMPTY))
 
 
 def upload(call: Call) -> Reply:
     """Handle PUT of the data; reply with status 204."""
-    thing = _mine(call)
+    image = _mine(call)
     if (call.headers.get("Content-Type") or "") != "application/octet-stream":
         raise Refusal(415, message="Unsupported Media Type")
-    if thing.body["status"] != "queued":
-        raise Refusal(409, message=f"Image status transition from {thing.body['status']} to saving")
-    if not thing.body["disk_format"] or not thing.body["container_format"]:
+    if image.body["status"] != "queued":
+        raise Refusal(409, message=f"Image status transition from {image.body['status']} to saving")
+    if not image.body["disk_format"] or not image.body["container_format"]:
         raise _bad("Properties disk_format, container_format must be set prior to saving data.")
-    fill(call.cloud, thing, call.raw)
+    fill(call.cloud, image, call.raw)
     return Reply(204, None, dict(_EMPTY))
 
 
 def download(call: Call) -> Reply:
     """Handle GET of the data of an image; reply with status 204 if it has none."""
-    thing = _find(call)
-    if thing.body["status"] == "deactivated":
+    image = _find(call)
+    if image.body["status"] == "deactivated":
         raise _forbidden("The requested image has been deactivated.")
-    if thing.hidden["data"] is None:
+    if image.hidden["data"] is None:
         return Reply(204)
-    data: bytes = thing.hidden["data"]
-    return Reply(200, data, {"Content-MD5": str(thing.body["checksum"])})
+    data: bytes = image.hidden["data"]
+    return Reply(200, data, {"Content-MD5": str(image.body["checksum"])})
 
 
 def stage(call: Call) -> Reply:
     """Handle PUT of data for a later import; reply with status 204."""
-    thing = _mine(call)
-    thing.hidden["staged"] = call.raw
-    thing.body["status"] = "uploading"
+    image = _mine(call)
+    image.hidden["staged"] = call.raw
+    image.body["status"] = "uploading"
     return Reply(204, None, dict(_EMPTY))
 
 
@@ -385,16 +389,16 @@ def patch(call: Call) -> Reply:
     """Handle PATCH of an image with a JSON patch."""
     if (call.headers.get("Content-Type") or "").partition(";")[0] not in _PATCH_TYPES:
         raise Refusal(415, message="Unsupported Media Type")
-    thing, changes = _mine(call), _json(call)
+    image, changes = _mine(call), _json(call)
     if not isinstance(changes, list):
         raise _bad("Request body must be a JSON array of operation objects.")
     for change in changes:
-        _apply(call, thing, change)
-    thing.body["updated_at"] = stamp_z(call.cloud.store.time)
-    return Reply(200, view(thing))
+        _apply(call, image, change)
+    image.body["updated_at"] = stamp_z(call.cloud.store.time)
+    return Reply(200, view(image))
 
 
-def _apply(call: Call, thing: Thing, change: Any) -> None:
+def _apply(call: Call, image: Resource, change: Any) -> None:
     if not isinstance(change, dict):
         raise _bad("Operations must be JSON objects.")
     operation = change.get("op") or next(
@@ -404,20 +408,20 @@ def _apply(call: Call, thing: Thing, change: Any) -> None:
     key = path.strip("/").replace("~1", "/").replace("~0", "~")
     if operation not in ("add", "replace", "remove") or not key:
         raise _bad("An operation needs a path, and an op that is add, replace or remove")
-    extra = thing.hidden.setdefault("extra", {})
+    extra = image.hidden.setdefault("extra", {})
     if key in IMAGES.fields:
         if operation == "remove":
             raise _forbidden(f"Property {key} may not be removed.")
         try:
-            changed = IMAGES.for_update({key: change.get("value")})
+            changes = IMAGES.for_update({key: change.get("value")})
         except Invalid as error:
             raise _explain(error) from None
         fixed = ("disk_format", "container_format")
-        if key in fixed and thing.body["status"] not in ("queued", "importing"):
+        if key in fixed and image.body["status"] not in ("queued", "importing"):
             raise _forbidden(f"Attribute {key} can be only replaced for a queued image.")
         if key == "visibility":
-            _may_show(call, changed[key])
-        thing.body.update(changed)
+            _may_show(call, changes[key])
+        image.body.update(changes)
         return
     if operation != "add" and key not in extra:
         raise Refusal(409, message=f"Property {key} does not exist.")
@@ -431,167 +435,171 @@ def _apply(call: Call, thing: Thing, change: Any) -> None:
 
 def add_tag(call: Call) -> Reply:
     """Handle PUT of one tag; reply with status 204."""
-    thing = _mine(call)
-    thing.body["tags"] = list(dict.fromkeys([*thing.body["tags"], call.ids[1]]))
+    image = _mine(call)
+    image.body["tags"] = list(dict.fromkeys([*image.body["tags"], call.ids[1]]))
     return Reply(204, None, dict(_EMPTY))
 
 
 def remove_tag(call: Call) -> Reply:
     """Handle DELETE of one tag; reply with status 204."""
-    thing = _mine(call)
-    if call.ids[1] not in thing.body["tags"]:
+    image = _mine(call)
+    if call.ids[1] not in image.body["tags"]:
         raise Refusal(404, message=f"Tag {call.ids[1]} could not be found")
-    thing.body["tags"] = [tag for tag in thing.body["tags"] if tag != call.ids[1]]
+    image.body["tags"] = [tag for tag in image.body["tags"] if tag != call.ids[1]]
     return Reply(204, None, dict(_EMPTY))
 
 
 def deactivate(call: Call) -> Reply:
     """Handle POST deactivate: forbid downloads of the image."""
-    thing = _mine(call)
-    if thing.body["status"] not in ("active", "deactivated"):
+    image = _mine(call)
+    if image.body["status"] not in ("active", "deactivated"):
         raise _forbidden("Only an active image can be deactivated.")
-    thing.body["status"] = "deactivated"
+    image.body["status"] = "deactivated"
     return Reply(204, None, dict(_EMPTY))
 
 
 def reactivate(call: Call) -> Reply:
     """Handle POST reactivate: allow downloads of the image again."""
-    thing = _mine(call)
-    thing.body["status"] = "active"
+    image = _mine(call)
+    image.body["status"] = "active"
     return Reply(204, None, dict(_EMPTY))
 
 
 def import_data(call: Call) -> Reply:
     """Handle POST import: take the data from the staging area or a URL; reply with status 202."""
-    thing, given = _mine(call), call.object("method")
-    name = given.get("name")
+    image, method = _mine(call), call.object("method")
+    name = method.get("name")
     if name not in ("glance-direct", "web-download", "copy-image"):
         raise _bad(f"Unknown import method name '{name}'.")
-    if not thing.body["disk_format"] or not thing.body["container_format"]:
+    if not image.body["disk_format"] or not image.body["container_format"]:
         raise Refusal(
             409, message="'disk_format' and 'container_format' need to be set before import"
         )
     if name == "web-download":
-        if not web.allowed(given.get("uri")):
+        if not web.allowed(method.get("uri")):
             raise _bad("URI for web-download does not pass filtering")
-        _only_from(thing, "queued")
-        thing.hidden["uri"] = given["uri"]
-        thing.body["status"] = "importing"
-        _importing(call.cloud, thing, now="fs", failed="")
-        call.cloud.store.later(0, thing, "image.fetch")
+        _only_from(image, "queued")
+        image.hidden["uri"] = method["uri"]
+        image.body["status"] = "importing"
+        _importing(call.cloud, image, now="fs", failed="")
+        call.cloud.store.later(0, image, "image.fetch")
         return Reply(202)
-    _only_from(thing, "uploading")
-    fill(call.cloud, thing, thing.hidden.pop("staged"))
+    _only_from(image, "uploading")
+    fill(call.cloud, image, image.hidden.pop("staged"))
     return Reply(202)
 
 
-def _only_from(thing: Thing, status: str) -> None:
-    if thing.body["status"] != status:
-        raise Refusal(409, message=f"Image status must be {status}, but is {thing.body['status']}")
+def _only_from(image: Resource, status: str) -> None:
+    if image.body["status"] != status:
+        raise Refusal(409, message=f"Image status must be {status}, but is {image.body['status']}")
 
 
-def _importing(cloud: Cloud, thing: Thing, *, now: str, failed: str) -> None:
+def _importing(cloud: Cloud, image: Resource, *, now: str, failed: str) -> None:
     """Set the progress of an import, which has at most one target store.
 
     `now` is the store if the import is in progress, and `failed` is the store if the import has
     failed; otherwise they are empty.
     """
-    thing.hidden.setdefault("extra", {}).update(
+    image.hidden.setdefault("extra", {}).update(
         {"os_glance_importing_to_stores": now, "os_glance_failed_import": failed}
     )
-    thing.body["updated_at"] = stamp_z(cloud.store.time)
+    image.body["updated_at"] = stamp_z(cloud.store.time)
     cloud.store.changed = True
 
 
-def fetch(cloud: Cloud, thing: Thing) -> None:
+def fetch(cloud: Cloud, image: Resource) -> None:
     """Continue the import of an image from a URL.
 
     Store the data if the download is complete; set the image to queued if it failed; otherwise
     schedule another check.
     """
-    uri = thing.hidden["uri"]
+    uri = image.hidden["uri"]
     if (name := web.mirrored(uri)) is not None:
-        held = [one for one in cloud.store.where(TABLE, name=name) if one.seed]
-        data = held[0].hidden["data"] if held else None
+        seeded = [
+            seeded_image
+            for seeded_image in cloud.store.where(TABLE, name=name)
+            if seeded_image.seed
+        ]
+        data = seeded[0].hidden["data"] if seeded else None
     else:
-        coming = cloud.downloads.get(thing.id)
+        coming = cloud.downloads.get(image.id)
         if coming is None:
-            coming = cloud.downloads[thing.id] = web.begin(uri)
+            coming = cloud.downloads[image.id] = web.begin(uri)
         if not coming.done():
-            cloud.store.later(web.LOOK_AGAIN_S, thing, "image.fetch")
+            cloud.store.later(web.LOOK_AGAIN_S, image, "image.fetch")
             return
-        del cloud.downloads[thing.id]
+        del cloud.downloads[image.id]
         data = coming.result()
     if data is None:
-        thing.body["status"] = "queued"
-        _importing(cloud, thing, now="", failed="fs")
+        image.body["status"] = "queued"
+        _importing(cloud, image, now="", failed="fs")
     else:
-        _importing(cloud, thing, now="", failed="")
-        fill(cloud, thing, data)
+        _importing(cloud, image, now="", failed="")
+        fill(cloud, image, data)
 
 
 TRANSITIONS = {"image.fetch": fetch}
 
 
-def _member(thing: Thing, project_id: str) -> Body:
+def _member(image: Resource, project_id: str) -> Body:
     return {
         "member_id": project_id,
-        "image_id": thing.id,
-        **thing.hidden["members"][project_id],
+        "image_id": image.id,
+        **image.hidden["members"][project_id],
         "schema": "/v2/schemas/member",
     }
 
 
 def members(call: Call) -> Reply:
     """Handle GET of the members of an image."""
-    thing = _find(call)
-    found = [_member(thing, project_id) for project_id in thing.hidden.get("members", {})]
-    return Reply(200, {"members": found, "schema": "/v2/schemas/members"})
+    image = _find(call)
+    member_list = [_member(image, project_id) for project_id in image.hidden.get("members", {})]
+    return Reply(200, {"members": member_list, "schema": "/v2/schemas/members"})
 
 
 def add_member(call: Call) -> Reply:
     """Handle POST of a member."""
-    thing, given = _mine(call), _json(call)
-    project_id = given.get("member") if isinstance(given, dict) else None
+    image, request = _mine(call), _json(call)
+    project_id = request.get("member") if isinstance(request, dict) else None
     if not isinstance(project_id, str):
         raise _bad("Member must be specified")
-    if thing.body["visibility"] != "shared":
+    if image.body["visibility"] != "shared":
         raise _forbidden("Only shared images have members.")
-    present = thing.hidden.setdefault("members", {})
+    present = image.hidden.setdefault("members", {})
     if project_id in present:
-        raise Refusal(409, message=f"Member {project_id} is duplicated for image {thing.id}")
+        raise Refusal(409, message=f"Member {project_id} is duplicated for image {image.id}")
     now = stamp_z(call.cloud.store.time)
     present[project_id] = {"status": "pending", "created_at": now, "updated_at": now}
-    return Reply(200, _member(thing, project_id))
+    return Reply(200, _member(image, project_id))
 
 
-def _has_member(call: Call, thing: Thing) -> str:
-    if call.ids[1] not in thing.hidden.get("members", {}):
-        raise Refusal(404, message=f"{call.ids[1]} not found in the member list of {thing.id}.")
+def _has_member(call: Call, image: Resource) -> str:
+    if call.ids[1] not in image.hidden.get("members", {}):
+        raise Refusal(404, message=f"{call.ids[1]} not found in the member list of {image.id}.")
     return call.ids[1]
 
 
 def member(call: Call) -> Reply:
     """Handle GET of a member."""
-    thing = _find(call)
-    return Reply(200, _member(thing, _has_member(call, thing)))
+    image = _find(call)
+    return Reply(200, _member(image, _has_member(call, image)))
 
 
 def set_member(call: Call) -> Reply:
     """Handle PUT of a member's status."""
-    thing, given = _find(call), _json(call)
-    project_id = _has_member(call, thing)
-    status = given.get("status") if isinstance(given, dict) else None
+    image, request = _find(call), _json(call)
+    project_id = _has_member(call, image)
+    status = request.get("status") if isinstance(request, dict) else None
     if status not in ("pending", "accepted", "rejected"):
         raise _bad(f"Invalid status: {status}")
-    thing.hidden["members"][project_id]["status"] = status
-    return Reply(200, _member(thing, project_id))
+    image.hidden["members"][project_id]["status"] = status
+    return Reply(200, _member(image, project_id))
 
 
 def remove_member(call: Call) -> Reply:
     """Handle DELETE of a member; reply with status 204."""
-    thing = _mine(call)
-    del thing.hidden["members"][_has_member(call, thing)]
+    image = _mine(call)
+    del image.hidden["members"][_has_member(call, image)]
     return Reply(204)
 
 

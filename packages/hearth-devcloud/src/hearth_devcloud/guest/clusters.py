@@ -15,10 +15,10 @@ from hearth_devcloud.guest.server import CLUSTERS, SERVERS
 from hearth_devcloud.http import Cloud
 from hearth_devcloud.kubernetes.api import Api
 from hearth_devcloud.kubernetes.node import Facts, node
-from hearth_devcloud.kubernetes.objects import Cluster, Refused, stamp
+from hearth_devcloud.kubernetes.objects import ApiError, Cluster, stamp
 from hearth_devcloud.kubernetes.patches import STRATEGIC, change_of
 from hearth_devcloud.kubernetes.storage import Memory
-from hearth_devcloud.store import Body, Thing
+from hearth_devcloud.store import Body, Resource
 
 NODES = "/registry/nodes/"
 MEMBER = "magnum.openstack.org/cluster"  # metadata of a server
@@ -29,7 +29,7 @@ class Stranger(Exception):
     """A server does not belong to the cluster that it wants to join."""
 
 
-def join(cloud: Cloud, server: Thing, settings: Body, version: str, files: Body) -> None:
+def join(cloud: Cloud, server: Resource, settings: Body, version: str, files: Body) -> None:
     """Add a server as a node to its cluster, which is created if it does not exist.
 
     `settings` are those of the node in its deployment, and `version` is the Kubernetes version. For
@@ -44,13 +44,13 @@ def join(cloud: Cloud, server: Thing, settings: Body, version: str, files: Body)
     if cluster is None:
         hidden: Body = {"objects": {}}
         cloud.store.insert(
-            Thing(uuid, CLUSTERS, server.project_id, {"id": uuid}, hidden, seed=True)
+            Resource(uuid, CLUSTERS, server.project_id, {"id": uuid}, hidden, seed=True)
         )
     server.hidden["node"] = {"cluster": uuid, "settings": settings, "version": version, **files}
     register(cloud, server)
 
 
-def register(cloud: Cloud, server: Thing) -> None:
+def register(cloud: Cloud, server: Resource) -> None:
     """Create the Kubernetes node object of a server.
 
     If the object exists, update its metadata and status; its taints stay.
@@ -59,61 +59,61 @@ def register(cloud: Cloud, server: Thing) -> None:
     cluster = cloud.store.get(CLUSTERS, about["cluster"])
     if cluster is None:
         return
-    wanted = node(_facts(server))
+    desired = node(_facts(server))
     objects = Cluster(Objects(cloud, cluster))
     try:
-        objects.create("nodes", None, wanted)
-    except Refused as refused:
+        objects.create("nodes", None, desired)
+    except ApiError as refused:
         if refused.status != 409:
             return
-        known = {"metadata": wanted["metadata"], "status": wanted["status"]}
-        name = str(wanted["metadata"]["name"])
-        with contextlib.suppress(Refused):
-            objects.change("nodes", None, name, change_of(STRATEGIC, known))
+        present = {"metadata": desired["metadata"], "status": desired["status"]}
+        name = str(desired["metadata"]["name"])
+        with contextlib.suppress(ApiError):
+            objects.change("nodes", None, name, change_of(STRATEGIC, present))
 
 
-def leave(cloud: Cloud, server: Thing) -> None:
+def leave(cloud: Cloud, server: Resource) -> None:
     """Remove the node of a deleted server. If this was the last server, remove the cluster."""
     about = server.hidden["node"]
     cluster = cloud.store.get(CLUSTERS, about["cluster"])
     if cluster is None:
         return
-    others = [one for one in servers(cloud, cluster.id) if one is not server]
-    if not others:
+    other_servers = [member for member in servers(cloud, cluster.id) if member is not server]
+    if not other_servers:
         cloud.store.remove(cluster)
         return
-    names = {one.hidden["node"]["settings"]["name"] for one in others}
+    names = {member.hidden["node"]["settings"]["name"] for member in other_servers}
     name = about["settings"]["name"]
     if name not in names:
-        with contextlib.suppress(Refused):
+        with contextlib.suppress(ApiError):
             Cluster(Objects(cloud, cluster)).drop("nodes", None, name)
 
 
-def servers(cloud: Cloud, uuid: str) -> list[Thing]:
+def servers(cloud: Cloud, uuid: str) -> list[Resource]:
     """Return the servers that are nodes of a cluster."""
     return [
-        one
-        for one in cloud.store.table(SERVERS).values()
-        if "node" in one.hidden and one.hidden["node"]["cluster"] == uuid
+        server
+        for server in cloud.store.table(SERVERS).values()
+        if "node" in server.hidden and server.hidden["node"]["cluster"] == uuid
     ]
 
 
 def tidy(cloud: Cloud) -> None:
     """Remove the clusters whose servers have all been deleted."""
     table = cloud.store.table(SERVERS).values()
-    alive = {one.hidden["node"]["cluster"] for one in table if "node" in one.hidden}
+    alive = {server.hidden["node"]["cluster"] for server in table if "node" in server.hidden}
     for cluster in list(cloud.store.table(CLUSTERS).values()):
         if cluster.id not in alive:
             cloud.store.remove(cluster)
 
 
-def serves(server: Thing) -> bool:
+def serves(server: Resource) -> bool:
     """Return whether a server has a Kubernetes API. Only master nodes have one."""
     about = server.hidden.get("node")
     return bool(about and about["settings"]["task"] == "master")
 
 
-def api(cloud: Cloud, server: Thing) -> Api | None:
+def api(cloud: Cloud, server: Resource) -> Api | None:
     """Return the Kubernetes API of a master node, or None if its cluster has been removed."""
     about = server.hidden["node"]
     cluster = cloud.store.get(CLUSTERS, about["cluster"])
@@ -129,30 +129,30 @@ class Objects(Memory):
     shows the current state of their servers.
     """
 
-    def __init__(self, cloud: Cloud, cluster: Thing) -> None:
+    def __init__(self, cloud: Cloud, cluster: Resource) -> None:
         super().__init__(cluster.hidden["objects"])
         self._cloud = cloud
         self._uuid = cluster.id
 
     def under(self, prefix: str) -> list[Body]:
         """Return the objects whose keys begin with a prefix."""
-        found = super().under(prefix)
+        bodies = super().under(prefix)
         if not prefix.startswith(NODES):
-            return found
+            return bodies
         machines = self._machines()
-        return [one for body in found if (one := self._shown(body, machines)) is not None]
+        return [view for body in bodies if (view := self._shown(body, machines)) is not None]
 
     def get(self, key: str) -> Body | None:
         """Return the object with this key, or None if it does not exist."""
-        found = super().get(key)
-        if found is None or not key.startswith(NODES):
-            return found
-        return self._shown(found, self._machines())
+        body = super().get(key)
+        if body is None or not key.startswith(NODES):
+            return body
+        return self._shown(body, self._machines())
 
-    def _machines(self) -> dict[str, Thing]:
-        return {_machine(one): one for one in servers(self._cloud, self._uuid)}
+    def _machines(self) -> dict[str, Resource]:
+        return {_machine(server): server for server in servers(self._cloud, self._uuid)}
 
-    def _shown(self, body: Body, machines: dict[str, Thing]) -> Body | None:
+    def _shown(self, body: Body, machines: dict[str, Resource]) -> Body | None:
         """Update the condition `Ready` of a node object from the state of its server.
 
         Return the same object, or None if the server no longer exists. `machines` are the servers
@@ -163,11 +163,15 @@ class Objects(Memory):
         server = machines.get(str(info.get("machineID"))) if isinstance(info, dict) else None
         if server is None:
             return None
-        rest = [one for one in status.get("conditions") or () if one.get("type") != "Ready"]
-        status["conditions"] = [*rest, self._ready(server)]
+        conditions = [
+            condition
+            for condition in status.get("conditions") or ()
+            if condition.get("type") != "Ready"
+        ]
+        status["conditions"] = [*conditions, self._ready(server)]
         return body
 
-    def _ready(self, server: Thing) -> Body:
+    def _ready(self, server: Resource) -> Body:
         name = str(server.hidden["node"]["settings"]["name"])
         fate = None
         if self._cloud.knobs.rules:
@@ -181,16 +185,16 @@ class Objects(Memory):
         return _condition("True", "KubeletReady", "the server is active")
 
 
-def _condition(status: str, reason: str, words: str) -> Body:
-    return {"type": "Ready", "status": status, "reason": reason, "message": words,
+def _condition(status: str, reason: str, message: str) -> Body:
+    return {"type": "Ready", "status": status, "reason": reason, "message": message,
             "lastHeartbeatTime": stamp()}  # fmt: skip
 
 
-def _machine(server: Thing) -> str:
+def _machine(server: Resource) -> str:
     return server.id.replace("-", "")
 
 
-def _facts(server: Thing) -> Facts:
+def _facts(server: Resource) -> Facts:
     about = server.hidden["node"]
     settings: Body = about["settings"]
     labels = [f"magnum.openstack.org/role={settings.get('role')}",

@@ -13,24 +13,24 @@ from hearth_devcloud.guest.server import (
     user_data,
 )
 from hearth_devcloud.guest.versions import reached
-from hearth_devcloud.store import Body, Store, Thing
+from hearth_devcloud.store import Body, Resource, Store
 
 Tree = dict[str, "Tree | str | bytes"]
 
 
-def tree(store: Store, server: Thing, version: str) -> Tree:
+def tree(store: Store, server: Resource, version: str) -> Tree:
     """Return the tree below an API version: maps are folders, text and bytes are files."""
-    found: Tree = {"meta-data": meta_data(store, server, version)}
+    folders: Tree = {"meta-data": meta_data(store, server, version)}
     text = user_data(server)
     if text is not None:
-        found["user-data"] = text
-    return found
+        folders["user-data"] = text
+    return folders
 
 
-def meta_data(store: Store, server: Thing, version: str) -> Tree:
+def meta_data(store: Store, server: Resource, version: str) -> Tree:
     """Return the folder `meta-data` of a server as a tree."""
     name = host_name(server)
-    found: Tree = {
+    entries: Tree = {
         "ami-id": _short_id("ami", server.hidden["image_id"]),
         "ami-launch-index": "0",
         "ami-manifest-path": "FIXME",
@@ -42,42 +42,42 @@ def meta_data(store: Store, server: Thing, version: str) -> Tree:
     }
     key = key_pair(store, server)
     if key is not None:
-        found["public-keys"] = {"0": {"openssh-key": key["public_key"]}}
+        entries["public-keys"] = {"0": {"openssh-key": key["public_key"]}}
     if reached(version, "2007-01-19"):
         local = address(store, server)
-        found |= {"local-hostname": name, "public-hostname": name, "local-ipv4": local}
+        entries |= {"local-hostname": name, "public-hostname": name, "local-ipv4": local}
     if reached(version, "2007-08-29"):
-        found["instance-type"] = server.hidden["flavor"]["name"]
+        entries["instance-type"] = server.hidden["flavor"]["name"]
     if reached(version, "2007-12-15"):
-        found["block-device-mapping"] = _mapping(server)
+        entries["block-device-mapping"] = _mapping(server)
     if reached(version, "2008-02-01"):
-        found["placement"] = {"availability-zone": server.hidden["zone"]}
+        entries["placement"] = {"availability-zone": server.hidden["zone"]}
     if reached(version, "2008-09-01"):
-        found["instance-action"] = "none"
-    return found
+        entries["instance-action"] = "none"
+    return entries
 
 
-def key_listing(store: Store, server: Thing) -> str:
+def key_listing(store: Store, server: Resource) -> str:
     """Return the listing of the folder `public-keys`, which has the form `0=NAME`."""
     key = key_pair(store, server)
     return f"0={key['name']}" if key is not None else ""
 
 
-def document(store: Store, server: Thing) -> Body:
+def document(store: Store, server: Resource) -> Body:
     """Return the content of the config drive's `ec2/latest/meta-data.json`."""
-    found = meta_data(store, server, "latest")
+    metadata = meta_data(store, server, "latest")
     key = key_pair(store, server)
     if key is not None:
-        found["public-keys"] = {
+        metadata["public-keys"] = {
             "0": {"_name": f"0={key['name']}", "openssh-key": key["public_key"]}
         }
-    return found
+    return metadata
 
 
-def _mapping(server: Thing) -> Tree:
-    found: Tree = {"ami": "vda", "root": "/dev/vda"}
-    others = [item for item in server.hidden["volumes"] if not item["boot"]]
-    return found | {f"ebs{number}": item["device"] for number, item in enumerate(others)}
+def _mapping(server: Resource) -> Tree:
+    devices: Tree = {"ami": "vda", "root": "/dev/vda"}
+    volumes = [item for item in server.hidden["volumes"] if not item["boot"]]
+    return devices | {f"ebs{number}": item["device"] for number, item in enumerate(volumes)}
 
 
 def _short_id(kind: str, long_id: str) -> str:

@@ -24,7 +24,7 @@ from hearth_devcloud.http import Cloud
 from hearth_devcloud.kubernetes.api import BODY_MAX, Answer, Request, caller_of
 from hearth_devcloud.octavia import tree
 from hearth_devcloud.sandbox.balancers import members
-from hearth_devcloud.store import Thing
+from hearth_devcloud.store import Resource
 from hearth_devcloud.streams import read_up_to
 
 LOCAL = "127.0.0.1"
@@ -46,7 +46,7 @@ class _Open:
     contexts: dict[str, ssl.SSLContext] = field(default_factory=dict)  # by certificate
 
 
-class Endpoints:
+class ClusterEndpoints:
     """The local ports for all Kubernetes APIs of a cloud; `await close()` closes them."""
 
     def __init__(self, cloud: Cloud) -> None:
@@ -58,10 +58,10 @@ class Endpoints:
     def settle(self) -> None:
         """Open a local port for each floating IP with an API; close those no longer needed."""
         clusters.tidy(self._cloud)
-        wanted = set(_addresses(self._cloud))
-        for address in [one for one in self._open if one not in wanted]:
+        addresses = set(_addresses(self._cloud))
+        for address in [opened for opened in self._open if opened not in addresses]:
             self._shut(self._open.pop(address))
-        for address in wanted - set(self._open):
+        for address in addresses - set(self._open):
             sock = socket.socket()
             sock.setblocking(False)
             sock.bind((LOCAL, 0))
@@ -72,23 +72,23 @@ class Endpoints:
     def view(self) -> list[dict[str, object]]:
         """Return one entry per floating IP and port, with a map from the port to the local port."""
         return [
-            {"floating_ip_address": ip, "host": LOCAL, "ports": {port: one.port}}
-            for (ip, port), one in self._open.items()
+            {"floating_ip_address": ip, "host": LOCAL, "ports": {port: endpoint.port}}
+            for (ip, port), endpoint in self._open.items()
         ]
 
     async def close(self) -> None:
         """Stop listening and close all connections."""
-        for one in self._open.values():
-            self._shut(one)
+        for endpoint in self._open.values():
+            self._shut(endpoint)
         self._open.clear()
         for task in list(self._connections):
             task.cancel()
         await self._web.shutdown(0.1)
 
     @staticmethod
-    def _shut(one: _Open) -> None:
-        one.accepting.cancel()
-        one.sock.close()
+    def _shut(endpoint: _Open) -> None:
+        endpoint.accepting.cancel()
+        endpoint.sock.close()
 
     async def _accept(self, address: Address, sock: socket.socket) -> None:
         loop = asyncio.get_running_loop()
@@ -139,37 +139,37 @@ class Endpoints:
             status=answer.status, body=answer.data, headers={"Content-Type": answer.content_type}
         )
 
-    def _server(self, address: Address) -> Thing | None:
+    def _server(self, address: Address) -> Resource | None:
         """Return the active server whose API is at a floating IP and port, or None."""
         self._cloud.settle()
-        found = _addresses(self._cloud, address[0]).get(address, ())
-        return next((one for one in found if one.body["vm_state"] == "active"), None)
+        servers = _addresses(self._cloud, address[0]).get(address, ())
+        return next((server for server in servers if server.body["vm_state"] == "active"), None)
 
 
-def _addresses(cloud: Cloud, ip: str | None = None) -> dict[Address, list[Thing]]:
+def _addresses(cloud: Cloud, ip: str | None = None) -> dict[Address, list[Resource]]:
     """Return the servers with a Kubernetes API by floating IP and port.
 
     If `ip` is given, return only those of this floating IP.
     """
     store = cloud.store
-    found: dict[Address, list[Thing]] = {}
+    servers_by_address: dict[Address, list[Resource]] = {}
     if not store.table(CLUSTERS):
-        return found
+        return servers_by_address
     for floating in store.all("network.floatingips"):
-        own, port = floating.body["floating_ip_address"], floating.body["port_id"]
+        floating_ip, port = floating.body["floating_ip_address"], floating.body["port_id"]
         target = store.get("network.ports", port)
-        if target is None or ip not in (None, own):
+        if target is None or ip not in (None, floating_ip):
             continue
         server = store.get(SERVERS, target.body["device_id"])
         if server is not None and clusters.serves(server):
-            found[own, _port(server)] = [server]
+            servers_by_address[floating_ip, _port(server)] = [server]
             continue
         for listens, member in _balanced(cloud, target):
-            found.setdefault((own, listens), []).append(member)
-    return found
+            servers_by_address.setdefault((floating_ip, listens), []).append(member)
+    return servers_by_address
 
 
-def _balanced(cloud: Cloud, vip: Thing) -> Iterator[tuple[int, Thing]]:
+def _balanced(cloud: Cloud, vip: Resource) -> Iterator[tuple[int, Resource]]:
     """Yield pairs of a listener's port and a server with an API behind the listener.
 
     `vip` is the VIP port of the load balancer.
@@ -190,11 +190,11 @@ def _balanced(cloud: Cloud, vip: Thing) -> Iterator[tuple[int, Thing]]:
                 yield listener.body["protocol_port"], server
 
 
-def _port(server: Thing) -> int:
+def _port(server: Resource) -> int:
     return int(server.hidden["node"]["settings"]["kubernetes_port"])
 
 
-def _context(server: Thing, opened: _Open) -> ssl.SSLContext | None:
+def _context(server: Resource, opened: _Open) -> ssl.SSLContext | None:
     """Return the TLS context for the API on a server, or None if the API has no TLS.
 
     Raises OSError or ValueError for an invalid key or certificate.

@@ -5,10 +5,10 @@ from __future__ import annotations
 import ipaddress
 
 from hearth_devcloud.guest.server import ports
-from hearth_devcloud.store import Body, Store, Thing
+from hearth_devcloud.store import Body, Resource, Store
 
 
-def network_data(store: Store, server: Thing) -> Body:
+def network_data(store: Store, server: Resource) -> Body:
     """Return the content of `network_data.json` for a server: links, networks and services."""
     links: list[Body] = []
     networks: list[Body] = []
@@ -20,13 +20,13 @@ def network_data(store: Store, server: Thing) -> Body:
             subnet = store.table("network.subnets").get(item["subnet_id"])
             if subnet is None:
                 continue
-            found = _network(port, subnet, item["ip_address"])
-            networks.append({"id": f"network{len(networks)}", "link": link["id"], **found})
-            services += [one for one in _services(subnet) if one not in services]
+            network = _network(port, subnet, item["ip_address"])
+            networks.append({"id": f"network{len(networks)}", "link": link["id"], **network})
+            services += [service for service in _services(subnet) if service not in services]
     return {"links": links, "networks": networks, "services": services}
 
 
-def _link(store: Store, port: Thing) -> Body:
+def _link(store: Store, port: Resource) -> Body:
     network = store.table("network.networks")[port.body["network_id"]]
     return {
         "id": f"tap{port.id[:11]}",
@@ -37,23 +37,23 @@ def _link(store: Store, port: Thing) -> Body:
     }
 
 
-def _services(subnet: Thing) -> list[Body]:
+def _services(subnet: Resource) -> list[Body]:
     return [{"type": "dns", "address": address} for address in subnet.body["dns_nameservers"]]
 
 
-def _network(port: Thing, subnet: Thing, address: str) -> Body:
+def _network(port: Resource, subnet: Resource, address: str) -> Body:
     """Return the entry in `networks` for one address of a port.
 
     If the subnet has no DHCP, the entry has the netmask and the routes.
     """
     body, version = subnet.body, subnet.body["ip_version"]
-    shown: Body = {"network_id": port.body["network_id"]}
+    network: Body = {"network_id": port.body["network_id"]}
     if body["enable_dhcp"]:
         mode = body["ipv6_address_mode"]
-        return {**shown, "type": f"ipv6_{mode}" if mode else f"ipv{version}_dhcp"}
+        return {**network, "type": f"ipv6_{mode}" if mode else f"ipv{version}_dhcp"}
     net = ipaddress.ip_network(body["cidr"])
     return {
-        **shown,
+        **network,
         "type": f"ipv{version}",
         "ip_address": address,
         "netmask": str(net.netmask),
@@ -67,7 +67,9 @@ def _routes(subnet: Body) -> list[Body]:
     if subnet["gateway_ip"]:
         anywhere = "::/0" if subnet["ip_version"] == 6 else "0.0.0.0/0"
         routes.append(_route(anywhere, subnet["gateway_ip"]))
-    return routes + [_route(one["destination"], one["nexthop"]) for one in subnet["host_routes"]]
+    return routes + [
+        _route(route["destination"], route["nexthop"]) for route in subnet["host_routes"]
+    ]
 
 
 def _route(destination: str, gateway: str) -> Body:

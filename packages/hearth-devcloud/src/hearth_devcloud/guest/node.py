@@ -24,7 +24,7 @@ from hearth_devcloud.guest import clusters
 from hearth_devcloud.guest.report import NODE as STEP
 from hearth_devcloud.guest.report import alive, report
 from hearth_devcloud.http import Cloud
-from hearth_devcloud.store import Body, Thing
+from hearth_devcloud.store import Body, Resource
 
 TIMEOUT_S = 30.0
 ATTEMPTS = 10  # maximum number of repetitions in one setup
@@ -38,7 +38,7 @@ class _Failed(Exception):
     """A node cannot be set up; the message gives the user the reason."""
 
 
-def begin(cloud: Cloud, server: Thing, work: Body) -> None:
+def begin(cloud: Cloud, server: Resource, work: Body) -> None:
     """Start the setup of the node on a server; at its end, the deployment is reported.
 
     `work` contains `settings`, `credential_url`, `version`, and the fields that `report` needs.
@@ -54,7 +54,7 @@ def begin(cloud: Cloud, server: Thing, work: Body) -> None:
         _ask(cloud, server, work, "credential")
 
 
-def step(cloud: Cloud, job: Thing) -> None:
+def step(cloud: Cloud, job: Resource) -> None:
     """Continue the setup of a node after the response to its last call, which is in `job`."""
     server = alive(cloud, job)
     if server is None:
@@ -72,23 +72,23 @@ def step(cloud: Cloud, job: Thing) -> None:
         report(cloud, server, work, failure=str(problem))
 
 
-def _again(cloud: Cloud, server: Thing, job: Thing) -> None:
+def _again(cloud: Cloud, server: Resource, job: Resource) -> None:
     """Repeat the call of a job; after a 401, first log in again. Raises _Failed after ATTEMPTS."""
     tried = job.hidden["work"]["tried"] = int(job.hidden["work"].get("tried", 0)) + 1
     answer = job.hidden["answer"]
     if tried >= ATTEMPTS:
-        words = answer.get("error") or answer["status"]
-        raise _Failed(f"{job.body['method']} {job.body['url']}: {words}")
+        message = answer.get("error") or answer["status"]
+        raise _Failed(f"{job.body['method']} {job.body['url']}: {message}")
     name = "credential" if answer["status"] == 401 else job.hidden["step"]
     _ask(cloud, server, job.hidden["work"], name, after_s=RETRY_S * tried)
 
 
-def _ask(cloud: Cloud, server: Thing, work: Body, name: str, *, after_s: float = 0.0) -> None:
+def _ask(cloud: Cloud, server: Resource, work: Body, name: str, *, after_s: float = 0.0) -> None:
     """Schedule the HTTP call of the step `name`: credential, authority or certificate."""
     settings = work["settings"]
     base, uuid = str(settings.get("magnum_url")).rstrip("/"), settings["cluster_uuid"]
-    place, _, query = work["credential_url"].partition("?")
-    method, url, data = "GET", place, ""
+    address, _, query = work["credential_url"].partition("?")
+    method, url, data = "GET", address, ""
     proof = dict(parse_qsl(query)).get("secret", "")  # in a header, because URLs are logged
     headers = {"Accept": "application/json", "X-Hearth-Node": proof}
     if name != "credential":
@@ -104,27 +104,32 @@ def _ask(cloud: Cloud, server: Thing, work: Body, name: str, *, after_s: float =
     )  # fmt: skip
 
 
-def _credential(cloud: Cloud, server: Thing, work: Body, known: Body) -> None:
+def _credential(cloud: Cloud, server: Resource, work: Body, present: Body) -> None:
     """Carry out the step after `credential`: log in to Keystone and schedule the next call."""
     auth: Body
-    if known.get("application_credential_id"):
-        one = {"id": known["application_credential_id"],
-               "secret": known.get("application_credential_secret")}  # fmt: skip
-        auth = {"identity": {"methods": ["application_credential"], "application_credential": one}}
+    if present.get("application_credential_id"):
+        credential = {"id": present["application_credential_id"],
+                      "secret": present.get("application_credential_secret")}  # fmt: skip
+        auth = {
+            "identity": {
+                "methods": ["application_credential"],
+                "application_credential": credential,
+            }
+        }
     else:
-        user = {"id": known.get("trustee_user_id"), "password": known.get("trustee_password")}
+        user = {"id": present.get("trustee_user_id"), "password": present.get("trustee_password")}
         auth = {"identity": {"methods": ["password"], "password": {"user": user}}}
-        if known.get("trust_id"):
-            auth["scope"] = {"OS-TRUST:trust": {"id": known["trust_id"]}}
-    asked = json.dumps({"auth": auth}).encode()
-    reply = cloud.request("POST", "/identity/v3/auth/tokens", {}, asked)
+        if present.get("trust_id"):
+            auth["scope"] = {"OS-TRUST:trust": {"id": present["trust_id"]}}
+    request = json.dumps({"auth": auth}).encode()
+    reply = cloud.request("POST", "/identity/v3/auth/tokens", {}, request)
     if reply.status != 201:
         raise _Failed(f"Keystone refused the credential of the node with status {reply.status}")
     work["token"] = reply.headers["X-Subject-Token"]
     _ask(cloud, server, work, "certificate" if "csr" in work else "authority")
 
 
-def _authority(cloud: Cloud, server: Thing, work: Body, answer: Body) -> None:
+def _authority(cloud: Cloud, server: Resource, work: Body, answer: Body) -> None:
     """Carry out the step after `authority`: keep the CA certificate and request a certificate."""
     work["ca"] = _pem(answer)
     try:
@@ -134,7 +139,7 @@ def _authority(cloud: Cloud, server: Thing, work: Body, answer: Body) -> None:
     _ask(cloud, server, work, "certificate")
 
 
-def _certificate(cloud: Cloud, server: Thing, work: Body, answer: Body) -> None:
+def _certificate(cloud: Cloud, server: Resource, work: Body, answer: Body) -> None:
     files = {"ca": work["ca"], "key": work["key"], "certificate": _pem(answer)}
     _join(cloud, server, work, files)
 
@@ -142,7 +147,7 @@ def _certificate(cloud: Cloud, server: Thing, work: Body, answer: Body) -> None:
 _STEPS = {"credential": _credential, "authority": _authority, "certificate": _certificate}
 
 
-def _join(cloud: Cloud, server: Thing, work: Body, files: Body) -> None:
+def _join(cloud: Cloud, server: Resource, work: Body, files: Body) -> None:
     try:
         clusters.join(cloud, server, work["settings"], work["version"], files)
     except clusters.Stranger as problem:
@@ -152,10 +157,10 @@ def _join(cloud: Cloud, server: Thing, work: Body, files: Body) -> None:
 
 
 def _pem(answer: Body) -> str:
-    found = answer.get("pem")
-    if not isinstance(found, str) or len(found) > PEM_MAX:
+    pem = answer.get("pem")
+    if not isinstance(pem, str) or len(pem) > PEM_MAX:
         raise _Failed("the response of the cluster API contains no certificate")
-    return found
+    return pem
 
 
 def _request(settings: Body) -> tuple[str, str]:
@@ -166,11 +171,11 @@ def _request(settings: Body) -> tuple[str, str]:
     key = ec.generate_private_key(ec.SECP256R1())
     names = [settings["name"], "localhost", "127.0.0.1", "kubernetes"]
     names += [settings.get(name) for name in ADDRESSES]
-    found = dict.fromkeys(str(name) for name in names if name)
+    hosts = dict.fromkeys(str(name) for name in names if name)
     request = (
         x509.CertificateSigningRequestBuilder()
         .subject_name(x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "kubernetes")]))
-        .add_extension(x509.SubjectAlternativeName([_name(one) for one in found]), critical=False)
+        .add_extension(x509.SubjectAlternativeName([_name(host) for host in hosts]), critical=False)
         .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
         .sign(key, hashes.SHA256())
     )

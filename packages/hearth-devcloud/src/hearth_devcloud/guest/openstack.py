@@ -11,14 +11,14 @@ import msgspec
 from hearth_devcloud.guest.network_data import network_data
 from hearth_devcloud.guest.server import host_name, key_pair, user_data
 from hearth_devcloud.guest.versions import reached
-from hearth_devcloud.store import Body, Store, Thing
+from hearth_devcloud.store import Body, Resource, Store
 
 SEED_BYTES = 512
 PASSWORD = "password"  # noqa: S105 - a name
 PASSWORD_SINCE = "2013-04-04"  # noqa: S105
 
 
-def files(store: Store, server: Thing, version: str) -> dict[str, Callable[[], bytes]]:
+def files(store: Store, server: Resource, version: str) -> dict[str, Callable[[], bytes]]:
     """Return the files of an API version as {file name: function that returns the content}."""
     since: dict[str, tuple[str, Callable[[], bytes]]] = {
         "meta_data.json": ("", lambda: _json(meta_data(store, server, version))),
@@ -27,16 +27,16 @@ def files(store: Store, server: Thing, version: str) -> dict[str, Callable[[], b
         "network_data.json": ("2015-10-15", lambda: _json(network_data(store, server))),
         "vendor_data2.json": ("2016-10-06", lambda: b'{"static": {}}'),
     }
-    found = {name: make for name, (first, make) in since.items() if reached(version, first)}
+    makers = {name: make for name, (first, make) in since.items() if reached(version, first)}
     text = user_data(server)
     if text is not None:
-        found["user_data"] = lambda: text
-    return found
+        makers["user_data"] = lambda: text
+    return makers
 
 
-def meta_data(store: Store, server: Thing, version: str) -> Body:
+def meta_data(store: Store, server: Resource, version: str) -> Body:
     """Return the content of `meta_data.json` for a server."""
-    found: Body = {
+    document: Body = {
         "uuid": server.id,
         "availability_zone": server.hidden["zone"],
         "hostname": host_name(server),
@@ -44,25 +44,25 @@ def meta_data(store: Store, server: Thing, version: str) -> Body:
         "name": server.body["name"],
     }
     if server.body["metadata"]:
-        found["meta"] = server.body["metadata"]
+        document["meta"] = server.body["metadata"]
     key = key_pair(store, server)
     if key is not None:
-        found["public_keys"] = {key["name"]: key["public_key"]}
+        document["public_keys"] = {key["name"]: key["public_key"]}
         if reached(version, "2013-10-17"):
-            one = {"name": key["name"], "type": key["type"], "data": key["public_key"]}
-            found["keys"] = [one]
+            public_key = {"name": key["name"], "type": key["type"], "data": key["public_key"]}
+            document["keys"] = [public_key]
     if reached(version, "2013-10-17"):
-        found["random_seed"] = _seed(server)
+        document["random_seed"] = _seed(server)
     if reached(version, "2015-10-15"):
-        found["project_id"] = server.project_id
+        document["project_id"] = server.project_id
     if reached(version, "2016-06-30"):
-        found["devices"] = _devices(server)
+        document["devices"] = _devices(server)
     if reached(version, "2020-10-14"):
-        found["dedicated_cpus"] = []
-    return found
+        document["dedicated_cpus"] = []
+    return document
 
 
-def _devices(server: Thing) -> list[Body]:
+def _devices(server: Resource) -> list[Body]:
     """Return the entries in `devices` for the volumes of a server that have a tag."""
     return [
         {"type": "disk", "bus": "virtio", "path": item["device"], "tags": [item["tag"]]}
@@ -71,7 +71,7 @@ def _devices(server: Thing) -> list[Body]:
     ]
 
 
-def _seed(server: Thing) -> str:
+def _seed(server: Resource) -> str:
     seed = hashlib.shake_256(server.id.encode()).digest(SEED_BYTES)
     return base64.b64encode(seed).decode()
 

@@ -9,7 +9,7 @@ from urllib.parse import quote
 from hearth_devcloud import jobs
 from hearth_devcloud.guest.server import SERVERS
 from hearth_devcloud.http import Cloud
-from hearth_devcloud.store import Body, Thing
+from hearth_devcloud.store import Body, Resource
 
 TOKEN_S = 1800.0
 ORCHESTRATION = "orchestration"
@@ -18,32 +18,32 @@ GONE = ("deleted", "error")  # states of servers without an agent
 _JSON = {"Content-Type": "application/json"}
 
 
-def report(cloud: Cloud, server: Thing, work: Body, *, failure: str = "") -> None:
+def report(cloud: Cloud, server: Resource, work: Body, *, failure: str = "") -> None:
     """Send the results of a deployment.
 
     If `failure` is set, the deployment has failed with this text; otherwise the results are in
     `work`.
     """
     status, config = 1 if failure else work["status"], work["config"]
-    said = f"{config['name']} on {server.body['name']}: "
+    prefix = f"{config['name']} on {server.body['name']}: "
     results: Body = {
-        "deploy_stdout": f"{said}{'begun' if status else 'done'}\n",
-        "deploy_stderr": f"{said}{failure or 'failed by a fault rule'}\n" if status else "",
+        "deploy_stdout": f"{prefix}{'begun' if status else 'done'}\n",
+        "deploy_stderr": f"{prefix}{failure or 'failed by a fault rule'}\n" if status else "",
         "deploy_status_code": status,
     }
-    wanted = _signal(cloud, server.hidden["agent"], inputs_of(config))
-    if wanted is not None:
+    signal = _signal(cloud, server.hidden["agent"], inputs_of(config))
+    if signal is not None:
         data = json.dumps(results | ({} if failure else work["outputs"]))
         after_s = work["latency_s"]
-        jobs.order(cloud, "guest.signalled", server.id, data=data, after_s=after_s, **wanted)
+        jobs.order(cloud, "guest.signalled", server.id, data=data, after_s=after_s, **signal)
 
 
 def inputs_of(config: Body) -> dict[str, Any]:
     """Return the values of a deployment's inputs by name."""
-    return {one["name"]: one.get("value") for one in config.get("inputs", ())}
+    return {entry["name"]: entry.get("value") for entry in config.get("inputs", ())}
 
 
-def alive(cloud: Cloud, job: Thing) -> Thing | None:
+def alive(cloud: Cloud, job: Resource) -> Resource | None:
     """Return the server that a job is for, or None if its agent no longer runs."""
     server = cloud.store.get(SERVERS, job.hidden["about"])
     return server if server is not None and server.body["vm_state"] not in GONE else None
@@ -56,16 +56,16 @@ def access(cloud: Cloud, tokens: Body, section: Body) -> Body | None:
     cannot log in or the catalogue has no such service.
     """
     user_id = str(section["user_id"])
-    known = tokens.get(user_id)
-    found: Body
-    if known is not None and known["until"] > cloud.store.time:
-        found = known
-        return found
+    cached = tokens.get(user_id)
+    grant: Body
+    if cached is not None and cached["until"] > cloud.store.time:
+        grant = cached
+        return grant
     user = {"id": user_id, "password": section["password"]}
     scope = {"project": {"id": section["project_id"]}}
     identity = {"methods": ["password"], "password": {"user": user}}
-    asked = json.dumps({"auth": {"identity": identity, "scope": scope}}).encode()
-    reply = cloud.request("POST", "/identity/v3/auth/tokens", {}, asked)
+    request = json.dumps({"auth": {"identity": identity, "scope": scope}}).encode()
+    reply = cloud.request("POST", "/identity/v3/auth/tokens", {}, request)
     if reply.status != 201:
         return None
     assert isinstance(reply.body, dict)
@@ -79,9 +79,9 @@ def access(cloud: Cloud, tokens: Body, section: Body) -> Body | None:
         return None
     token = reply.headers["X-Subject-Token"]
     until = cloud.store.time + TOKEN_S
-    found = {"token": token, "url": urls[0].rstrip("/"), "until": until}
-    tokens[user_id] = found
-    return found
+    grant = {"token": token, "url": urls[0].rstrip("/"), "until": until}
+    tokens[user_id] = grant
+    return grant
 
 
 def _signal(cloud: Cloud, agent: Body, inputs: dict[str, Any]) -> Body | None:
@@ -99,13 +99,13 @@ def _signal(cloud: Cloud, agent: Body, inputs: dict[str, Any]) -> Body | None:
         "password": inputs["deploy_password"],
         "project_id": inputs["deploy_project_id"],
     }
-    allowed = access(cloud, agent.setdefault("tokens", {}), section)
-    if allowed is None:
+    grant = access(cloud, agent.setdefault("tokens", {}), section)
+    if grant is None:
         return None
     stack = quote(str(inputs["deploy_stack_id"]))
     name = quote(str(inputs["deploy_resource_name"]), safe="")
     return {
         "method": "POST",
-        "url": f"{allowed['url']}/stacks/{stack}/resources/{name}/signal",
-        "headers": {**_JSON, "X-Auth-Token": allowed["token"]},
+        "url": f"{grant['url']}/stacks/{stack}/resources/{name}/signal",
+        "headers": {**_JSON, "X-Auth-Token": grant["token"]},
     }

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import base64
 
-from hearth_devcloud.store import Body, Store, Thing
+from hearth_devcloud.store import Body, Resource, Store
 
 SERVERS = "compute.servers"
 CLUSTERS = "kubernetes.clusters"  # the table of emulated clusters
 DOMAIN = "novalocal"
 
 
-def server_at(store: Store, network_id: str, address: str) -> Thing | None:
+def server_at(store: Store, network_id: str, address: str) -> Resource | None:
     """Return the server with a fixed address on a network; None if no server has it."""
     for port in store.where("network.ports", network_id=network_id):
         if any(item["ip_address"] == address for item in port.body["fixed_ips"]):
@@ -19,31 +19,31 @@ def server_at(store: Store, network_id: str, address: str) -> Thing | None:
     return None
 
 
-def ports(store: Store, server: Thing) -> list[Thing]:
+def ports(store: Store, server: Resource) -> list[Resource]:
     """Return the ports of a server in the order in which they were attached."""
     table = store.table("network.ports")
     return [table[port_id] for port_id in server.hidden["ports"] if port_id in table]
 
 
-def user_data(server: Thing) -> bytes | None:
+def user_data(server: Resource) -> bytes | None:
     """Return the decoded user data of a server, or None if it has none."""
     encoded = server.hidden["user_data"]
     return base64.b64decode(encoded) if encoded is not None else None
 
 
-def host_name(server: Thing) -> str:
+def host_name(server: Resource) -> str:
     """Return the fully qualified host name of a server."""
     return f"{server.hidden['hostname']}.{DOMAIN}"
 
 
-def key_pair(store: Store, server: Thing) -> Body | None:
+def key_pair(store: Store, server: Resource) -> Body | None:
     """Return the key pair of a server, or None if it has none."""
     name = server.hidden["key_name"]
-    thing = store.get("compute.keypairs", f"{server.body['user_id']}/{name}") if name else None
-    return thing.body if thing is not None else None
+    resource = store.get("compute.keypairs", f"{server.body['user_id']}/{name}") if name else None
+    return resource.body if resource is not None else None
 
 
-def address(store: Store, server: Thing, *, version: int = 4) -> str:
+def address(store: Store, server: Resource, *, version: int = 4) -> str:
     """Return the first fixed IP of a server with this IP version, or an empty text."""
     for port in ports(store, server):
         for item in port.body["fixed_ips"]:
@@ -52,7 +52,7 @@ def address(store: Store, server: Thing, *, version: int = 4) -> str:
     return ""
 
 
-def floating_address(store: Store, server: Thing) -> str:
+def floating_address(store: Store, server: Resource) -> str:
     """Return the first floating IP of a server, or an empty text."""
     for port in ports(store, server):
         for floating in store.where("network.floatingips", port_id=port.id):
@@ -60,7 +60,7 @@ def floating_address(store: Store, server: Thing) -> str:
     return ""
 
 
-def security_groups(store: Store, server: Thing) -> list[str]:
+def security_groups(store: Store, server: Resource) -> list[str]:
     """Return the names of the security groups of all ports of a server."""
     table = store.table("network.security_groups")
     names = {

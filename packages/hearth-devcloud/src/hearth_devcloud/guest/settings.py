@@ -18,8 +18,8 @@ def agent_section(data: bytes) -> Body | None:
     """Return the section `heat` of the agent's settings, or None if it is missing or unreadable."""
     try:
         text = decompressed(data)
-        found = _document(text)
-        section = json.loads(found)["os-collect-config"]["heat"] if found else None
+        document = _document(text)
+        section = json.loads(document)["os-collect-config"]["heat"] if document else None
     except (Unreadable, ValueError, LookupError, TypeError, RecursionError):
         return None
     return section if isinstance(section, dict) and section.get("user_id") else None

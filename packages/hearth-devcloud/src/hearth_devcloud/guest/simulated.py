@@ -20,7 +20,7 @@ from hearth_devcloud.guest.server import SERVERS, user_data
 from hearth_devcloud.guest.settings import agent_section
 from hearth_devcloud.http import Cloud
 from hearth_devcloud.knobs import Fate
-from hearth_devcloud.store import Body, Thing
+from hearth_devcloud.store import Body, Resource
 
 PROPERTY = "simulated_agent"
 POLL_MIN_S, POLL_MAX_S = 0.1, 5.0
@@ -31,7 +31,7 @@ RETRY_S = 0.5
 _NAME = re.compile(r"[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?", re.IGNORECASE)
 
 
-def begin(cloud: Cloud, server: Thing) -> None:
+def begin(cloud: Cloud, server: Resource) -> None:
     """Start the simulated agent of a new server. Do nothing if the server has no agent."""
     if not _wanted(cloud, server):
         return
@@ -41,30 +41,30 @@ def begin(cloud: Cloud, server: Thing) -> None:
         _later(cloud, server, 0.0)
 
 
-def _wanted(cloud: Cloud, server: Thing) -> bool:
+def _wanted(cloud: Cloud, server: Resource) -> bool:
     """Return whether the image of a server or of its boot volume has the property PROPERTY."""
     image = cloud.store.get("image.images", server.hidden["image_id"])
-    shown = dict(image.hidden.get("extra", {})) if image is not None else {}
+    properties = dict(image.hidden.get("extra", {})) if image is not None else {}
     for item in server.hidden["volumes"]:
         volume = cloud.store.table("volume.volumes").get(item["volume_id"])
         if item["boot"] and volume is not None:
-            shown |= volume.hidden.get("image") or {}
-    return str(shown.get(PROPERTY, "")).lower() == "true"
+            properties |= volume.hidden.get("image") or {}
+    return str(properties.get(PROPERTY, "")).lower() == "true"
 
 
-def _later(cloud: Cloud, server: Thing, after_s: float) -> None:
+def _later(cloud: Cloud, server: Resource, after_s: float) -> None:
     cloud.store.later(after_s, server, "guest.poll")
     cloud.wake(after_s)
 
 
-def poll(cloud: Cloud, server: Thing) -> None:
+def poll(cloud: Cloud, server: Resource) -> None:
     """Schedule the call that reads the metadata of a server from the Orchestration API."""
     agent = server.hidden.get("agent")
     if agent is None or server.body["vm_state"] in GONE:
         return
     section = agent["section"]
-    allowed = access(cloud, agent.setdefault("tokens", {}), section)
-    if allowed is None:  # the agent's user was deleted together with the stack
+    grant = access(cloud, agent.setdefault("tokens", {}), section)
+    if grant is None:  # the agent's user was deleted together with the stack
         return
     stack, name = quote(str(section["stack_id"])), quote(str(section["resource_name"]), safe="")
     jobs.order(
@@ -72,12 +72,12 @@ def poll(cloud: Cloud, server: Thing) -> None:
         "guest.polled",
         server.id,
         method="GET",
-        url=f"{allowed['url']}/stacks/{stack}/resources/{name}/metadata",
-        headers={"X-Auth-Token": allowed["token"]},
+        url=f"{grant['url']}/stacks/{stack}/resources/{name}/metadata",
+        headers={"X-Auth-Token": grant["token"]},
     )
 
 
-def polled(cloud: Cloud, job: Thing) -> None:
+def polled(cloud: Cloud, job: Resource) -> None:
     """Handle the response to a poll: run new deployments and schedule the next poll."""
     server = cloud.store.get(SERVERS, job.hidden["about"])
     if server is None:
@@ -108,7 +108,7 @@ def _rare_s(cloud: Cloud) -> float:
     return max(POLL_MAX_S, agents / POLLS_MAX)
 
 
-def _run(cloud: Cloud, server: Thing, agent: Body, config: Body) -> None:
+def _run(cloud: Cloud, server: Resource, agent: Body, config: Body) -> None:
     """Run a deployment and report its results, which fault rules can change.
 
     If the deployment is for a cluster node, set up the node before the report.
@@ -156,14 +156,14 @@ def _about_node(inputs: dict[str, Any]) -> Body | None:
     return {"settings": settings, "credential_url": url, "version": version}
 
 
-def _node(cloud: Cloud, job: Thing) -> None:
+def _node(cloud: Cloud, job: Resource) -> None:
     """Continue the setup of a cluster node after the response to its last call."""
     from hearth_devcloud.guest import node
 
     node.step(cloud, job)
 
 
-def started(cloud: Cloud, server: Thing) -> None:
+def started(cloud: Cloud, server: Resource) -> None:
     """Register the cluster node of a server that has become active again."""
     if "node" in server.hidden:
         from hearth_devcloud.guest import clusters
@@ -171,7 +171,7 @@ def started(cloud: Cloud, server: Thing) -> None:
         clusters.register(cloud, server)
 
 
-def gone(cloud: Cloud, server: Thing) -> None:
+def gone(cloud: Cloud, server: Resource) -> None:
     """Remove the cluster node of a deleted server."""
     if "node" in server.hidden:
         from hearth_devcloud.guest import clusters
@@ -179,7 +179,7 @@ def gone(cloud: Cloud, server: Thing) -> None:
         clusters.leave(cloud, server)
 
 
-def signalled(cloud: Cloud, job: Thing) -> None:
+def signalled(cloud: Cloud, job: Resource) -> None:
     """Send the report of a deployment again if the API failed or did not respond."""
     tried = int(job.hidden.get("tried", 0)) + 1
     status = job.hidden["answer"]["status"]

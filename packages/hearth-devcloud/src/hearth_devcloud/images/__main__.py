@@ -39,10 +39,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="hearth dev image", description=__doc__)
     commands = parser.add_subparsers(required=True)
-    one = commands.add_parser("build")
-    one.add_argument("name", choices=shelf.NAMES)
-    one.add_argument("--data", type=Path, required=True)
-    one.add_argument("--mirror", action="append", metavar="LINE")
+    command = commands.add_parser("build")
+    command.add_argument("name", choices=shelf.NAMES)
+    command.add_argument("--data", type=Path, required=True)
+    command.add_argument("--mirror", action="append", metavar="LINE")
     return parser
 
 
@@ -51,8 +51,8 @@ def _size(tree: Path) -> int:
     blocks = {}
     for folder, _, names in os.walk(tree):
         for name in names:
-            found = os.lstat(os.path.join(folder, name))
-            blocks[found.st_ino] = found.st_blocks
+            status = os.lstat(os.path.join(folder, name))
+            blocks[status.st_ino] = status.st_blocks
     return 512 * sum(blocks.values())
 
 

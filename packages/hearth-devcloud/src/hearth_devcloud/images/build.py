@@ -69,16 +69,16 @@ def mirrors_of_machine(suite: str) -> list[str]:
         )  # fmt: skip
     except (OSError, subprocess.CalledProcessError):
         return []
-    found: dict[tuple[str, str], list[str]] = {}
+    mirrors: dict[tuple[str, str], list[str]] = {}
     for line in done.stdout.splitlines():
         origin, codename, release, component, address = line.split(" ", 4)
         if origin == _ORIGIN and codename in names:
-            found.setdefault((address, release), []).append(component)
-    if suite not in {release for _, release in found}:
+            mirrors.setdefault((address, release), []).append(component)
+    if suite not in {release for _, release in mirrors}:
         return []
     return [
         f"deb {address} {release} {' '.join(dict.fromkeys(components))}"
-        for (address, release), components in found.items()
+        for (address, release), components in mirrors.items()
     ]
 
 
@@ -101,7 +101,7 @@ def _into(root: Path, command: list[str]) -> None:
 
     Raises CannotBuild with the last lines of its output.
     """
-    own, accounts = _owner()
+    owner, accounts = _owner()
     with tempfile.TemporaryFile("w+") as log:
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log)
         assert process.stdout is not None
@@ -119,9 +119,9 @@ def _into(root: Path, command: list[str]) -> None:
         if status or broken:
             log.seek(0)
             lines = [line.rstrip() for line in log if line.strip()][-LINES_MAX:]
-            what = f"exited with status {status}" if status else f"wrote a bad archive: {broken}"
-            raise CannotBuild("\n  ".join([f"{PROGRAM} {what}:", *lines]))
-    debian.finish(root, own, accounts=accounts)
+            outcome = f"exited with status {status}" if status else f"wrote a bad archive: {broken}"
+            raise CannotBuild("\n  ".join([f"{PROGRAM} {outcome}:", *lines]))
+    debian.finish(root, owner, accounts=accounts)
 
 
 def _owner() -> tuple[Callable[[Path], None], bool]:

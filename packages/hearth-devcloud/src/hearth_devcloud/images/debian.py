@@ -58,17 +58,17 @@ def options() -> list[str]:
     ]
 
 
-def finish(root: Path, own: Callable[[Path], None], *, accounts: bool) -> None:
+def finish(root: Path, set_owner: Callable[[Path], None], *, accounts: bool) -> None:
     """Adapt the files of a new tree to sandbox servers.
 
-    `own` makes the servers' root user the owner of a file. `accounts` is true if servers can have
-    users other than root.
+    `set_owner` makes the servers' root user the owner of a file. `accounts` is true if servers can
+    have users other than root.
     """
     for name in _REMOVED:
         (root / name).unlink(missing_ok=True)
     path = root / _CONFIG_PATH
     path.write_text(CONFIG if accounts else CONFIG + ROOT_ALONE)
-    own(path)
+    set_owner(path)
     groups = root / "etc/group"
     if not accounts and groups.exists():  # cloud-init gives its log to adm, if there is one
         lines = groups.read_text().splitlines(keepends=True)

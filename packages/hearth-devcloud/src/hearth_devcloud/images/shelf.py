@@ -41,9 +41,9 @@ def root_of(folder: Path, name: str) -> Path:
 @contextlib.contextmanager
 def building(folder: Path) -> Iterator[None]:
     """Hold a lock on the folder, so that no other build and no `prune` runs. Raises Busy."""
-    with (folder / _LOCK).open("w") as held:
+    with (folder / _LOCK).open("w") as lock:
         try:
-            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             raise Busy(f"another build is running in {folder}") from None
         yield
@@ -54,7 +54,7 @@ def new_tree(folder: Path, name: str) -> Path:
 
     After the tree is complete, `publish` makes it the current one.
     """
-    number = 1 + max((_number(one) for one in folder.iterdir()), default=0)
+    number = 1 + max((_number(entry) for entry in folder.iterdir()), default=0)
     tree = folder / f"{name}.{number}"
     (tree / _ROOT).mkdir(parents=True)
     return tree
@@ -82,10 +82,10 @@ def prune(folder: Path) -> None:
     if not folder.is_dir():
         return
     with contextlib.suppress(Busy), building(folder):
-        kept = {os.readlink(one) for one in folder.iterdir() if one.is_symlink()}
-        for one in folder.iterdir():
-            if _number(one) and one.name not in kept:
-                shutil.rmtree(one, ignore_errors=True)
+        targets = {os.readlink(path) for path in folder.iterdir() if path.is_symlink()}
+        for entry in folder.iterdir():
+            if _number(entry) and entry.name not in targets:
+                shutil.rmtree(entry, ignore_errors=True)
 
 
 def _number(tree: Path) -> int:

@@ -10,7 +10,7 @@ from typing import Any
 
 from hearth_devcloud.http import Route, Router, Service, at_version, unauthorized
 from hearth_devcloud.ironic import base, nodes, ports
-from hearth_devcloud.store import Store, Thing
+from hearth_devcloud.store import Resource, Store
 
 
 def plant(store: Store) -> None:
@@ -30,7 +30,7 @@ SERVICE = Service(
     finish=base.finish,
     unauthorized=unauthorized,
 )
-TRANSITIONS: dict[str, Callable[[Any, Thing], None]] = {
+TRANSITIONS: dict[str, Callable[[Any, Resource], None]] = {
     "baremetal.provisioned": nodes.provisioned,
     "baremetal.powered": nodes.powered,
 }

@@ -10,7 +10,7 @@ from typing import Any
 from hearth_devcloud.collection import Collection, Invalid, is_uuid
 from hearth_devcloud.http import Body, Call, Refusal, Reply
 from hearth_devcloud.microversion import version_in
-from hearth_devcloud.store import Store, Thing, stamp_micro
+from hearth_devcloud.store import Resource, Store, stamp_micro
 
 SERVICE = "baremetal"
 NEWEST = (1, 87)
@@ -43,8 +43,8 @@ class Kind:
 def refusal(call: Call, fault: Refusal) -> Reply:
     """Return an error in the format of Ironic."""
     code = "Client" if fault.status < 500 else "Server"
-    words: Body = {"debuginfo": None, "faultcode": code, "faultstring": fault.message}
-    return Reply(fault.status, {"error_message": words}, dict(fault.headers))
+    fields: Body = {"debuginfo": None, "faultcode": code, "faultstring": fault.message}
+    return Reply(fault.status, {"error_message": fields}, dict(fault.headers))
 
 
 def bad(message: str) -> Refusal:
@@ -76,8 +76,10 @@ def prepare(call: Call) -> None:
             raise Refusal(406, message=f"Invalid value for {HEADER} header: {text}")
         call.version = version
     if not OLDEST <= call.version <= NEWEST:
-        words = f"Version {text} was requested but the minor version is not supported by this"
-        raise Refusal(406, message=f"{words} service. The supported version range is 1.1 to 1.87.")
+        message = f"Version {text} was requested but the minor version is not supported by this"
+        raise Refusal(
+            406, message=f"{message} service. The supported version range is 1.1 to 1.87."
+        )
     if call.identity is not None and not call.caller.is_admin:
         resource = "_".join(call.segments[1:2])
         raise Refusal(403, message=f"Access was denied to the following resource: {resource}")
@@ -99,27 +101,30 @@ def links(call: Call, plural: str, ident: str) -> list[Body]:
     ]
 
 
-def view(call: Call, kind: Kind, thing: Thing, fields: Iterable[str] | None = None) -> Body:
+def view(call: Call, kind: Kind, resource: Resource, fields: Iterable[str] | None = None) -> Body:
     """Return an object in the format of the API: the given fields, or all of the microversion."""
-    shown = {
+    fields_by_name = {
         name: value
-        for name, value in thing.body.items()
+        for name, value in resource.body.items()
         if call.version >= (1, kind.since.get(name, 0)) and (fields is None or name in fields)
     }
     if fields is None or "links" in fields:
-        shown["links"] = links(call, kind.declared.plural, thing.id)
-    return shown
+        fields_by_name["links"] = links(call, kind.declared.plural, resource.id)
+    return fields_by_name
 
 
-def find(call: Call, kind: Kind, ident: object, status: int = 404) -> Thing:
+def find(call: Call, kind: Kind, ident: object, status: int = 404) -> Resource:
     """Return the object with this UUID or name. Raises Refusal with `status`."""
     store = call.cloud.store
-    thing = store.get(kind.table, ident)
-    if thing is None and ident and "name" in kind.declared.fields:
-        thing = next((one for one in store.all(kind.table) if one.body["name"] == ident), None)
-    if thing is None:
+    resource = store.get(kind.table, ident)
+    if resource is None and ident and "name" in kind.declared.fields:
+        resource = next(
+            (candidate for candidate in store.all(kind.table) if candidate.body["name"] == ident),
+            None,
+        )
+    if resource is None:
         raise Refusal(status, message=f"{kind.label} {ident} could not be found.")
-    return thing
+    return resource
 
 
 def listed(
@@ -127,35 +132,41 @@ def listed(
     kind: Kind,
     *,
     full: bool = False,
-    keep: Callable[[Thing], bool] = lambda thing: True,
+    keep: Callable[[Resource], bool] = lambda resource: True,
 ) -> Reply:
     """Return the reply to a list call: the objects that pass the filters and `keep`, by pages."""
-    known = {*kind.filters, "limit", "marker", "fields", "sort_key", "sort_dir", "detail"}
-    unknown = sorted(call.query.keys() - known)
+    names = {*kind.filters, "limit", "marker", "fields", "sort_key", "sort_dir", "detail"}
+    unknown = sorted(call.query.keys() - names)
     if unknown:
         raise bad(f"Unknown argument: {', '.join(unknown)}")
-    found = [one for one in call.cloud.store.all(kind.table) if keep(one)]
+    matching = [candidate for candidate in call.cloud.store.all(kind.table) if keep(candidate)]
     for name, column in kind.filters.items():
-        wanted = call.argument(name)
-        if wanted is not None:
-            found = [one for one in found if _same(wanted, one.body.get(column))]
+        text = call.argument(name)
+        if text is not None:
+            matching = [
+                candidate for candidate in matching if _same(text, candidate.body.get(column))
+            ]
     key = call.argument("sort_key")
     if key is not None:
         if key not in kind.declared.fields and key not in ("created_at", "updated_at", "uuid"):
             raise bad(f"The sort_key value {key} is invalid for sorting")
         descending = call.argument("sort_dir") == "desc"
-        found.sort(key=lambda one: str(one.body[key]), reverse=descending)
+        matching.sort(key=lambda entry: str(entry.body[key]), reverse=descending)
     fields = set((call.argument("fields") or "").split(",")) - {""}
     strange = fields - set(_names(kind))
     if strange:
         raise bad(f'Field(s) "{", ".join(sorted(strange))}" are not valid.')
     full = full or (call.argument("detail") or "").lower() == "true"
-    shown = fields or (None if full else {*kind.brief, "links"})
-    things, following = _page(call, found)
-    body: Body = {kind.declared.plural: [view(call, kind, one, shown) for one in things]}
+    field_names = fields or (None if full else {*kind.brief, "links"})
+    resources, following = _page(call, matching)
+    body: Body = {
+        kind.declared.plural: [view(call, kind, entry, field_names) for entry in resources]
+    }
     if following is not None:
-        kept = "&".join(p for p in call.raw_query.split("&") if p and not p.startswith("marker="))
-        body["next"] = f"{call.base}/{SERVICE}{call.path}?{kept}&marker={following}".replace(
+        arguments = "&".join(
+            p for p in call.raw_query.split("&") if p and not p.startswith("marker=")
+        )
+        body["next"] = f"{call.base}/{SERVICE}{call.path}?{arguments}&marker={following}".replace(
             "?&", "?"
         )
     return Reply(200, body)
@@ -165,26 +176,26 @@ def _names(kind: Kind) -> Iterable[str]:
     return (*kind.declared.fields, *kind.brief, "uuid", "created_at", "updated_at", "links")
 
 
-def _same(wanted: str, value: Any) -> bool:
+def _same(text: str, value: Any) -> bool:
     if isinstance(value, bool):
-        return wanted.lower() in (("true", "1") if value else ("false", "0"))
-    return wanted == str(value)
+        return text.lower() in (("true", "1") if value else ("false", "0"))
+    return text == str(value)
 
 
-def _page(call: Call, found: list[Thing]) -> tuple[list[Thing], str | None]:
+def _page(call: Call, matching: list[Resource]) -> tuple[list[Resource], str | None]:
     """Return the objects of a page, and the id of the last one if more follow."""
     marker = call.argument("marker")
     if marker is not None:
-        index = next((n for n, one in enumerate(found) if one.id == marker), None)
+        index = next((n for n, resource in enumerate(matching) if resource.id == marker), None)
         if index is None:
             raise Refusal(404, message=f"Marker {marker} could not be found.")
-        found = found[index + 1 :]
+        matching = matching[index + 1 :]
     text = call.argument("limit") or "0"
     if not text.isdecimal():
         raise bad("Limit must be positive")
     size = min(int(text) or PAGE_MAX, PAGE_MAX)
-    things = found[:size]
-    return things, things[-1].id if len(found) > size else None
+    resources = matching[:size]
+    return resources, resources[-1].id if len(matching) > size else None
 
 
 def given(call: Call) -> Body:
@@ -210,7 +221,7 @@ def checked(call: Call, kind: Kind, values: Body, *, creating: bool) -> Body:
         raise bad(f"Schema error for {kind.declared.singular}: {error.message}") from None
 
 
-def insert(store: Store, kind: Kind, values: Body, *, seed: bool = False) -> Thing:
+def insert(store: Store, kind: Kind, values: Body, *, seed: bool = False) -> Resource:
     """Store a new object. Raises Refusal 409 if another object has its UUID or name."""
     ident = values.get("uuid") or store.new_id()
     if ident in store.table(kind.table):
@@ -218,16 +229,16 @@ def insert(store: Store, kind: Kind, values: Body, *, seed: bool = False) -> Thi
     unique(store, kind, values.get("name"))
     times = {"created_at": stamp_micro(store.time), "updated_at": None}
     body = {**values, "uuid": ident, **times}
-    return store.insert(Thing(ident, kind.table, None, body, seed=seed))
+    return store.insert(Resource(ident, kind.table, None, body, seed=seed))
 
 
-def unique(store: Store, kind: Kind, name: object, own: Thing | None = None) -> None:
+def unique(store: Store, kind: Kind, name: object, current: Resource | None = None) -> None:
     """Raise Refusal 409 if another object has the name. Raises Refusal 400 for a UUID as name."""
     if name is None:
         return
     if is_uuid(name):
         raise bad(f"Cannot use the name {name}: it is a UUID")
-    if any(one is not own for one in store.where(kind.table, name=name)):
+    if any(resource is not current for resource in store.where(kind.table, name=name)):
         raise conflict(f"A {kind.declared.singular} with name {name} already exists.")
 
 

@@ -29,7 +29,7 @@ from hearth_devcloud.ironic.base import (
     view,
 )
 from hearth_devcloud.ironic.patches import patched
-from hearth_devcloud.store import Store, Thing, stamp_micro
+from hearth_devcloud.store import Resource, Store, stamp_micro
 
 _DRIVERS = ("fake-hardware", "ipmi", "redfish")
 _INTERFACES = {
@@ -129,8 +129,8 @@ _REMOVABLE = ("available", "enroll", "manageable")
 def plant(store: Store) -> None:
     """Create two manageable nodes, so that ports can be tried."""
     for name in _SEEDS:
-        given_: Body = {"name": name, "driver": "fake-hardware", "uuid": fixed("node", name)}
-        values = NODE.declared.for_create(given_)
+        attributes: Body = {"name": name, "driver": "fake-hardware", "uuid": fixed("node", name)}
+        values = NODE.declared.for_create(attributes)
         insert(store, NODE, {**values, **_initial("manageable")}, seed=True)
 
 
@@ -148,10 +148,10 @@ def create(call: Call) -> Reply:
     if values["protected"]:
         raise bad("Cannot create a protected node")
     initial = _initial("available" if call.version < (1, 11) else "enroll")
-    chosen = {name: one for name, one in values.items() if one is not None}
-    thing = insert(call.cloud.store, NODE, {**values, **initial, **chosen})
-    reply = Reply(201, view(call, NODE, thing))
-    reply.headers["Location"] = f"{call.base}/{SERVICE}/v1/nodes/{thing.id}"
+    chosen = {name: value for name, value in values.items() if value is not None}
+    node = insert(call.cloud.store, NODE, {**values, **initial, **chosen})
+    reply = Reply(201, view(call, NODE, node))
+    reply.headers["Location"] = f"{call.base}/{SERVICE}/v1/nodes/{node.id}"
     return reply
 
 
@@ -165,44 +165,44 @@ def detail(call: Call) -> Reply:
     return listed(call, NODE, full=True)
 
 
-def _own(call: Call) -> Thing:
+def _own(call: Call) -> Resource:
     return find(call, NODE, call.ids[0])
 
 
 def show(call: Call) -> Reply:
     """Handle GET of a node, by its UUID or name."""
-    thing = _own(call)
-    shown = view(call, NODE, thing)
+    node = _own(call)
+    answer = view(call, NODE, node)
     for plural, minor in (("ports", 0), ("states", 14), ("portgroups", 24)):
         if call.version >= (1, minor):
-            shown[plural] = links(call, f"nodes/{thing.id}", plural)
-    return Reply(200, shown)
+            answer[plural] = links(call, f"nodes/{node.id}", plural)
+    return Reply(200, answer)
 
 
 def update(call: Call) -> Reply:
     """Handle PATCH of a node."""
-    thing = _own(call)
-    changes = patched(call, NODE, thing)
+    node = _own(call)
+    changes = patched(call, NODE, node)
     if "name" in changes:
-        unique(call.cloud.store, NODE, changes["name"], thing)
-    thing.body.update(changes)
-    thing.body["updated_at"] = stamp_micro(call.cloud.store.time)
-    return Reply(200, view(call, NODE, thing))
+        unique(call.cloud.store, NODE, changes["name"], node)
+    node.body.update(changes)
+    node.body["updated_at"] = stamp_micro(call.cloud.store.time)
+    return Reply(200, view(call, NODE, node))
 
 
 def delete(call: Call) -> Reply:
     """Handle DELETE of a node, with its ports and port groups; reply with status 204."""
-    thing, store = _own(call), call.cloud.store
-    body = thing.body
+    node, store = _own(call), call.cloud.store
+    body = node.body
     if body["instance_uuid"] is not None:
-        raise conflict(f"Node {thing.id} is associated with instance {body['instance_uuid']}.")
+        raise conflict(f"Node {node.id} is associated with instance {body['instance_uuid']}.")
     if body["provision_state"] not in _REMOVABLE and not body["maintenance"]:
         state = body["provision_state"]
-        raise conflict(f'Can not delete node "{thing.id}" while it is in provision state "{state}"')
+        raise conflict(f'Can not delete node "{node.id}" while it is in provision state "{state}"')
     for plural in ("ports", "portgroups"):
-        for one in store.where(f"{SERVICE}.{plural}", node_uuid=thing.id):
-            store.remove(one)
-    store.remove(thing)
+        for resource in store.where(f"{SERVICE}.{plural}", node_uuid=node.id):
+            store.remove(resource)
+    store.remove(node)
     return Reply(204)
 
 
@@ -222,30 +222,30 @@ def _target(call: Call) -> str:
 
 def provision(call: Call) -> Reply:
     """Handle PUT of a node's provision state; reply with status 202."""
-    thing, verb = _own(call), _target(call)
-    now = thing.body["provision_state"]
-    known = {name for _, name in _VERBS}
-    if verb not in known or (now, verb) not in _VERBS:
-        words = f'The requested action "{verb}" can not be performed on node "{thing.id}" while'
-        raise bad(f'{words} it is in state "{now}".')
-    if thing.body["protected"] and verb in ("deleted", "rebuild"):
-        raise Refusal(403, message=f"Node {thing.id} is protected and can not be undeployed")
-    if thing.body["maintenance"] and verb in ("active", "provide"):
-        raise bad(f"The node {thing.id} is in maintenance mode")
+    node, verb = _own(call), _target(call)
+    now = node.body["provision_state"]
+    verbs = {name for _, name in _VERBS}
+    if verb not in verbs or (now, verb) not in _VERBS:
+        message = f'The requested action "{verb}" can not be performed on node "{node.id}" while'
+        raise bad(f'{message} it is in state "{now}".')
+    if node.body["protected"] and verb in ("deleted", "rebuild"):
+        raise Refusal(403, message=f"Node {node.id} is protected and can not be undeployed")
+    if node.body["maintenance"] and verb in ("active", "provide"):
+        raise bad(f"The node {node.id} is in maintenance mode")
     between, end = _VERBS[now, verb]
-    thing.body.update(
+    node.body.update(
         provision_state=between or end, target_provision_state=end if between else None
     )
     if between:
-        thing.hidden["fails"] = call.effects.error
-        call.cloud.store.later(call.effects.slow_s or 0, thing, "baremetal.provisioned")
+        node.hidden["fails"] = call.effects.error
+        call.cloud.store.later(call.effects.slow_s or 0, node, "baremetal.provisioned")
     return Reply(202)
 
 
-def provisioned(cloud: Cloud, thing: Thing) -> None:
+def provisioned(cloud: Cloud, node: Resource) -> None:
     """Complete a change of a node's provision state."""
-    body = thing.body
-    if thing.hidden.pop("fails", False):
+    body = node.body
+    if node.hidden.pop("fails", False):
         body.update(provision_state="error", last_error="The operation failed.")
         return
     end = body["target_provision_state"]
@@ -255,34 +255,34 @@ def provisioned(cloud: Cloud, thing: Thing) -> None:
 
 def power(call: Call) -> Reply:
     """Handle PUT of a node's power state; reply with status 202."""
-    thing, target = _own(call), _target(call)
+    node, target = _own(call), _target(call)
     if target not in _POWER:
         raise bad(f"Invalid power state: {target}")
-    thing.body["target_power_state"] = _POWER[target]
-    call.cloud.store.later(call.effects.slow_s or 0, thing, "baremetal.powered")
+    node.body["target_power_state"] = _POWER[target]
+    call.cloud.store.later(call.effects.slow_s or 0, node, "baremetal.powered")
     return Reply(202)
 
 
-def powered(cloud: Cloud, thing: Thing) -> None:
+def powered(cloud: Cloud, node: Resource) -> None:
     """Complete a change of a node's power state."""
-    thing.body.update(power_state=thing.body["target_power_state"], target_power_state=None)
+    node.body.update(power_state=node.body["target_power_state"], target_power_state=None)
 
 
 def maintain(call: Call) -> Reply:
     """Handle PUT and DELETE of a node's maintenance mode; reply with status 202."""
-    thing, entering = _own(call), call.method == "PUT"
+    node, entering = _own(call), call.method == "PUT"
     reason = given(call).get("reason") if entering and call.raw else None
-    thing.body.update(maintenance=entering, maintenance_reason=reason)
+    node.body.update(maintenance=entering, maintenance_reason=reason)
     return Reply(202)
 
 
 def drivers(call: Call) -> Reply:
     """Handle GET of the drivers."""
-    shown = [
+    views = [
         {"name": name, "hosts": ["devcloud"], "links": links(call, "drivers", name)}
         for name in _DRIVERS
     ]
-    return Reply(200, {"drivers": shown})
+    return Reply(200, {"drivers": views})
 
 
 _PATH = "/v1/nodes"

@@ -7,10 +7,10 @@ from typing import Any
 
 from hearth_devcloud.http import Body, Call, Refusal
 from hearth_devcloud.ironic.base import Kind, bad, checked
-from hearth_devcloud.store import Thing
+from hearth_devcloud.store import Resource
 
 
-def patched(call: Call, kind: Kind, thing: Thing) -> Body:
+def patched(call: Call, kind: Kind, resource: Resource) -> Body:
     """Return the changed fields of an object after the JSON patch in the body of the request.
 
     A removed field gets its default. Raises Refusal 400.
@@ -18,19 +18,19 @@ def patched(call: Call, kind: Kind, thing: Thing) -> Body:
     operations = call.json()
     if not isinstance(operations, list):
         raise bad("The body must be a list of operations")
-    names = [name for name, one in kind.declared.fields.items() if one.update]
-    document = {name: deepcopy(thing.body[name]) for name in names}
-    removed: set[str] = set()
+    names = [name for name, field in kind.declared.fields.items() if field.update]
+    document = {name: deepcopy(resource.body[name]) for name in names}
+    removed_names: set[str] = set()
     for operation in operations:
         name = _apply(kind, document, operation)
         if name in document:
-            removed.discard(name)
+            removed_names.discard(name)
         else:
-            removed.add(name)
+            removed_names.add(name)
             document[name] = kind.declared.fields[name].initial()
-    changed = {name: one for name, one in document.items() if one != thing.body[name]}
-    sent = {name: one for name, one in changed.items() if name not in removed}
-    return {**changed, **checked(call, kind, sent, creating=False)}
+    changes = {name: value for name, value in document.items() if value != resource.body[name]}
+    values = {name: value for name, value in changes.items() if name not in removed_names}
+    return {**changes, **checked(call, kind, values, creating=False)}
 
 
 def _apply(kind: Kind, document: Body, operation: Any) -> str:
@@ -44,28 +44,28 @@ def _apply(kind: Kind, document: Body, operation: Any) -> str:
         raise bad(f"Invalid path: {path}")
     if verb != "remove" and "value" not in operation:
         raise bad("'add' and 'replace' operations need a value")
-    words = [one.replace("~1", "/").replace("~0", "~") for one in path[1:].split("/")]
-    name = words[0]
+    parts = [part.replace("~1", "/").replace("~0", "~") for part in path[1:].split("/")]
+    name = parts[0]
     if name not in document:
         if name in kind.declared.fields or name in ("links", "created_at", "updated_at"):
             raise bad(f"'/{name}' is an internal attribute and can not be updated")
         raise bad(f"Adding a new attribute ({path}) to the root of the resource is not allowed")
-    if verb == "remove" and len(words) == 1 and kind.declared.fields[name].required:
+    if verb == "remove" and len(parts) == 1 and kind.declared.fields[name].required:
         raise bad(f"'/{name}' is a mandatory attribute and can not be removed")
     holder: Any = document
-    for word in words[:-1]:
+    for word in parts[:-1]:
         if not isinstance(holder, dict) or word not in holder:
             raise _lost(path)
         holder = holder[word]
-    if not isinstance(holder, dict) or (verb != "add" and words[-1] not in holder):
+    if not isinstance(holder, dict) or (verb != "add" and parts[-1] not in holder):
         raise _lost(path)
     if verb == "test":
-        if holder[words[-1]] != operation["value"]:
+        if holder[parts[-1]] != operation["value"]:
             raise bad(f"Couldn't apply patch: {path} has another value")
     elif verb == "remove":
-        del holder[words[-1]]
+        del holder[parts[-1]]
     else:
-        holder[words[-1]] = operation["value"]
+        holder[parts[-1]] = operation["value"]
     return name
 
 

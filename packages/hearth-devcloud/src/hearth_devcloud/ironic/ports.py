@@ -34,7 +34,7 @@ from hearth_devcloud.ironic.base import (
 )
 from hearth_devcloud.ironic.nodes import NODE
 from hearth_devcloud.ironic.patches import patched
-from hearth_devcloud.store import Store, Thing, stamp_micro
+from hearth_devcloud.store import Resource, Store, stamp_micro
 
 _LINK = {"switch_id", "port_id", "switch_info", "network_type", "hostname"}
 _SWITCH = re.compile(r"^(?:(?:[0-9a-f]{2}:){5}[0-9a-f]{2}|(?:0x)?[0-9a-f]{16})$", re.IGNORECASE)
@@ -45,18 +45,18 @@ _WIRING = {"local_link_connection", "physical_network", "portgroup_uuid", "pxe_e
 
 
 def _link(value: Any) -> Body:
-    found: Body = mapping(value)
-    if found.keys() - _LINK:
-        raise ValueError(f"invalid keys: {sorted(found.keys() - _LINK)}")
-    if not found or found.keys() == {"network_type"}:
-        return found
-    smart = {"port_id", "hostname"} <= found.keys()
-    missing = {"switch_id", "port_id"} - found.keys()
-    if missing and not smart:
-        raise ValueError(f"missing mandatory keys: {sorted(missing)}")
-    if "switch_id" in found and not _SWITCH.match(str(found["switch_id"])):
-        raise ValueError(f"switch_id {found['switch_id']} is no MAC address and no datapath id")
-    return found
+    link: Body = mapping(value)
+    if link.keys() - _LINK:
+        raise ValueError(f"invalid keys: {sorted(link.keys() - _LINK)}")
+    if not link or link.keys() == {"network_type"}:
+        return link
+    smart = {"port_id", "hostname"} <= link.keys()
+    absent = {"switch_id", "port_id"} - link.keys()
+    if absent and not smart:
+        raise ValueError(f"missing mandatory keys: {sorted(absent)}")
+    if "switch_id" in link and not _SWITCH.match(str(link["switch_id"])):
+        raise ValueError(f"switch_id {link['switch_id']} is no MAC address and no datapath id")
+    return link
 
 
 GROUP = Kind(
@@ -125,18 +125,18 @@ def plant(store: Store) -> None:
 # ports
 
 
-def _check(call: Call, values: Body, own: Thing | None = None) -> None:
+def _check(call: Call, values: Body, current: Resource | None = None) -> None:
     """Check the references of a port. Raises Refusal 400, or 409 for an address in use."""
     store = call.cloud.store
     find(call, NODE, values["node_uuid"], 400)
-    if any(one is not own for one in store.where(PORT.table, address=values["address"])):
+    if any(port is not current for port in store.where(PORT.table, address=values["address"])):
         raise conflict(f"A port with MAC address {values['address']} already exists.")
     if values["portgroup_uuid"] is None:
         return
     group = find(call, GROUP, values["portgroup_uuid"], 400)
     if values["pxe_enabled"] and not group.body["standalone_ports_supported"]:
-        words = "Port cannot have pxe_enabled if its portgroup does not support standalone ports"
-        raise conflict(words)
+        message = "Port cannot have pxe_enabled if its portgroup does not support standalone ports"
+        raise conflict(message)
 
 
 def create(call: Call) -> Reply:
@@ -144,9 +144,9 @@ def create(call: Call) -> Reply:
     values = checked(call, PORT, given(call), creating=True)
     values.pop("links")
     _check(call, values)
-    thing = insert(call.cloud.store, PORT, values)
-    reply = Reply(201, view(call, PORT, thing))
-    reply.headers["Location"] = f"{call.base}/{SERVICE}/v1/ports/{thing.id}"
+    port = insert(call.cloud.store, PORT, values)
+    reply = Reply(201, view(call, PORT, port))
+    reply.headers["Location"] = f"{call.base}/{SERVICE}/v1/ports/{port.id}"
     return reply
 
 
@@ -160,7 +160,10 @@ def _listed(call: Call, kind: Kind, *, full: bool) -> Reply:
     if group is not None:
         keep["portgroup_uuid"] = find(call, GROUP, group[0]).id
     return listed(
-        call, kind, full=full, keep=lambda one: all(one.body[n] == v for n, v in keep.items())
+        call,
+        kind,
+        full=full,
+        keep=lambda resource: all(resource.body[n] == v for n, v in keep.items()),
     )
 
 
@@ -181,29 +184,29 @@ def show(call: Call) -> Reply:
 
 def update(call: Call) -> Reply:
     """Handle PATCH of a port; reply with 409 if the state of its node forbids the change."""
-    thing = find(call, PORT, call.ids[0])
-    changes = patched(call, PORT, thing)
-    node = find(call, NODE, thing.body["node_uuid"], 400).body
+    port = find(call, PORT, call.ids[0])
+    changes = patched(call, PORT, port)
+    node = find(call, NODE, port.body["node_uuid"], 400).body
     free = node["maintenance"] or node["provision_state"] in _FIXED
     wiring = sorted(changes.keys() & _WIRING)
     if wiring and not free:
         states = ", ".join(_FIXED)
-        words = f"can not have any connectivity attributes ({', '.join(wiring)}) updated unless"
-        raise conflict(f"Port {thing.id} {words} node is in one of the states {states}.")
-    _check(call, {**thing.body, **changes}, thing)
-    thing.body.update(changes)
-    thing.body["updated_at"] = stamp_micro(call.cloud.store.time)
-    return Reply(200, view(call, PORT, thing))
+        message = f"can not have any connectivity attributes ({', '.join(wiring)}) updated unless"
+        raise conflict(f"Port {port.id} {message} node is in one of the states {states}.")
+    _check(call, {**port.body, **changes}, port)
+    port.body.update(changes)
+    port.body["updated_at"] = stamp_micro(call.cloud.store.time)
+    return Reply(200, view(call, PORT, port))
 
 
 def delete(call: Call) -> Reply:
     """Handle DELETE of a port; reply with status 204."""
-    thing = find(call, PORT, call.ids[0])
-    node = call.cloud.store.table(NODE.table)[thing.body["node_uuid"]].body
+    port = find(call, PORT, call.ids[0])
+    node = call.cloud.store.table(NODE.table)[port.body["node_uuid"]].body
     if node["instance_uuid"] is not None and not node["maintenance"]:
-        words = f"Cannot delete the port {thing.id}: its node has an instance."
-        raise conflict(words)
-    call.cloud.store.remove(thing)
+        message = f"Cannot delete the port {port.id}: its node has an instance."
+        raise conflict(message)
+    call.cloud.store.remove(port)
     return Reply(204)
 
 
@@ -211,17 +214,17 @@ def of_node(call: Call) -> Reply:
     """Handle GET of the ports or port groups of a node."""
     node = find(call, NODE, call.ids[0])
     kind = PORT if call.segments[-1] == "ports" else GROUP
-    return listed(call, kind, keep=lambda one: bool(one.body["node_uuid"] == node.id))
+    return listed(call, kind, keep=lambda port: bool(port.body["node_uuid"] == node.id))
 
 
 # port groups
 
 
-def _group_view(call: Call, thing: Thing) -> Body:
-    shown = view(call, GROUP, thing)
+def _group_view(call: Call, group: Resource) -> Body:
+    group_fields = view(call, GROUP, group)
     if call.version >= (1, 24):
-        shown["ports"] = links(call, f"portgroups/{thing.id}", "ports")
-    return shown
+        group_fields["ports"] = links(call, f"portgroups/{group.id}", "ports")
+    return group_fields
 
 
 def create_group(call: Call) -> Reply:
@@ -229,13 +232,13 @@ def create_group(call: Call) -> Reply:
     values = checked(call, GROUP, given(call), creating=True)
     find(call, NODE, values["node_uuid"], 400)
     _check_address(call, values["address"])
-    thing = insert(call.cloud.store, GROUP, values)
-    return Reply(201, _group_view(call, thing))
+    group = insert(call.cloud.store, GROUP, values)
+    return Reply(201, _group_view(call, group))
 
 
-def _check_address(call: Call, address: str | None, own: Thing | None = None) -> None:
-    found = call.cloud.store.where(GROUP.table, address=address) if address else []
-    if any(one is not own for one in found):
+def _check_address(call: Call, address: str | None, current: Resource | None = None) -> None:
+    groups = call.cloud.store.where(GROUP.table, address=address) if address else []
+    if any(group is not current for group in groups):
         raise conflict(f"A portgroup with MAC address {address} already exists.")
 
 
@@ -256,28 +259,28 @@ def show_group(call: Call) -> Reply:
 
 def update_group(call: Call) -> Reply:
     """Handle PATCH of a port group."""
-    thing = find(call, GROUP, call.ids[0])
-    changes = patched(call, GROUP, thing)
-    unique(call.cloud.store, GROUP, changes.get("name"), thing)
-    _check_address(call, changes.get("address"), thing)
-    thing.body.update(changes)
-    thing.body["updated_at"] = stamp_micro(call.cloud.store.time)
-    return Reply(200, _group_view(call, thing))
+    group = find(call, GROUP, call.ids[0])
+    changes = patched(call, GROUP, group)
+    unique(call.cloud.store, GROUP, changes.get("name"), group)
+    _check_address(call, changes.get("address"), group)
+    group.body.update(changes)
+    group.body["updated_at"] = stamp_micro(call.cloud.store.time)
+    return Reply(200, _group_view(call, group))
 
 
 def delete_group(call: Call) -> Reply:
     """Handle DELETE of a port group without ports; reply with status 204."""
-    thing = find(call, GROUP, call.ids[0])
-    if call.cloud.store.where(PORT.table, portgroup_uuid=thing.id):
-        raise bad(f"Cannot complete the requested action because portgroup {thing.id} has ports.")
-    call.cloud.store.remove(thing)
+    group = find(call, GROUP, call.ids[0])
+    if call.cloud.store.where(PORT.table, portgroup_uuid=group.id):
+        raise bad(f"Cannot complete the requested action because portgroup {group.id} has ports.")
+    call.cloud.store.remove(group)
     return Reply(204)
 
 
 def of_group(call: Call) -> Reply:
     """Handle GET of the ports of a port group."""
     group = find(call, GROUP, call.ids[0])
-    return listed(call, PORT, keep=lambda one: bool(one.body["portgroup_uuid"] == group.id))
+    return listed(call, PORT, keep=lambda port: bool(port.body["portgroup_uuid"] == group.id))
 
 
 _PORTS, _GROUPS, _NODES = "/v1/ports", "/v1/portgroups", "/v1/nodes"

@@ -10,10 +10,10 @@ from hearth_devcloud.keystone.people import roles
 from hearth_devcloud.keystone.rest import admin_only, find, link, listed, missing, self_or_admin
 from hearth_devcloud.keystone.role_grants import assign, key
 from hearth_devcloud.keystone.tokens import end_without_roles
-from hearth_devcloud.store import Thing
+from hearth_devcloud.store import Resource
 
 
-def _named(call: Call, kind: str, actors: str) -> tuple[Thing, Thing]:
+def _named(call: Call, kind: str, actors: str) -> tuple[Resource, Resource]:
     target = find(call, kind, call.ids[0])
     actor = find(call, actors, call.ids[1])
     return target, actor
@@ -54,16 +54,16 @@ def granted(call: Call, kind: str, actors: str) -> Reply:
     else:
         admin_only(call)
     target, actor = _named(call, kind, actors)
-    found = call.cloud.store.where("identity.assignments", target=target.id, actor=actor.id)
-    things = [find(call, "roles", thing.body["role"]) for thing in found]
-    return listed(call, "roles", [roles.view(call, thing) for thing in things])
+    assignments = call.cloud.store.where("identity.assignments", target=target.id, actor=actor.id)
+    granted_roles = [find(call, "roles", assignment.body["role"]) for assignment in assignments]
+    return listed(call, "roles", [roles.view(call, role) for role in granted_roles])
 
 
-def _existing(call: Call) -> Thing:
-    thing = call.cloud.store.get("identity.assignments", key(*call.ids))
-    if thing is None:
+def _existing(call: Call) -> Resource:
+    assignment = call.cloud.store.get("identity.assignments", key(*call.ids))
+    if assignment is None:
         raise missing("role assignment", call.ids[2])
-    return thing
+    return assignment
 
 
 def assignments(call: Call) -> Reply:
@@ -75,14 +75,14 @@ def assignments(call: Call) -> Reply:
 
 
 def _matching(call: Call, *, names: bool) -> Iterator[Body]:
-    wanted = {
+    filters = {
         "actor": call.argument("user.id") or call.argument("group.id"),
         "role": call.argument("role.id"),
         "target": call.argument("scope.project.id") or call.argument("scope.domain.id"),
     }
-    for thing in call.cloud.store.all("identity.assignments"):
-        body = thing.body
-        if any(value and body[name] != value for name, value in wanted.items()):
+    for assignment in call.cloud.store.all("identity.assignments"):
+        body = assignment.body
+        if any(value and body[name] != value for name, value in filters.items()):
             continue
         group = body.get("group", False)
         plural = "groups" if group else "users"
@@ -95,12 +95,12 @@ def _matching(call: Call, *, names: bool) -> Iterator[Body]:
         }
 
 
-def _reference(call: Call, plural: str, thing_id: str, names: bool) -> Body:
-    thing = call.cloud.store.get(f"identity.{plural}", thing_id)
-    if not names or thing is None:
-        return {"id": thing_id}
-    body: Body = {"id": thing_id, "name": thing.body["name"]}
-    domain_id = thing.body.get("domain_id")
+def _reference(call: Call, plural: str, resource_id: str, names: bool) -> Body:
+    resource = call.cloud.store.get(f"identity.{plural}", resource_id)
+    if not names or resource is None:
+        return {"id": resource_id}
+    body: Body = {"id": resource_id, "name": resource.body["name"]}
+    domain_id = resource.body.get("domain_id")
     domain = call.cloud.store.get("identity.domains", domain_id)
     if domain is not None and plural != "domains":
         body["domain"] = {"id": domain.id, "name": domain.body["name"]}

@@ -9,7 +9,7 @@ from hearth_devcloud.keystone import people, tokens
 from hearth_devcloud.keystone.names import named
 from hearth_devcloud.keystone.rest import bad, link, listed, missing
 from hearth_devcloud.keystone.role_grants import expanded, has_roles, roles_on
-from hearth_devcloud.store import Store, Thing
+from hearth_devcloud.store import Resource, Store
 
 _METHODS = {"password", "token", "application_credential"}
 
@@ -36,9 +36,9 @@ def log_in(call: Call) -> Reply:
 
 def _log_in(call: Call, auth: Body, methods: list[str]) -> Reply:
     store, identity = call.cloud.store, auth["identity"]
-    user: Thing | None = None
-    parent: Thing | None = None
-    credential: Thing | None = None
+    user: Resource | None = None
+    parent: Resource | None = None
+    credential: Resource | None = None
     for method in methods:
         match method:
             case "password":
@@ -59,59 +59,59 @@ def _log_in(call: Call, auth: Body, methods: list[str]) -> Reply:
         token = _for_credential(call, user, credential)
     else:
         token = _scoped(call, user, auth.get("scope"), methods, parent)
-    wanted = "nocatalog" not in call.query
-    shown = {"token": tokens.view(call.cloud, token, with_catalogue=wanted)}
-    return Reply(201, shown, {"X-Subject-Token": token.id})
+    with_catalogue = "nocatalog" not in call.query
+    body = {"token": tokens.view(call.cloud, token, with_catalogue=with_catalogue)}
+    return Reply(201, body, {"X-Subject-Token": token.id})
 
 
-def _by_password(store: Store, given: Body) -> Thing:
-    found: Thing | None = None
-    if given.get("id"):
-        found = store.get("identity.users", given["id"])
+def _by_password(store: Store, attributes: Body) -> Resource:
+    user: Resource | None = None
+    if attributes.get("id"):
+        user = store.get("identity.users", attributes["id"])
     else:
-        domain = _domain(store, given.get("domain") or {})
-        users = named(store, "identity.users", given["name"], domain_id=domain.id)
-        found = users[0] if users else None
-    if found is None or found.hidden.get("password") != given["password"]:
+        domain = _domain(store, attributes.get("domain") or {})
+        users = named(store, "identity.users", attributes["name"], domain_id=domain.id)
+        user = users[0] if users else None
+    if user is None or user.hidden.get("password") != attributes["password"]:
         raise unauthorized()
-    return found
+    return user
 
 
-def _domain(store: Store, given: Body) -> Thing:
-    if given.get("id"):
-        found = store.get("identity.domains", given["id"])
+def _domain(store: Store, reference: Body) -> Resource:
+    if reference.get("id"):
+        domain = store.get("identity.domains", reference["id"])
     else:
-        found = next(iter(named(store, "identity.domains", given["name"])), None)
-    if found is None or not found.body["enabled"]:
+        domain = next(iter(named(store, "identity.domains", reference["name"])), None)
+    if domain is None or not domain.body["enabled"]:
         raise unauthorized()
-    return found
+    return domain
 
 
-def _by_credential(store: Store, given: Body) -> Thing:
-    found: Thing | None = None
-    if given.get("id"):
-        found = store.get("identity.application_credentials", given["id"])
-    elif given.get("name"):
-        owner = given["user"]
+def _by_credential(store: Store, reference: Body) -> Resource:
+    credential: Resource | None = None
+    if reference.get("id"):
+        credential = store.get("identity.application_credentials", reference["id"])
+    elif reference.get("name"):
+        owner = reference["user"]
         user_id = owner.get("id")
         if not user_id:
             domain = _domain(store, owner.get("domain") or {})
             users = named(store, "identity.users", owner["name"], domain_id=domain.id)
             user_id = users[0].id if users else ""
-        wanted = {"name": given["name"], "user_id": user_id}
-        owned = store.where("identity.application_credentials", **wanted)
-        found = owned[0] if owned else None
-    if found is None:
-        raise missing("application credential", str(given.get("id") or given.get("name")))
-    if found.hidden["secret"] != given.get("secret"):
+        filters = {"name": reference["name"], "user_id": user_id}
+        owned = store.where("identity.application_credentials", **filters)
+        credential = owned[0] if owned else None
+    if credential is None:
+        raise missing("application credential", str(reference.get("id") or reference.get("name")))
+    if credential.hidden["secret"] != reference.get("secret"):
         raise unauthorized()
-    expires = found.body["expires_at"]
+    expires = credential.body["expires_at"]
     if expires and tokens.parse_time(expires) <= store.time:
         raise unauthorized()
-    return found
+    return credential
 
 
-def _for_credential(call: Call, user: Thing, credential: Thing) -> Thing:
+def _for_credential(call: Call, user: Resource, credential: Resource) -> Resource:
     store, project_id = call.cloud.store, credential.body["project_id"]
     if not has_roles(store, user.id, project_id, credential.hidden["roles"]):
         raise unauthorized()
@@ -127,22 +127,24 @@ def _for_credential(call: Call, user: Thing, credential: Thing) -> Thing:
     )
 
 
-def _scoped(call: Call, user: Thing, scope: Any, methods: list[str], parent: Thing | None) -> Thing:
+def _scoped(
+    call: Call, user: Resource, scope: Any, methods: list[str], parent: Resource | None
+) -> Resource:
     store = call.cloud.store
     if parent and (parent.body["trust_id"] or parent.body["application_credential_id"]):
         raise Refusal(
             403, message="Using a delegated token to create another token is not allowed."
         )
     expires = parent.body["expires"] if parent is not None else None
-    more: Body = {"methods": methods, "parent": parent, "expires": expires}
+    options: Body = {"methods": methods, "parent": parent, "expires": expires}
     if isinstance(scope, dict) and "OS-TRUST:trust" in scope:
-        return _in_trust(call, user, scope["OS-TRUST:trust"]["id"], more)
+        return _in_trust(call, user, scope["OS-TRUST:trust"]["id"], options)
     if isinstance(scope, dict) and "domain" in scope:
         domain = _domain(store, scope["domain"])
         roles = expanded(store, roles_on(store, user.id, domain.id))
         if not roles:
             raise unauthorized()
-        return tokens.issue(call.cloud, user=user, roles=roles, domain_id=domain.id, **more)
+        return tokens.issue(call.cloud, user=user, roles=roles, domain_id=domain.id, **options)
     project_id: str | None = None
     if isinstance(scope, dict) and "project" in scope:
         project_id = _project(store, scope["project"]).id
@@ -151,28 +153,28 @@ def _scoped(call: Call, user: Thing, scope: Any, methods: list[str], parent: Thi
     elif scope is None and parent is None:
         project_id = user.body.get("default_project_id")
     if project_id is None:
-        return tokens.issue(call.cloud, user=user, roles=[], **more)
+        return tokens.issue(call.cloud, user=user, roles=[], **options)
     roles = expanded(store, roles_on(store, user.id, project_id))
     if not roles:
         if scope is None:
-            return tokens.issue(call.cloud, user=user, roles=[], **more)
+            return tokens.issue(call.cloud, user=user, roles=[], **options)
         raise unauthorized()
-    return tokens.issue(call.cloud, user=user, roles=roles, project_id=project_id, **more)
+    return tokens.issue(call.cloud, user=user, roles=roles, project_id=project_id, **options)
 
 
-def _project(store: Store, given: Body) -> Thing:
-    if given.get("id"):
-        found = store.get("identity.projects", given["id"])
+def _project(store: Store, reference: Body) -> Resource:
+    if reference.get("id"):
+        project = store.get("identity.projects", reference["id"])
     else:
-        domain = _domain(store, given.get("domain") or {})
-        projects = named(store, "identity.projects", given["name"], domain_id=domain.id)
-        found = projects[0] if projects else None
-    if found is None or not found.body["enabled"]:
+        domain = _domain(store, reference.get("domain") or {})
+        projects = named(store, "identity.projects", reference["name"], domain_id=domain.id)
+        project = projects[0] if projects else None
+    if project is None or not project.body["enabled"]:
         raise unauthorized()
-    return found
+    return project
 
 
-def _in_trust(call: Call, user: Thing, trust_id: str, more: Body) -> Thing:
+def _in_trust(call: Call, user: Resource, trust_id: str, options: Body) -> Resource:
     store = call.cloud.store
     trust = store.get("identity.trusts", trust_id)
     if trust is None:
@@ -199,25 +201,25 @@ def _in_trust(call: Call, user: Thing, trust_id: str, more: Body) -> Thing:
         roles=roles,
         project_id=body["project_id"],
         trust=trust,
-        **more,
+        **options,
     )
 
 
-def _subject(call: Call) -> Thing:
+def _subject(call: Call) -> Resource:
     subject = call.headers.get("X-Subject-Token") or ""
     late = tokens.EXPIRED_ALLOWED_S if call.argument("allow_expired") == "1" else 0
-    thing = tokens.valid(call.cloud.store, subject, expired_s=late)
-    if thing is None:
+    token = tokens.valid(call.cloud.store, subject, expired_s=late)
+    if token is None:
         raise missing("token", subject)
-    if tokens.access_rules_of(call.cloud.store, thing) is not None and not _knows_rules(call):
+    if tokens.access_rules_of(call.cloud.store, token) is not None and not _knows_rules(call):
         raise missing("token", subject)
-    own = subject == call.caller.token and not call.caller.trust_id
-    if not own and not call.caller.is_admin:
+    is_own = subject == call.caller.token and not call.caller.trust_id
+    if not is_own and not call.caller.is_admin:
         roles = call.caller.roles
-        others = call.caller.trust_id or thing.body["user_id"] != call.caller.user_id
-        if "service" not in roles and others:
+        is_foreign = call.caller.trust_id or token.body["user_id"] != call.caller.user_id
+        if "service" not in roles and is_foreign:
             raise Refusal(403, message="You are not authorized to validate this token.")
-    return thing
+    return token
 
 
 def _knows_rules(call: Call) -> bool:
@@ -230,10 +232,10 @@ def _knows_rules(call: Call) -> bool:
 
 def validate(call: Call) -> Reply:
     """Handle GET or HEAD /v3/auth/tokens: validate and show the token in X-Subject-Token."""
-    thing = _subject(call)
-    wanted = "nocatalog" not in call.query
-    shown = {"token": tokens.view(call.cloud, thing, with_catalogue=wanted)}
-    return Reply(200, shown, {"X-Subject-Token": thing.id})
+    token = _subject(call)
+    with_catalogue = "nocatalog" not in call.query
+    body = {"token": tokens.view(call.cloud, token, with_catalogue=with_catalogue)}
+    return Reply(200, body, {"X-Subject-Token": token.id})
 
 
 def revoke(call: Call) -> Reply:
@@ -245,8 +247,8 @@ def revoke(call: Call) -> Reply:
 
 def own_catalogue(call: Call) -> Reply:
     """Handle GET /v3/auth/catalog: show the service catalogue of the caller's token."""
-    found = tokens.catalogue(call.cloud, call.caller.project_id)
-    return Reply(200, {"catalog": found, "links": {"self": link(call, "auth/catalog")}})
+    catalogue = tokens.catalogue(call.cloud, call.caller.project_id)
+    return Reply(200, {"catalog": catalogue, "links": {"self": link(call, "auth/catalog")}})
 
 
 def own_projects(call: Call) -> Reply:
@@ -257,8 +259,10 @@ def own_projects(call: Call) -> Reply:
 def own_domains(call: Call) -> Reply:
     """Handle GET /v3/auth/domains: list the domains on which the caller has a role."""
     store = call.cloud.store
-    found = [d for d in store.all("identity.domains") if roles_on(store, call.caller.user_id, d.id)]
-    return listed(call, "domains", [people.domains.view(call, domain) for domain in found])
+    domains = [
+        d for d in store.all("identity.domains") if roles_on(store, call.caller.user_id, d.id)
+    ]
+    return listed(call, "domains", [people.domains.view(call, domain) for domain in domains])
 
 
 def _version(call: Call) -> Body:

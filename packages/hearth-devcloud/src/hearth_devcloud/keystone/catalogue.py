@@ -6,7 +6,7 @@ from hearth_devcloud.collection import Collection, Field, boolean, one_of, text
 from hearth_devcloud.http import Body, Call, Refusal, Route
 from hearth_devcloud.keystone.people import drop
 from hearth_devcloud.keystone.rest import Rest, bad, find
-from hearth_devcloud.store import Thing
+from hearth_devcloud.store import Resource
 
 REGIONS = Collection(
     "identity",
@@ -50,26 +50,26 @@ class _Regions(Rest):
     def may_list(self, call: Call) -> bool:
         return True
 
-    def may_read(self, call: Call, thing: Thing) -> bool:
+    def may_read(self, call: Call, resource: Resource) -> bool:
         return True
 
     def new_id(self, call: Call, values: Body) -> str:
-        wanted = values.pop("id", None) or call.cloud.store.new_hex()
-        if call.cloud.store.get(REGIONS.table, wanted) is not None:
+        region_id = values.pop("id", None) or call.cloud.store.new_hex()
+        if call.cloud.store.get(REGIONS.table, region_id) is not None:
             raise Refusal(409, message="A region with this id already exists.")
-        return str(wanted)
+        return str(region_id)
 
     def complete(self, call: Call, values: Body, hidden: Body) -> None:
         self._check_parent(call, values.get("id"), values["parent_region_id"])
 
-    def changed(self, call: Call, thing: Thing, changes: Body) -> None:
-        self._check_parent(call, thing.id, changes.get("parent_region_id"))
+    def changed(self, call: Call, resource: Resource, changes: Body) -> None:
+        self._check_parent(call, resource.id, changes.get("parent_region_id"))
 
-    def gone(self, call: Call, thing: Thing) -> None:
-        doomed = [thing, *_below(call, thing.id)]
+    def gone(self, call: Call, resource: Resource) -> None:
+        doomed = [resource, *_below(call, resource.id)]
         store = call.cloud.store
         if any(store.where(ENDPOINTS.table, region_id=region.id) for region in doomed):
-            raise Refusal(403, message=f"Region {thing.id} or a child region has endpoints.")
+            raise Refusal(403, message=f"Region {resource.id} or a child region has endpoints.")
         for region in doomed[1:]:
             store.remove(region)
 
@@ -83,20 +83,20 @@ class _Regions(Rest):
             raise bad(f"Region {parent} cannot be the parent of {own_id}: that would be a cycle.")
 
 
-def _below(call: Call, region_id: str) -> list[Thing]:
+def _below(call: Call, region_id: str) -> list[Resource]:
     """Return all descendants of a region."""
-    found: list[Thing] = []
+    descendants: list[Resource] = []
     todo = [region_id]
     while todo:
         inner = call.cloud.store.where(REGIONS.table, parent_region_id=todo.pop())
-        found += inner
+        descendants += inner
         todo += [region.id for region in inner]
-    return found
+    return descendants
 
 
 class _Services(Rest):
-    def gone(self, call: Call, thing: Thing) -> None:
-        drop(call.cloud.store, "endpoints", service_id=thing.id)
+    def gone(self, call: Call, resource: Resource) -> None:
+        drop(call.cloud.store, "endpoints", service_id=resource.id)
 
 
 class _Endpoints(Rest):
@@ -107,9 +107,9 @@ class _Endpoints(Rest):
         store = call.cloud.store
         if region and store.get(REGIONS.table, region) is None:
             body = {"id": region, "description": "", "parent_region_id": None}
-            store.insert(Thing(region, REGIONS.table, None, body), implicit=True)
+            store.insert(Resource(region, REGIONS.table, None, body), implicit=True)
 
-    def changed(self, call: Call, thing: Thing, changes: Body) -> None:
+    def changed(self, call: Call, resource: Resource, changes: Body) -> None:
         self._check(call, changes)
         if "region_id" in changes:
             changes["region"] = changes["region_id"]

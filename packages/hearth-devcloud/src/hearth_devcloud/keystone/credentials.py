@@ -28,7 +28,7 @@ from hearth_devcloud.keystone.rest import (
     self_or_admin,
 )
 from hearth_devcloud.keystone.role_grants import expanded
-from hearth_devcloud.store import Thing
+from hearth_devcloud.store import Resource
 
 CREDENTIALS = Collection(
     "identity",
@@ -57,8 +57,8 @@ APPLICATION_CREDENTIALS = Collection(
 )
 
 
-def _view(call: Call, thing: Thing) -> Body:
-    return {**thing.body, "links": {"self": link(call, f"credentials/{thing.id}")}}
+def _view(call: Call, credential: Resource) -> Body:
+    return {**credential.body, "links": {"self": link(call, f"credentials/{credential.id}")}}
 
 
 def create(call: Call) -> Reply:
@@ -72,7 +72,7 @@ def create(call: Call) -> Reply:
         raise bad(error.message) from None
     values["user_id"] = values["user_id"] or call.caller.user_id
     self_or_admin(call, values["user_id"])
-    thing_id = call.cloud.store.new_hex()
+    credential_id = call.cloud.store.new_hex()
     if values["type"] == "ec2":
         try:
             access = json.loads(values["blob"])["access"]
@@ -80,27 +80,29 @@ def create(call: Call) -> Reply:
             raise bad("The blob of an ec2 credential must be JSON with an access key") from None
         if not values["project_id"]:
             raise bad("An ec2 credential needs a project_id")
-        thing_id = _ec2_id(access)
-        if call.cloud.store.get(CREDENTIALS.table, thing_id) is not None:
+        credential_id = _ec2_id(access)
+        if call.cloud.store.get(CREDENTIALS.table, credential_id) is not None:
             raise Refusal(409, message="Duplicate entry")
-    thing = Thing(thing_id, CREDENTIALS.table, values["project_id"], {"id": thing_id, **values})
-    call.cloud.store.insert(thing)
-    return Reply(201, {"credential": _view(call, thing)})
+    credential = Resource(
+        credential_id, CREDENTIALS.table, values["project_id"], {"id": credential_id, **values}
+    )
+    call.cloud.store.insert(credential)
+    return Reply(201, {"credential": _view(call, credential)})
 
 
 def credentials(call: Call) -> Reply:
     """Handle GET /v3/credentials: list the caller's credentials; for an administrator, all."""
-    wanted = {key: value for key in ("user_id", "type") if (value := call.argument(key))}
+    filters = {key: value for key in ("user_id", "type") if (value := call.argument(key))}
     if not call.caller.is_admin:
-        wanted["user_id"] = call.caller.user_id
-    found = call.cloud.store.where(CREDENTIALS.table, **wanted)
-    return listed(call, "credentials", [_view(call, thing) for thing in found])
+        filters["user_id"] = call.caller.user_id
+    owned = call.cloud.store.where(CREDENTIALS.table, **filters)
+    return listed(call, "credentials", [_view(call, credential) for credential in owned])
 
 
-def _own(call: Call) -> Thing:
-    thing = find(call, "credentials", call.ids[0])
-    self_or_admin(call, thing.body["user_id"])
-    return thing
+def _own(call: Call) -> Resource:
+    credential = find(call, "credentials", call.ids[0])
+    self_or_admin(call, credential.body["user_id"])
+    return credential
 
 
 def show(call: Call) -> Reply:
@@ -110,12 +112,12 @@ def show(call: Call) -> Reply:
 
 def update(call: Call) -> Reply:
     """Handle PATCH of a credential."""
-    thing = _own(call)
+    credential = _own(call)
     try:
-        thing.body.update(CREDENTIALS.for_update(call.object("credential")))
+        credential.body.update(CREDENTIALS.for_update(call.object("credential")))
     except Invalid as error:
         raise bad(error.message) from None
-    return Reply(200, {"credential": _view(call, thing)})
+    return Reply(200, {"credential": _view(call, credential)})
 
 
 def delete(call: Call) -> Reply:
@@ -128,17 +130,17 @@ def _ec2_id(access: str) -> str:
     return hashlib.sha256(access.encode()).hexdigest()
 
 
-def ec2_pair(call: Call, access: str) -> Thing | None:
+def ec2_pair(call: Call, access: str) -> Resource | None:
     """Return the EC2 credential with this access key, or None."""
     return call.cloud.store.get(CREDENTIALS.table, _ec2_id(access))
 
 
-def _ec2_view(call: Call, thing: Thing) -> Body:
-    blob = json.loads(thing.body["blob"])
-    path = f"users/{thing.body['user_id']}/credentials/OS-EC2/{blob['access']}"
+def _ec2_view(call: Call, credential: Resource) -> Body:
+    blob = json.loads(credential.body["blob"])
+    path = f"users/{credential.body['user_id']}/credentials/OS-EC2/{blob['access']}"
     return {
-        "user_id": thing.body["user_id"],
-        "tenant_id": thing.body["project_id"],
+        "user_id": credential.body["user_id"],
+        "tenant_id": credential.body["project_id"],
         "access": blob["access"],
         "secret": blob["secret"],
         "trust_id": blob.get("trust_id"),
@@ -163,33 +165,33 @@ def create_ec2(call: Call) -> Reply:
     """Handle POST /v3/users/{id}/credentials/OS-EC2: create an EC2 key pair."""
     user = find(call, "users", call.ids[0])
     _in_project(call, user.id)
-    given = call.json()
-    tenant = given.get("tenant_id") if isinstance(given, dict) else None
+    request = call.json()
+    tenant = request.get("tenant_id") if isinstance(request, dict) else None
     if not tenant:
         raise bad("tenant_id is required")
     find(call, "projects", tenant)
     store = call.cloud.store
     blob = {"access": store.new_hex(), "secret": store.new_hex(), "trust_id": call.caller.trust_id}
-    thing_id = _ec2_id(str(blob["access"]))
-    body = {"id": thing_id, "user_id": user.id, "project_id": tenant, "type": "ec2"}
+    credential_id = _ec2_id(str(blob["access"]))
+    body = {"id": credential_id, "user_id": user.id, "project_id": tenant, "type": "ec2"}
     body["blob"] = json.dumps(blob)
-    thing = store.insert(Thing(thing_id, CREDENTIALS.table, tenant, body))
-    return Reply(201, {"credential": _ec2_view(call, thing)})
+    credential = store.insert(Resource(credential_id, CREDENTIALS.table, tenant, body))
+    return Reply(201, {"credential": _ec2_view(call, credential)})
 
 
 def ec2_pairs(call: Call) -> Reply:
     """Handle GET of a user's EC2 key pairs."""
     _in_project(call, call.ids[0])
-    found = call.cloud.store.where(CREDENTIALS.table, user_id=call.ids[0], type="ec2")
-    return listed(call, "credentials", [_ec2_view(call, thing) for thing in found])
+    owned = call.cloud.store.where(CREDENTIALS.table, user_id=call.ids[0], type="ec2")
+    return listed(call, "credentials", [_ec2_view(call, credential) for credential in owned])
 
 
-def _ec2_own(call: Call) -> Thing:
+def _ec2_own(call: Call) -> Resource:
     self_or_admin(call, call.ids[0])
-    thing = ec2_pair(call, call.ids[1])
-    if thing is None or thing.body["user_id"] != call.ids[0]:
+    credential = ec2_pair(call, call.ids[1])
+    if credential is None or credential.body["user_id"] != call.ids[0]:
         raise missing("credential", call.ids[1])
-    return thing
+    return credential
 
 
 def show_ec2(call: Call) -> Reply:
@@ -203,20 +205,20 @@ def delete_ec2(call: Call) -> Reply:
     return Reply(204)
 
 
-def _application_view(call: Call, thing: Thing) -> Body:
-    body = dict(thing.body)
-    shown = []
-    for role_id in thing.hidden["roles"]:
+def _application_view(call: Call, credential: Resource) -> Body:
+    body = dict(credential.body)
+    views = []
+    for role_id in credential.hidden["roles"]:
         role = call.cloud.store.get("identity.roles", role_id)
         if role is not None:
-            found = roles.view(call, role)
-            found.pop("links")
-            shown.append(found)
-    body["roles"] = shown
-    rules = access_rules.of_credential(call.cloud.store, thing)
+            view = roles.view(call, role)
+            view.pop("links")
+            views.append(view)
+    body["roles"] = views
+    rules = access_rules.of_credential(call.cloud.store, credential)
     if rules is not None:
         body["access_rules"] = rules
-    body["links"] = {"self": link(call, f"application_credentials/{thing.id}")}
+    body["links"] = {"self": link(call, f"application_credentials/{credential.id}")}
     return body
 
 
@@ -239,17 +241,17 @@ def create_application(call: Call) -> Reply:
     if store.where(table, name=values["name"], user_id=caller.user_id):
         raise Refusal(409, message="An application credential with this name already exists.")
     secret = values.pop("secret") or store.new_secret(64)
-    wanted = values.pop("roles")
+    requested = values.pop("roles")
     rules = values.pop("access_rules")
     chosen = list(caller.role_ids)
-    if wanted:
+    if requested:
         has = {role.body["name"]: role.id for role in expanded(store, caller.role_ids)}
-        chosen = [role.get("id") or has.get(role.get("name", ""), "") for role in wanted]
+        chosen = [role.get("id") or has.get(role.get("name", ""), "") for role in requested]
         if not set(chosen) <= set(has.values()):
             raise bad("The user does not have all of the requested roles in the project")
-    thing_id = store.new_hex()
+    credential_id = store.new_hex()
     body = {
-        "id": thing_id,
+        "id": credential_id,
         "name": values["name"],
         "description": values["description"],
         "user_id": caller.user_id,
@@ -263,18 +265,18 @@ def create_application(call: Call) -> Reply:
         "roles": [role.id for role in expanded(store, chosen)],
         "access_rules": None if rules is None else access_rules.chosen(call, rules),
     }
-    thing = store.insert(Thing(thing_id, table, caller.project_id, body, hidden))
-    shown = _application_view(call, thing)
-    shown["secret"] = secret
-    return Reply(201, {"application_credential": shown})
+    credential = store.insert(Resource(credential_id, table, caller.project_id, body, hidden))
+    view = _application_view(call, credential)
+    view["secret"] = secret
+    return Reply(201, {"application_credential": view})
 
 
 def _manages_applications(call: Call) -> None:
     """Raise Refusal 403 if the caller uses a restricted application credential."""
     by = call.caller.application_credential_id
     if by and not find(call, "application_credentials", by).body["unrestricted"]:
-        words = "Using method 'application_credential' is not allowed for managing additional "
-        raise Refusal(403, message=f"{words}application credentials.")
+        message = "Using method 'application_credential' is not allowed for managing additional "
+        raise Refusal(403, message=f"{message}application credentials.")
 
 
 def applications(call: Call) -> Reply:
@@ -282,33 +284,33 @@ def applications(call: Call) -> Reply:
     self_or_admin(call, call.ids[0])
     if call.caller.trust_id:
         raise forbidden()
-    wanted = {"user_id": call.ids[0]}
+    filters = {"user_id": call.ids[0]}
     if name := call.argument("name"):
-        wanted["name"] = name
-    found = call.cloud.store.where(APPLICATION_CREDENTIALS.table, **wanted)
-    return listed(call, "application_credentials", [_application_view(call, t) for t in found])
+        filters["name"] = name
+    owned = call.cloud.store.where(APPLICATION_CREDENTIALS.table, **filters)
+    return listed(call, "application_credentials", [_application_view(call, t) for t in owned])
 
 
-def _application_own(call: Call) -> Thing:
+def _application_own(call: Call) -> Resource:
     self_or_admin(call, call.ids[0])
-    thing = find(call, "application_credentials", call.ids[1])
-    if thing.body["user_id"] != call.ids[0]:
+    credential = find(call, "application_credentials", call.ids[1])
+    if credential.body["user_id"] != call.ids[0]:
         raise missing("application credential", call.ids[1])
-    return thing
+    return credential
 
 
 def show_application(call: Call) -> Reply:
     """Handle GET of an application credential."""
-    thing = _application_own(call)
-    return Reply(200, {"application_credential": _application_view(call, thing)})
+    credential = _application_own(call)
+    return Reply(200, {"application_credential": _application_view(call, credential)})
 
 
 def delete_application(call: Call) -> Reply:
     """Handle DELETE of an application credential and its tokens; reply with status 204."""
-    thing = _application_own(call)
+    credential = _application_own(call)
     _manages_applications(call)
-    call.cloud.store.remove(thing)
-    drop(call.cloud.store, "tokens", application_credential_id=thing.id)
+    call.cloud.store.remove(credential)
+    drop(call.cloud.store, "tokens", application_credential_id=credential.id)
     return Reply(204)
 
 

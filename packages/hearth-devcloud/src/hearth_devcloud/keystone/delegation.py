@@ -6,20 +6,20 @@ from hearth_devcloud.caller import Caller
 from hearth_devcloud.http import Body, Cloud, Refusal
 from hearth_devcloud.keystone import people, tokens
 from hearth_devcloud.keystone.role_grants import expanded, has_roles
-from hearth_devcloud.store import Thing
+from hearth_devcloud.store import Resource
 
 TABLE = "identity.trusts"
 
 
-def entrust(cloud: Cloud, caller: Caller, service: str) -> Thing:
+def entrust(cloud: Cloud, caller: Caller, service: str) -> Resource:
     """Create a trust from the caller to the user `service`, and return it.
 
     It delegates all roles of the caller's token. Raises Refusal 403 if the caller uses a trust or
     an application credential.
     """
     if caller.delegated or not caller.user_id:
-        words = "A trust or an application credential cannot be used to delegate to a service."
-        raise Refusal(403, "Forbidden", words)
+        message = "A trust or an application credential cannot be used to delegate to a service."
+        raise Refusal(403, "Forbidden", message)
     ident = cloud.store.new_hex()
     body: Body = {
         "id": ident,
@@ -34,18 +34,20 @@ def entrust(cloud: Cloud, caller: Caller, service: str) -> Thing:
         "deleted_at": None,
     }
     hidden: Body = {"roles": list(caller.role_ids), "made_by": service}
-    return cloud.store.insert(Thing(ident, TABLE, caller.project_id, body, hidden), implicit=True)
+    return cloud.store.insert(
+        Resource(ident, TABLE, caller.project_id, body, hidden), implicit=True
+    )
 
 
 def gave(cloud: Cloud, caller: Caller, service: str, trust_id: str) -> bool:
     """Return whether the trust is from the caller, in the caller's project, to a service."""
     trust = cloud.store.get(TABLE, trust_id)
-    wanted = {
+    fields = {
         "trustor_user_id": caller.user_id,
         "trustee_user_id": _user(cloud, service).id,
         "project_id": caller.project_id,
     }
-    return trust is not None and wanted.items() <= trust.body.items()
+    return trust is not None and fields.items() <= trust.body.items()
 
 
 def token(cloud: Cloud, service: str, trust_id: str) -> str | None:
@@ -61,11 +63,11 @@ def token(cloud: Cloud, service: str, trust_id: str) -> str | None:
     roles = expanded(store, trust.hidden["roles"])
     if not has_roles(store, trustor.id, project_id, [role.id for role in roles]):
         return None
-    made = tokens.issue(
+    new_token = tokens.issue(
         cloud, user=trustor, authenticated=user, roles=roles, project_id=project_id,
         methods=["password"], trust=trust,
     )  # fmt: skip
-    return made.id
+    return new_token.id
 
 
 def end(cloud: Cloud, trust_id: str | None) -> None:
@@ -77,5 +79,5 @@ def end(cloud: Cloud, trust_id: str | None) -> None:
         cloud.callers.clear()
 
 
-def _user(cloud: Cloud, service: str) -> Thing:
+def _user(cloud: Cloud, service: str) -> Resource:
     return cloud.store.where("identity.users", name=service, domain_id="default")[0]

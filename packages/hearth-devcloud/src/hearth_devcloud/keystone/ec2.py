@@ -23,30 +23,32 @@ def _given(call: Call) -> Body:
     if not call.caller.roles & JUDGES:
         raise forbidden()
     body = call.json()
-    given = None
+    credentials = None
     if isinstance(body, dict):
-        given = body.get("credentials") or body.get("ec2Credentials")
-    if not isinstance(given, dict) or "access" not in given:
+        credentials = body.get("credentials") or body.get("ec2Credentials")
+    if not isinstance(credentials, dict) or "access" not in credentials:
         raise bad("credentials with an access key are required")
-    return given
+    return credentials
 
 
 def ec2_tokens(call: Call) -> Reply:
     """Handle POST /v3/ec2tokens: issue a token if the signature is valid and not too old."""
-    given, now = _given(call), call.cloud.store.time
+    credentials, now = _given(call), call.cloud.store.time
     return _token(
-        call, given, lambda secret: signature.verifies(secret, given) and _in_time(given, now)
+        call,
+        credentials,
+        lambda secret: signature.verifies(secret, credentials) and _in_time(credentials, now),
     )
 
 
-def _in_time(given: Body, now: float) -> bool:
+def _in_time(credentials: Body, now: float) -> bool:
     """Return whether a signature has not expired. A signature without a time never expires."""
-    params, headers = given.get("params") or {}, given.get("headers") or {}
-    said = params.get("Timestamp") or headers.get("X-Amz-Date") or params.get("X-Amz-Date")
-    if not said:
+    params, headers = credentials.get("params") or {}, credentials.get("headers") or {}
+    timestamp = params.get("Timestamp") or headers.get("X-Amz-Date") or params.get("X-Amz-Date")
+    if not timestamp:
         return True
     try:
-        signed_at = datetime.fromisoformat(str(said))
+        signed_at = datetime.fromisoformat(str(timestamp))
     except ValueError:
         return False
     if signed_at.tzinfo is None:
@@ -56,19 +58,19 @@ def _in_time(given: Body, now: float) -> bool:
 
 def s3_tokens(call: Call) -> Reply:
     """Handle POST /v3/s3tokens: issue a token if the signature of an S3 request is valid."""
-    given = _given(call)
+    credentials = _given(call)
 
     def holds(secret: str) -> bool:
-        expected = signature.s3(secret, str(given.get("token", "")))
-        return hmac.compare_digest(expected, str(given.get("signature", "")))
+        expected = signature.s3(secret, str(credentials.get("token", "")))
+        return hmac.compare_digest(expected, str(credentials.get("signature", "")))
 
-    return _token(call, given, holds)
+    return _token(call, credentials, holds)
 
 
-def _token(call: Call, given: Body, holds: object) -> Reply:
+def _token(call: Call, credentials: Body, holds: object) -> Reply:
     assert callable(holds)
     store = call.cloud.store
-    pair = ec2_pair(call, str(given["access"]))
+    pair = ec2_pair(call, str(credentials["access"]))
     if pair is None:
         raise Refusal(404, message="EC2 access key not found.")
     if not holds(json.loads(pair.body["blob"])["secret"]):
@@ -93,8 +95,8 @@ def _token(call: Call, given: Body, holds: object) -> Reply:
         project_id=project.id,
         trust=trust,
     )
-    shown = {"token": tokens.view(call.cloud, token, with_catalogue=True)}
-    return Reply(200, shown, {"X-Subject-Token": token.id})
+    body = {"token": tokens.view(call.cloud, token, with_catalogue=True)}
+    return Reply(200, body, {"X-Subject-Token": token.id})
 
 
 ROUTES: list[Route] = [

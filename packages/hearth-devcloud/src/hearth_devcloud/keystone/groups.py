@@ -7,7 +7,7 @@ from hearth_devcloud.http import Body, Call, Reply, Route
 from hearth_devcloud.keystone.people import drop, users
 from hearth_devcloud.keystone.rest import Rest, admin_only, find, listed, missing, self_or_admin
 from hearth_devcloud.keystone.tokens import end_without_roles
-from hearth_devcloud.store import Thing
+from hearth_devcloud.store import Resource
 
 GROUPS = Collection(
     "identity",
@@ -27,8 +27,8 @@ class _Groups(Rest):
         hidden["users"] = {}
         self.unique(call, None, name=values["name"], domain_id=values["domain_id"])
 
-    def gone(self, call: Call, thing: Thing) -> None:
-        drop(call.cloud.store, "assignments", actor=thing.id)
+    def gone(self, call: Call, resource: Resource) -> None:
+        drop(call.cloud.store, "assignments", actor=resource.id)
         end_without_roles(call.cloud.store)
 
 
@@ -36,8 +36,8 @@ def members(call: Call) -> Reply:
     """Handle GET /v3/groups/{id}/users: list the members of a group."""
     admin_only(call)
     group = find(call, "groups", call.ids[0])
-    found = [find(call, "users", user_id) for user_id in group.hidden["users"]]
-    return listed(call, "users", [users.view(call, user) for user in found])
+    group_users = [find(call, "users", user_id) for user_id in group.hidden["users"]]
+    return listed(call, "users", [users.view(call, user) for user in group_users])
 
 
 def join(call: Call) -> Reply:
@@ -69,8 +69,10 @@ def leave(call: Call) -> Reply:
 def groups_of(call: Call) -> Reply:
     """Handle GET /v3/users/{id}/groups: list the groups of a user."""
     self_or_admin(call, call.ids[0])
-    found = [g for g in call.cloud.store.all(GROUPS.table) if call.ids[0] in g.hidden["users"]]
-    return listed(call, "groups", [groups.view(call, group) for group in found])
+    memberships = [
+        g for g in call.cloud.store.all(GROUPS.table) if call.ids[0] in g.hidden["users"]
+    ]
+    return listed(call, "groups", [groups.view(call, group) for group in memberships])
 
 
 groups = _Groups(GROUPS)

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
-from hearth_devcloud.store import Store, Thing
+from hearth_devcloud.store import Resource, Store
 
 
-def same_name(one: object, other: object) -> bool:
+def same_name(first: object, second: object) -> bool:
     """Return whether two names are equal if case is ignored."""
-    return str(one).casefold() == str(other).casefold()
+    return str(first).casefold() == str(second).casefold()
 
 
-def named(store: Store, table: str, name: object, **more: Any) -> list[Thing]:
-    """Return the objects of a table with this name and the field values in `more`."""
-    exact = store.where(table, name=name, **more)
+def named(store: Store, table: str, name: object, **fields: Any) -> list[Resource]:
+    """Return the objects of a table with this name and the field values in `fields`."""
+    exact = store.where(table, name=name, **fields)
     if exact:
         return exact
-    return [one for one in store.where(table, **more) if same_name(one.body["name"], name)]
+    return [
+        resource
+        for resource in store.where(table, **fields)
+        if same_name(resource.body["name"], name)
+    ]

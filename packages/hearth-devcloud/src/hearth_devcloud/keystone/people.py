@@ -7,7 +7,7 @@ from hearth_devcloud.http import Body, Call, Refusal, Reply, Route
 from hearth_devcloud.keystone.rest import Rest, admin_only, bad, find, forbidden, listed
 from hearth_devcloud.keystone.role_grants import roles_on
 from hearth_devcloud.keystone.tokens import end_without_roles
-from hearth_devcloud.store import Store, Thing
+from hearth_devcloud.store import Resource, Store
 
 _NAME = Field(text(255), required=True)
 _ENABLED = Field(boolean, default=True)
@@ -73,10 +73,10 @@ ROLES = Collection(
 )
 
 
-def drop(store: Store, table: str, **wanted: object) -> None:
-    """Remove all objects of an identity table that have the field values in `wanted`."""
-    for thing in store.where(f"identity.{table}", **wanted):
-        store.remove(thing)
+def drop(store: Store, table: str, **fields: object) -> None:
+    """Remove all objects of an identity table that have the field values in `fields`."""
+    for resource in store.where(f"identity.{table}", **fields):
+        store.remove(resource)
 
 
 def drop_user(store: Store, user_id: str) -> None:
@@ -107,25 +107,25 @@ class _Domains(Rest):
     def new_id(self, call: Call, values: Body) -> str:
         return values.pop("explicit_domain_id", None) or call.cloud.store.new_hex()
 
-    def may_read(self, call: Call, thing: Thing) -> bool:
-        return call.caller.domain_id == thing.id
+    def may_read(self, call: Call, resource: Resource) -> bool:
+        return call.caller.domain_id == resource.id
 
-    def changed(self, call: Call, thing: Thing, changes: Body) -> None:
+    def changed(self, call: Call, resource: Resource, changes: Body) -> None:
         if "name" in changes:
-            self.unique(call, thing, name=changes["name"])
+            self.unique(call, resource, name=changes["name"])
 
-    def gone(self, call: Call, thing: Thing) -> None:
-        if thing.body["enabled"]:
+    def gone(self, call: Call, resource: Resource) -> None:
+        if resource.body["enabled"]:
             raise Refusal(403, message="A domain must be disabled before it is deleted.")
         store = call.cloud.store
-        for user in store.where("identity.users", domain_id=thing.id):
+        for user in store.where("identity.users", domain_id=resource.id):
             drop_user(store, user.id)
             store.remove(user)
-        for project in store.where("identity.projects", domain_id=thing.id):
+        for project in store.where("identity.projects", domain_id=resource.id):
             drop_project(store, project.id)
             store.remove(project)
-        drop(store, "groups", domain_id=thing.id)
-        drop(store, "assignments", target=thing.id)
+        drop(store, "groups", domain_id=resource.id)
+        drop(store, "assignments", target=resource.id)
 
 
 class _Projects(Rest):
@@ -143,21 +143,21 @@ class _Projects(Rest):
         values["parent_id"] = parent or values["domain_id"]
         self.unique(call, None, name=values["name"], domain_id=values["domain_id"])
 
-    def may_read(self, call: Call, thing: Thing) -> bool:
-        return call.caller.project_id == thing.id
+    def may_read(self, call: Call, resource: Resource) -> bool:
+        return call.caller.project_id == resource.id
 
-    def changed(self, call: Call, thing: Thing, changes: Body) -> None:
+    def changed(self, call: Call, resource: Resource, changes: Body) -> None:
         if "name" in changes:
-            domain_id = thing.body["domain_id"]
-            self.unique(call, thing, name=changes["name"], domain_id=domain_id)
+            domain_id = resource.body["domain_id"]
+            self.unique(call, resource, name=changes["name"], domain_id=domain_id)
 
     def update(self, call: Call) -> Reply:
         reply = super().update(call)
         reply.body["project"]["extra"] = {}
         return reply
 
-    def gone(self, call: Call, thing: Thing) -> None:
-        drop_project(call.cloud.store, thing.id)
+    def gone(self, call: Call, resource: Resource) -> None:
+        drop_project(call.cloud.store, resource.id)
 
 
 class _Users(Rest):
@@ -168,33 +168,33 @@ class _Users(Rest):
         hidden["password"] = values.pop("password")
         self.unique(call, None, name=values["name"], domain_id=values["domain_id"])
 
-    def may_read(self, call: Call, thing: Thing) -> bool:
-        return call.caller.user_id == thing.id
+    def may_read(self, call: Call, resource: Resource) -> bool:
+        return call.caller.user_id == resource.id
 
-    def changed(self, call: Call, thing: Thing, changes: Body) -> None:
+    def changed(self, call: Call, resource: Resource, changes: Body) -> None:
         if "password" in changes:
-            thing.hidden["password"] = changes.pop("password")
+            resource.hidden["password"] = changes.pop("password")
         if "name" in changes:
-            domain_id = thing.body["domain_id"]
-            self.unique(call, thing, name=changes["name"], domain_id=domain_id)
+            domain_id = resource.body["domain_id"]
+            self.unique(call, resource, name=changes["name"], domain_id=domain_id)
 
-    def view(self, call: Call, thing: Thing) -> Body:
-        body = super().view(call, thing)
+    def view(self, call: Call, resource: Resource) -> Body:
+        body = super().view(call, resource)
         if body.get("default_project_id") is None:
             body.pop("default_project_id", None)
         return body
 
     def update(self, call: Call) -> Reply:
         reply = super().update(call)
-        known = {*USERS.fields, "id", "links"}
+        names = {*USERS.fields, "id", "links"}
         user = reply.body["user"]
-        user["extra"] = {key: value for key, value in user.items() if key not in known}
+        user["extra"] = {key: value for key, value in user.items() if key not in names}
         return reply
 
-    def gone(self, call: Call, thing: Thing) -> None:
-        drop_user(call.cloud.store, thing.id)
+    def gone(self, call: Call, resource: Resource) -> None:
+        drop_user(call.cloud.store, resource.id)
         for group in call.cloud.store.all("identity.groups"):
-            group.hidden.get("users", {}).pop(thing.id, None)
+            group.hidden.get("users", {}).pop(resource.id, None)
 
 
 class _Roles(Rest):
@@ -204,11 +204,11 @@ class _Roles(Rest):
     def may_list(self, call: Call) -> bool:
         return call.caller.project_id is not None
 
-    def may_read(self, call: Call, thing: Thing) -> bool:
+    def may_read(self, call: Call, resource: Resource) -> bool:
         return True
 
-    def gone(self, call: Call, thing: Thing) -> None:
-        drop(call.cloud.store, "assignments", role=thing.id)
+    def gone(self, call: Call, resource: Resource) -> None:
+        drop(call.cloud.store, "assignments", role=resource.id)
         end_without_roles(call.cloud.store)
 
 
@@ -217,10 +217,10 @@ def change_password(call: Call) -> Reply:
     user = find(call, "users", call.ids[0])
     if call.caller.user_id != user.id:
         raise forbidden()
-    given = call.object("user")
-    if given.get("original_password") != user.hidden.get("password"):
+    passwords = call.object("user")
+    if passwords.get("original_password") != user.hidden.get("password"):
         raise Refusal(401, message="The original password is wrong.")
-    user.hidden["password"] = given.get("password")
+    user.hidden["password"] = passwords.get("password")
     return Reply(204)
 
 
@@ -234,8 +234,8 @@ def projects_of(call: Call) -> Reply:
 def projects_for(call: Call, user_id: str) -> Reply:
     """Return the reply that lists the projects in which a user has a role."""
     store = call.cloud.store
-    found = [p for p in store.all("identity.projects") if roles_on(store, user_id, p.id)]
-    return listed(call, "projects", [projects.view(call, project) for project in found])
+    allowed_projects = [p for p in store.all("identity.projects") if roles_on(store, user_id, p.id)]
+    return listed(call, "projects", [projects.view(call, project) for project in allowed_projects])
 
 
 projects = _Projects(PROJECTS)

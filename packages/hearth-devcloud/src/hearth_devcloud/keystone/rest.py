@@ -8,7 +8,7 @@ from hearth_devcloud.collection import Collection, Invalid
 from hearth_devcloud.http import Body, Call, Handler, Refusal, Reply, Route
 from hearth_devcloud.keystone.names import named, same_name
 from hearth_devcloud.listing import filtered
-from hearth_devcloud.store import Thing
+from hearth_devcloud.store import Resource
 
 _NOT_FILTERS = frozenset(
     {"limit", "marker", "sort", "include_names", "effective", "include_subtree", "fields"}
@@ -55,12 +55,12 @@ def self_or_admin(call: Call, user_id: str) -> None:
         admin_only(call)
 
 
-def find(call: Call, table: str, thing_id: str) -> Thing:
+def find(call: Call, table: str, resource_id: str) -> Resource:
     """Return an object of an identity table. Raises Refusal 404."""
-    thing = call.cloud.store.get(f"identity.{table}", thing_id)
-    if thing is None:
-        raise missing(table.rstrip("s"), thing_id)
-    return thing
+    resource = call.cloud.store.get(f"identity.{table}", resource_id)
+    if resource is None:
+        raise missing(table.rstrip("s"), resource_id)
+    return resource
 
 
 def link(call: Call, path: str) -> str:
@@ -106,7 +106,7 @@ class Rest:
         ]
         return handlers
 
-    def may_read(self, call: Call, thing: Thing) -> bool:
+    def may_read(self, call: Call, resource: Resource) -> bool:
         """Return whether a caller without the role admin may read an object."""
         return False
 
@@ -125,80 +125,86 @@ class Rest:
         the internal fields of the object.
         """
 
-    def changed(self, call: Call, thing: Thing, changes: Body) -> None:
+    def changed(self, call: Call, resource: Resource, changes: Body) -> None:
         """Check the changes of an update request before they are applied. Raises Refusal."""
 
-    def gone(self, call: Call, thing: Thing) -> None:
+    def gone(self, call: Call, resource: Resource) -> None:
         """Prepare the deletion of an object: remove the objects that depend on it.
 
         Raises Refusal if the object must not be deleted.
         """
 
-    def view(self, call: Call, thing: Thing) -> Body:
+    def view(self, call: Call, resource: Resource) -> Body:
         """Return an object in the format of the API."""
-        body = dict(thing.body)
-        body["links"] = {"self": link(call, f"{self.collection.plural}/{thing.id}")}
+        body = dict(resource.body)
+        body["links"] = {"self": link(call, f"{self.collection.plural}/{resource.id}")}
         return body
 
     def create(self, call: Call) -> Reply:
         """Handle POST of an object; reply with status 201."""
         admin_only(call)
-        given = call.object(self.collection.singular)
+        attributes = call.object(self.collection.singular)
         try:
-            values = self.collection.for_create(given)
+            values = self.collection.for_create(attributes)
         except Invalid as error:
             raise bad(error.message) from None
         hidden: Body = {}
         self.complete(call, values, hidden)
-        thing_id = self.new_id(call, values)
-        body = {"id": thing_id, **values}
-        thing = Thing(thing_id, self.collection.table, None, body, hidden)
-        call.cloud.store.insert(thing)
-        return Reply(201, {self.collection.singular: self.view(call, thing)})
+        resource_id = self.new_id(call, values)
+        body = {"id": resource_id, **values}
+        resource = Resource(resource_id, self.collection.table, None, body, hidden)
+        call.cloud.store.insert(resource)
+        return Reply(201, {self.collection.singular: self.view(call, resource)})
 
     def index(self, call: Call) -> Reply:
         """Handle GET of the collection; the query arguments filter by fields."""
         if not self.may_list(call):
             admin_only(call)
         query = {key: values for key, values in call.query.items() if key != "name"}
-        things = filtered(call.cloud.store.all(self.collection.table), query, _NOT_FILTERS)
-        if wanted := call.query.get("name"):
-            things = [t for t in things if any(same_name(t.body.get("name"), n) for n in wanted)]
-        return listed(call, self.collection.plural, [self.view(call, thing) for thing in things])
+        resources = filtered(call.cloud.store.all(self.collection.table), query, _NOT_FILTERS)
+        if names := call.query.get("name"):
+            resources = [
+                t for t in resources if any(same_name(t.body.get("name"), n) for n in names)
+            ]
+        return listed(
+            call, self.collection.plural, [self.view(call, resource) for resource in resources]
+        )
 
     def show(self, call: Call) -> Reply:
         """Handle GET of an object."""
-        thing = self._find(call)
-        if not self.may_read(call, thing):
+        resource = self._find(call)
+        if not self.may_read(call, resource):
             admin_only(call)
-        return Reply(200, {self.collection.singular: self.view(call, thing)})
+        return Reply(200, {self.collection.singular: self.view(call, resource)})
 
     def update(self, call: Call) -> Reply:
         """Handle PATCH of an object."""
-        thing = self._find(call)
+        resource = self._find(call)
         admin_only(call)
         try:
             changes = self.collection.for_update(call.object(self.collection.singular))
         except Invalid as error:
             raise bad(error.message) from None
-        self.changed(call, thing, changes)
-        thing.body.update(changes)
-        return Reply(200, {self.collection.singular: self.view(call, thing)})
+        self.changed(call, resource, changes)
+        resource.body.update(changes)
+        return Reply(200, {self.collection.singular: self.view(call, resource)})
 
     def delete(self, call: Call) -> Reply:
         """Handle DELETE of an object; reply with status 204."""
-        thing = self._find(call)
+        resource = self._find(call)
         admin_only(call)
-        self.gone(call, thing)
-        call.cloud.store.remove(thing)
+        self.gone(call, resource)
+        call.cloud.store.remove(resource)
         return Reply(204)
 
-    def unique(self, call: Call, thing: Thing | None, *, name: object, **fields: object) -> None:
-        """Raise Refusal 409 if an object other than `thing` has this name and these fields."""
-        for other in named(call.cloud.store, self.collection.table, name, **fields):
-            if other is not thing:
-                words = f"Conflict: a {self.collection.singular} named {name} exists already."
-                raise Refusal(409, message=words)
+    def unique(
+        self, call: Call, resource: Resource | None, *, name: object, **fields: object
+    ) -> None:
+        """Raise Refusal 409 if an object other than `resource` has this name and these fields."""
+        for twin in named(call.cloud.store, self.collection.table, name, **fields):
+            if twin is not resource:
+                message = f"Conflict: a {self.collection.singular} named {name} exists already."
+                raise Refusal(409, message=message)
 
-    def _find(self, call: Call) -> Thing:
+    def _find(self, call: Call) -> Resource:
         return find(call, self.collection.plural, call.ids[0])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from hearth_devcloud.http import Body
-from hearth_devcloud.store import Store, Thing
+from hearth_devcloud.store import Resource, Store
 
 IMPLIED = {"admin": ("member", "reader"), "member": ("reader",)}
 
@@ -15,14 +15,16 @@ def key(target: str, actor: str, role: str) -> str:
     return f"{target}:{actor}:{role}"
 
 
-def assign(store: Store, kind: str, target: str, actor: str, role: str, **more: object) -> Thing:
+def assign(
+    store: Store, kind: str, target: str, actor: str, role: str, **fields: object
+) -> Resource:
     """Assign a role on a target to an actor (user or group); return the assignment.
 
     `kind` is the type of the target: "projects" or "domains".
     """
-    body: Body = {"kind": kind, "target": target, "actor": actor, "role": role, **more}
-    thing = Thing(key(target, actor, role), "identity.assignments", None, body, seed=True)
-    return store.insert(thing)
+    body: Body = {"kind": kind, "target": target, "actor": actor, "role": role, **fields}
+    assignment = Resource(key(target, actor, role), "identity.assignments", None, body, seed=True)
+    return store.insert(assignment)
 
 
 def roles_on(store: Store, user_id: str, target: str) -> list[str]:
@@ -32,12 +34,12 @@ def roles_on(store: Store, user_id: str, target: str) -> list[str]:
     """
     actors = {user_id}
     actors |= {g.id for g in store.all("identity.groups") if user_id in g.hidden.get("users", {})}
-    found = [
-        thing.body["role"]
-        for thing in store.where("identity.assignments", target=target)
-        if thing.body["actor"] in actors
+    role_ids = [
+        assignment.body["role"]
+        for assignment in store.where("identity.assignments", target=target)
+        if assignment.body["actor"] in actors
     ]
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(role_ids))
 
 
 def has_roles(store: Store, user_id: str, target: str, role_ids: Iterable[str]) -> bool:
@@ -45,16 +47,16 @@ def has_roles(store: Store, user_id: str, target: str, role_ids: Iterable[str]) 
     return set(role_ids) <= {role.id for role in expanded(store, roles_on(store, user_id, target))}
 
 
-def expanded(store: Store, role_ids: Iterable[str]) -> list[Thing]:
+def expanded(store: Store, role_ids: Iterable[str]) -> list[Resource]:
     """Return the roles with these ids and the roles that they imply; unknown ids are skipped."""
-    found: dict[str, Thing] = {}
-    by_name = {thing.body["name"]: thing for thing in store.all("identity.roles")}
+    roles: dict[str, Resource] = {}
+    by_name = {resource.body["name"]: resource for resource in store.all("identity.roles")}
     for role_id in role_ids:
         role = store.get("identity.roles", role_id)
         if role is None:
             continue
-        found[role.id] = role
+        roles[role.id] = role
         for name in IMPLIED.get(role.body["name"], ()):
             if name in by_name:
-                found.setdefault(by_name[name].id, by_name[name])
-    return list(found.values())
+                roles.setdefault(by_name[name].id, by_name[name])
+    return list(roles.values())

@@ -93,29 +93,29 @@ _AUTHORIZATION = re.compile(
 )
 
 
-def verifies(secret: str, given: Mapping[str, Any]) -> bool:
+def verifies(secret: str, request: Mapping[str, Any]) -> bool:
     """Return whether a request was signed with this secret.
 
-    `given` describes the request in the format of `ec2tokens`. Header names must have
+    `request` describes the request in the format of `ec2tokens`. Header names must have
     their usual capitalization, such as `X-Amz-Date`.
     """
-    params, headers = given.get("params") or {}, given.get("headers") or {}
-    verb, path = str(given.get("verb", "")), str(given.get("path", ""))
+    params, headers = request.get("params") or {}, request.get("headers") or {}
+    verb, path = str(request.get("verb", "")), str(request.get("path", ""))
     match params.get("SignatureVersion"):
         case "0":
-            return _equal(version_0(secret, params), given)
+            return _equal(version_0(secret, params), request)
         case "1":
-            return _equal(version_1(secret, params), given)
-    found = _AUTHORIZATION.search(headers.get("Authorization", ""))
-    if found is None and "X-Amz-Algorithm" not in params:
-        return _verifies_2(secret, given, verb, path, params)
-    if found is not None:
-        scope, signed = found["scope"], found["signed"]
-        signature, date = found["signature"], headers.get("X-Amz-Date", "")
+            return _equal(version_1(secret, params), request)
+    match = _AUTHORIZATION.search(headers.get("Authorization", ""))
+    if match is None and "X-Amz-Algorithm" not in params:
+        return _verifies_2(secret, request, verb, path, params)
+    if match is not None:
+        scope, signed = match["scope"], match["signed"]
+        signature, date = match["signature"], headers.get("X-Amz-Date", "")
     else:
         scope = str(params.get("X-Amz-Credential", "")).partition("/")[2]
         signed = str(params.get("X-Amz-SignedHeaders", ""))
-        signature, date = str(given.get("signature")), str(params.get("X-Amz-Date", ""))
+        signature, date = str(request.get("signature")), str(params.get("X-Amz-Date", ""))
     expected = version_4(
         secret,
         verb=verb,
@@ -125,19 +125,19 @@ def verifies(secret: str, given: Mapping[str, Any]) -> bool:
         signed_headers=signed,
         scope=scope,
         date=date,
-        body_hash=str(given.get("body_hash") or headers.get("X-Amz-Content-Sha256", "")),
+        body_hash=str(request.get("body_hash") or headers.get("X-Amz-Content-Sha256", "")),
     )
     dated = date.startswith(scope.partition("/")[0])
     return dated and _equal(expected, {"signature": signature})
 
 
-def _equal(expected: str, given: Mapping[str, Any]) -> bool:
-    return hmac.compare_digest(expected.encode(), str(given.get("signature", "")).encode())
+def _equal(expected: str, request: Mapping[str, Any]) -> bool:
+    return hmac.compare_digest(expected.encode(), str(request.get("signature", "")).encode())
 
 
 def _verifies_2(
-    secret: str, given: Mapping[str, Any], verb: str, path: str, params: Mapping[str, str]
+    secret: str, request: Mapping[str, Any], verb: str, path: str, params: Mapping[str, str]
 ) -> bool:
-    host = str(given.get("host", ""))
+    host = str(request.get("host", ""))
     hosts = [host, host.partition(":")[0]]
-    return any(_equal(version_2(secret, verb, name, path, params), given) for name in hosts)
+    return any(_equal(version_2(secret, verb, name, path, params), request) for name in hosts)

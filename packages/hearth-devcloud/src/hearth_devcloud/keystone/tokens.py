@@ -10,7 +10,7 @@ from hearth_devcloud.caller import AccessRule, Caller
 from hearth_devcloud.http import Cloud
 from hearth_devcloud.keystone.access_rules import of_credential
 from hearth_devcloud.keystone.role_grants import has_roles
-from hearth_devcloud.store import Store, Thing, stamp_micro_z
+from hearth_devcloud.store import Resource, Store, stamp_micro_z
 
 Body = dict[str, Any]
 
@@ -19,13 +19,13 @@ def authenticate(cloud: Cloud, token: str | None) -> Caller | None:
     """Return the caller behind a token, or None if it is unknown, expired or invalid."""
     if not token:
         return None
-    known = cloud.callers.get(token)
-    if known is not None and known.expires > cloud.store.time:
-        return known
-    thing = valid(cloud.store, token)
-    if thing is None:
+    cached = cloud.callers.get(token)
+    if cached is not None and cached.expires > cloud.store.time:
+        return cached
+    resource = valid(cloud.store, token)
+    if resource is None:
         return None
-    body = thing.body
+    body = resource.body
     names = frozenset(
         role.body["name"]
         for role_id in body["roles"]
@@ -41,13 +41,13 @@ def authenticate(cloud: Cloud, token: str | None) -> Caller | None:
         expires=body["expires"],
         trust_id=body["trust_id"],
         application_credential_id=body["application_credential_id"],
-        access_rules=access_rules_of(cloud.store, thing),
+        access_rules=access_rules_of(cloud.store, resource),
     )
     cloud.callers[token] = caller
     return caller
 
 
-def access_rules_of(store: Store, token: Thing) -> tuple[AccessRule, ...] | None:
+def access_rules_of(store: Store, token: Resource) -> tuple[AccessRule, ...] | None:
     """Return the access rules of the application credential of a token; None for other tokens.
 
     None also stands for a credential without access rules.
@@ -57,22 +57,22 @@ def access_rules_of(store: Store, token: Thing) -> tuple[AccessRule, ...] | None
     rules = None if credential is None else of_credential(store, credential)
     if rules is None:
         return None
-    return tuple(AccessRule(one["service"], one["method"], one["path"]) for one in rules)
+    return tuple(AccessRule(rule["service"], rule["method"], rule["path"]) for rule in rules)
 
 
 EXPIRED_ALLOWED_S = 2 * 24 * 3600.0  # Keystone's [token] allow_expired_window
 
 
-def valid(store: Store, token: str, *, expired_s: float = 0) -> Thing | None:
+def valid(store: Store, token: str, *, expired_s: float = 0) -> Resource | None:
     """Return the object of a valid token, or None if the token is not valid.
 
     The token is valid if it has not expired, or expired less than `expired_s` seconds ago, and if
     all objects that it depends on, such as its user and project, exist and are enabled.
     """
-    thing = store.get("identity.tokens", token)
-    if thing is None or thing.body["expires"] + expired_s <= store.time:
+    resource = store.get("identity.tokens", token)
+    if resource is None or resource.body["expires"] + expired_s <= store.time:
         return None
-    body = thing.body
+    body = resource.body
     for table, key in (
         ("users", "user_id"),
         ("users", "authenticated_id"),
@@ -83,26 +83,26 @@ def valid(store: Store, token: str, *, expired_s: float = 0) -> Thing | None:
     ):
         if body[key] is None:
             continue
-        needed = store.get(f"identity.{table}", body[key])
-        if needed is None or needed.body.get("enabled") is False:
+        owner = store.get(f"identity.{table}", body[key])
+        if owner is None or owner.body.get("enabled") is False:
             return None
-    return thing
+    return resource
 
 
 def issue(
     cloud: Cloud,
     *,
-    user: Thing,
+    user: Resource,
     methods: list[str],
-    roles: list[Thing],
+    roles: list[Resource],
     project_id: str | None = None,
     domain_id: str | None = None,
-    authenticated: Thing | None = None,
-    trust: Thing | None = None,
+    authenticated: Resource | None = None,
+    trust: Resource | None = None,
     application_credential_id: str | None = None,
-    parent: Thing | None = None,
+    parent: Resource | None = None,
     expires: float | None = None,
-) -> Thing:
+) -> Resource:
     """Issue a token for `user` and return its object.
 
     `authenticated` is the user who authenticated, if that is not `user`, as with a trust. `parent`
@@ -127,7 +127,7 @@ def issue(
         "trust_id": trust.id if trust is not None else None,
         "application_credential_id": application_credential_id,
     }
-    return store.insert(Thing(token, "identity.tokens", project_id, body, seed=True))
+    return store.insert(Resource(token, "identity.tokens", project_id, body, seed=True))
 
 
 def end_without_roles(store: Store) -> None:
@@ -143,9 +143,9 @@ def end_without_roles(store: Store) -> None:
             store.remove(token)
 
 
-def view(cloud: Cloud, thing: Thing, *, with_catalogue: bool) -> Body:
+def view(cloud: Cloud, resource: Resource, *, with_catalogue: bool) -> Body:
     """Return a token in the format of Keystone's API."""
-    store, body = cloud.store, thing.body
+    store, body = cloud.store, resource.body
     user = store.table("identity.users")[body["user_id"]]
     token: Body = {
         "methods": body["methods"],
@@ -197,16 +197,16 @@ def _domain(store: Store, domain_id: str) -> Body:
 
 
 def _application_credential(store: Store, body: Body) -> Body:
-    found = store.table("identity.application_credentials")[body["application_credential_id"]]
-    shown: Body = {
-        "id": found.id,
-        "name": found.body["name"],
-        "restricted": not found.body["unrestricted"],
+    credential = store.table("identity.application_credentials")[body["application_credential_id"]]
+    view: Body = {
+        "id": credential.id,
+        "name": credential.body["name"],
+        "restricted": not credential.body["unrestricted"],
     }
-    rules = of_credential(store, found)
+    rules = of_credential(store, credential)
     if rules is not None:
-        shown["access_rules"] = rules
-    return shown
+        view["access_rules"] = rules
+    return view
 
 
 def catalogue(cloud: Cloud, project_id: str | None) -> list[Body]:
@@ -246,6 +246,6 @@ def parse_time(text: str) -> float:
 
     Raises ValueError.
     """
-    whole, _, fraction = text.rstrip("Z").partition(".")
-    seconds = calendar.timegm(time.strptime(whole, "%Y-%m-%dT%H:%M:%S"))
+    whole_seconds, _, fraction = text.rstrip("Z").partition(".")
+    seconds = calendar.timegm(time.strptime(whole_seconds, "%Y-%m-%dT%H:%M:%S"))
     return seconds + float(f"0.{fraction}") if fraction else float(seconds)

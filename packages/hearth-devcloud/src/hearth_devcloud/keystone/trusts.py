@@ -17,7 +17,7 @@ from hearth_devcloud.http import Body, Call, Refusal, Reply, Route
 from hearth_devcloud.keystone import people, tokens
 from hearth_devcloud.keystone.rest import bad, find, forbidden, link, listed, missing
 from hearth_devcloud.keystone.role_grants import expanded, roles_on
-from hearth_devcloud.store import Thing, stamp_micro_z
+from hearth_devcloud.store import Resource, stamp_micro_z
 
 TRUSTS = Collection(
     "identity",
@@ -40,21 +40,21 @@ TRUSTS = Collection(
 ALIKE = ("trustee_user_id", "project_id", "impersonation", "expires_at")
 
 
-def _view(call: Call, thing: Thing, *, detail: bool) -> Body:
-    body = dict(thing.body)
+def _view(call: Call, trust: Resource, *, detail: bool) -> Body:
+    body = dict(trust.body)
     if detail:
-        shown = []
-        for role_id in thing.hidden["roles"]:
+        roles = []
+        for role_id in trust.hidden["roles"]:
             role = call.cloud.store.get("identity.roles", role_id)
             if role is not None:
-                shown.append(people.roles.view(call, role))
-        body["roles"] = shown
+                roles.append(people.roles.view(call, role))
+        body["roles"] = roles
         body["roles_links"] = {
-            "self": link(call, f"{thing.id}/roles"),
+            "self": link(call, f"{trust.id}/roles"),
             "next": None,
             "previous": None,
         }
-    body["links"] = {"self": link(call, f"OS-TRUST/trusts/{thing.id}")}
+    body["links"] = {"self": link(call, f"OS-TRUST/trusts/{trust.id}")}
     return body
 
 
@@ -75,7 +75,7 @@ def create(call: Call) -> Reply:
         raise forbidden()
     find(call, "users", values["trustee_user_id"])
     project_id = values["project_id"]
-    wanted: list[str] = []
+    role_ids: list[str] = []
     if project_id is not None:
         find(call, "projects", project_id)
         if not values["roles"]:
@@ -86,7 +86,7 @@ def create(call: Call) -> Reply:
             role_id = role.get("id") or by_name.get(role.get("name", ""))
             if role_id not in has:
                 raise missing("role", str(role.get("name") or role_id))
-            wanted.append(role_id)
+            role_ids.append(role_id)
     values.pop("roles")
     values.pop("allow_redelegation")
     if values["expires_at"]:
@@ -98,11 +98,11 @@ def create(call: Call) -> Reply:
             raise bad("expires_at must be in the future")
         values["expires_at"] = stamp_micro_z(int(expires))  # the database keeps whole seconds
         _unlike_all_before(call, values)
-    thing_id = store.new_hex()
-    hidden: Body = {"roles": [role.id for role in expanded(store, wanted)]}
-    thing = Thing(thing_id, TRUSTS.table, project_id, {"id": thing_id, **values}, hidden)
-    store.insert(thing)
-    return Reply(201, {"trust": _view(call, thing, detail=True)})
+    trust_id = store.new_hex()
+    hidden: Body = {"roles": [role.id for role in expanded(store, role_ids)]}
+    trust = Resource(trust_id, TRUSTS.table, project_id, {"id": trust_id, **values}, hidden)
+    store.insert(trust)
+    return Reply(201, {"trust": _view(call, trust, detail=True)})
 
 
 def _unlike_all_before(call: Call, values: Body) -> None:
@@ -118,11 +118,11 @@ def trusts(call: Call) -> Reply:
     """Handle GET of the trusts of a trustor or trustee; administrators can list all trusts."""
     _not_by_application(call)
     keys = ("trustor_user_id", "trustee_user_id")
-    wanted = {key: value for key in keys if (value := call.argument(key))}
-    if not call.caller.is_admin and call.caller.user_id not in wanted.values():
+    filters = {key: value for key in keys if (value := call.argument(key))}
+    if not call.caller.is_admin and call.caller.user_id not in filters.values():
         raise forbidden()
-    found = call.cloud.store.where(TRUSTS.table, **wanted)
-    return listed(call, "trusts", [_view(call, thing, detail=False) for thing in found])
+    matching = call.cloud.store.where(TRUSTS.table, **filters)
+    return listed(call, "trusts", [_view(call, trust, detail=False) for trust in matching])
 
 
 def _not_by_application(call: Call) -> None:
@@ -130,13 +130,13 @@ def _not_by_application(call: Call) -> None:
         raise Refusal(403, message="Delegated tokens cannot manage trusts.")
 
 
-def _own(call: Call) -> Thing:
+def _own(call: Call) -> Resource:
     _not_by_application(call)
-    thing = find(call, "trusts", call.ids[0])
-    parties = (thing.body["trustor_user_id"], thing.body["trustee_user_id"])
+    trust = find(call, "trusts", call.ids[0])
+    parties = (trust.body["trustor_user_id"], trust.body["trustee_user_id"])
     if call.caller.user_id not in parties and not call.caller.is_admin:
         raise forbidden()
-    return thing
+    return trust
 
 
 def show(call: Call) -> Reply:
@@ -149,11 +149,11 @@ def delete(call: Call) -> Reply:
 
     The tokens of the trust become invalid.
     """
-    thing = _own(call)
-    if thing.body["trustor_user_id"] != call.caller.user_id and not call.caller.is_admin:
+    trust = _own(call)
+    if trust.body["trustor_user_id"] != call.caller.user_id and not call.caller.is_admin:
         raise forbidden()
-    call.cloud.store.remove(thing)
-    people.drop(call.cloud.store, "tokens", trust_id=thing.id)
+    call.cloud.store.remove(trust)
+    people.drop(call.cloud.store, "tokens", trust_id=trust.id)
     return Reply(204)
 
 
@@ -164,9 +164,9 @@ def roles(call: Call) -> Reply:
 
 def role(call: Call) -> Reply:
     """Handle GET of one role of a trust."""
-    for found in _view(call, _own(call), detail=True)["roles"]:
-        if found["id"] == call.ids[1]:
-            return Reply(200, {"role": found})
+    for role_view in _view(call, _own(call), detail=True)["roles"]:
+        if role_view["id"] == call.ids[1]:
+            return Reply(200, {"role": role_view})
     raise Refusal(404, message="The trust has no such role")
 
 

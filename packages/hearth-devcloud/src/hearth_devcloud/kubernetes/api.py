@@ -13,7 +13,7 @@ import urllib.parse
 from collections.abc import Mapping
 from typing import Any, NamedTuple, Union
 
-from .objects import NAMESPACED, Cluster, Refused
+from .objects import NAMESPACED, ApiError, Cluster
 from .patches import BadPatch, change_of
 from .view import by_fields, by_labels, discovery, listed, table
 
@@ -30,7 +30,7 @@ Object = dict[str, Any]
 Body = Union[Object, str]
 
 
-class Caller(NamedTuple):
+class Client(NamedTuple):
     """The sender of a request: name and groups from the subject of the client certificate."""
 
     name: str
@@ -54,13 +54,13 @@ class Answer(NamedTuple):
     data: bytes
 
 
-def failure(status: int, reason: str, words: str) -> Object:
+def failure(status: int, reason: str, message: str) -> Object:
     """Return the body of an error response: a Kubernetes `Status` object."""
     return {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
-            "message": words, "reason": reason, "code": status}  # fmt: skip
+            "message": message, "reason": reason, "code": status}  # fmt: skip
 
 
-def caller_of(certificate: Mapping[str, Any] | None) -> Caller | None:
+def caller_of(certificate: Mapping[str, Any] | None) -> Client | None:
     """Return the caller that a client certificate identifies, or None without a certificate.
 
     The certificate has the format of `SSLSocket.getpeercert`.
@@ -72,7 +72,7 @@ def caller_of(certificate: Mapping[str, Any] | None) -> Caller | None:
         for name, value in part:
             fields.setdefault(name, []).append(value)
     groups = tuple(fields.get("organizationName", ()))
-    return Caller(fields.get("commonName", [""])[0], groups)
+    return Client(fields.get("commonName", [""])[0], groups)
 
 
 class Api:
@@ -81,12 +81,12 @@ class Api:
     def __init__(self, cluster: Cluster, version: str, *, tls: bool) -> None:
         self.cluster, self._version, self._tls = cluster, version, tls
 
-    def answer(self, request: Request, caller: Caller | None) -> Answer:
+    def answer(self, request: Request, caller: Client | None) -> Answer:
         """Carry out a request and return the response."""
         body: Body
         try:
             status, body = self._answer(request, caller)
-        except Refused as refused:
+        except ApiError as refused:
             status, body = refused.status, failure(refused.status, refused.reason, str(refused))
         except BadPatch as problem:
             status, body = 400, failure(400, "BadRequest", str(problem))
@@ -95,52 +95,56 @@ class Api:
         data = body.encode() if isinstance(body, str) else json.dumps(body).encode()
         return Answer(status, "text/plain" if isinstance(body, str) else "application/json", data)
 
-    def _answer(self, request: Request, caller: Caller | None) -> tuple[int, Body]:
+    def _answer(self, request: Request, caller: Client | None) -> tuple[int, Body]:
         if len(request.raw) > BODY_MAX:
-            words = f"the body has more than {BODY_MAX} bytes"
-            raise Refused(413, "RequestEntityTooLarge", words)
+            message = f"the body has more than {BODY_MAX} bytes"
+            raise ApiError(413, "RequestEntityTooLarge", message)
         path, _, text = request.target.partition("?")
         path = path.rstrip("/") or "/"
         if path in PUBLIC[:3]:
             self.cluster.storage.get("/registry/nothing")
             return 200, "ok"
         if self._tls and caller is None and path not in PUBLIC:
-            raise Refused(401, "Unauthorized", "Unauthorized")
+            raise ApiError(401, "Unauthorized", "Unauthorized")
         if path == "/openapi/v2":  # an empty protobuf message: no schemas
             return 200, ""
-        known = discovery(path, self._version)
-        if known is not None:
-            return 200, known
-        found = _PATH.fullmatch(path)
-        if found is None:
-            raise Refused(404, "NotFound", "the server could not find the requested resource")
+        document = discovery(path, self._version)
+        if document is not None:
+            return 200, document
+        match = _PATH.fullmatch(path)
+        if match is None:
+            raise ApiError(404, "NotFound", "the server could not find the requested resource")
         query = {name: values[0] for name, values in urllib.parse.parse_qs(text).items()}
-        resource = found["kind"] or found["more"]
-        place = resource, found["core"] or found["apps"], found["name"]
+        resource = match["kind"] or match["more"]
+        location = resource, match["core"] or match["apps"], match["name"]
         if request.method == "GET":
-            return 200, self._read(request, query, *place)
+            return 200, self._read(request, query, *location)
         if "dryRun" in query:
-            raise Refused(400, "BadRequest", "dryRun: not supported")
-        return self._write(request, caller, found["part"] or "", *place)
+            raise ApiError(400, "BadRequest", "dryRun: not supported")
+        return self._write(request, caller, match["part"] or "", *location)
 
     def _read(
         self, request: Request, query: Mapping[str, str], resource: str,
         namespace: str | None, name: str | None,
     ) -> Object:  # fmt: skip
         if query.get("watch", "").lower() in ("1", "true"):
-            raise Refused(405, "MethodNotAllowed", "watch: not supported")
+            raise ApiError(405, "MethodNotAllowed", "watch: not supported")
         if name:
             items = [self.cluster.get(resource, namespace, name)]
         else:
             fits, labels = by_fields(query.get("fieldSelector", "")), query.get("labelSelector", "")
-            found = self.cluster.list(resource, namespace)
-            items = [one for one in found if fits(one) and by_labels(one, labels)]
+            objects = self.cluster.list(resource, namespace)
+            items = [
+                candidate
+                for candidate in objects
+                if fits(candidate) and by_labels(candidate, labels)
+            ]
         if "as=Table" in request.headers.get("accept", ""):
             return table(resource, items)
         return items[0] if name else listed(resource, items)
 
     def _write(
-        self, request: Request, caller: Caller | None, part: str, resource: str,
+        self, request: Request, caller: Client | None, part: str, resource: str,
         namespace: str | None, name: str | None,
     ) -> tuple[int, Body]:  # fmt: skip
         body = _json(request.raw)
@@ -148,10 +152,10 @@ class Api:
         self._permit(request.method, caller, resource, about)
         cluster, method = self.cluster, request.method
         if name and resource in NAMESPACED and not namespace:
-            raise Refused(404, "NotFound", "the server could not find the requested resource")
+            raise ApiError(404, "NotFound", "the server could not find the requested resource")
         if part == "/eviction":
             if resource != "pods" or method != "POST" or not name or not namespace:
-                raise Refused(
+                raise ApiError(
                     405, "MethodNotAllowed", "evictions are only supported as POST for a pod"
                 )
             cluster.evict(namespace, name)
@@ -165,34 +169,34 @@ class Api:
             change = change_of(request.headers.get("content-type", ""), body)
             return 200, cluster.change(resource, namespace, name, change)
         if method == "PUT" and name:
-            whole, status = _object(body), part == "/status"
+            document, status = _object(body), part == "/status"
             return 200, cluster.change(
                 resource, namespace, name,
-                lambda before: {**before, "status": whole.get("status")} if status else whole,
+                lambda before: {**before, "status": document.get("status")} if status else document,
             )  # fmt: skip
-        words = f"the server does not allow {method} for this path"
-        raise Refused(405, "MethodNotAllowed", words)
+        message = f"the server does not allow {method} for this path"
+        raise ApiError(405, "MethodNotAllowed", message)
 
-    def _permit(self, method: str, caller: Caller | None, resource: str, name: str) -> None:
+    def _permit(self, method: str, caller: Client | None, resource: str, name: str) -> None:
         if not self._tls or caller is None or MASTERS in caller.groups:
             return
-        own = caller.name == f"system:node:{name}" and resource == "nodes"
-        if NODES in caller.groups and own and method != "DELETE":
+        is_own = caller.name == f"system:node:{name}" and resource == "nodes"
+        if NODES in caller.groups and is_own and method != "DELETE":
             return
-        words = f'User "{caller.name}" cannot write {resource} "{name}"'
-        raise Refused(403, "Forbidden", words)
+        message = f'User "{caller.name}" cannot write {resource} "{name}"'
+        raise ApiError(403, "Forbidden", message)
 
 
 def _json(raw: bytes) -> Any:
     try:
         return json.loads(raw) if raw else {}
     except (ValueError, RecursionError):
-        raise Refused(400, "BadRequest", "the body is not JSON") from None
+        raise ApiError(400, "BadRequest", "the body is not JSON") from None
 
 
 def _object(body: Any) -> Object:
     if not isinstance(body, dict):
-        raise Refused(400, "BadRequest", "the body is not a JSON object")
+        raise ApiError(400, "BadRequest", "the body is not a JSON object")
     return body
 
 

@@ -16,7 +16,7 @@ from typing import Any
 
 from .node import Facts, register, report
 from .objects import stamp
-from .served import Server, client_context, server_context
+from .served import ApiServer, client_context, server_context
 from .storage import Etcd
 
 REPORT_S = 5.0
@@ -25,10 +25,10 @@ RETRY_S = 1.0
 
 def main() -> None:
     """Run the API or the node agent, as the command line says, until the process is stopped."""
-    given = _parser().parse_args()
-    if given.part == "api":
-        _api(given)
-    _node(given)
+    options = _parser().parse_args()
+    if options.part == "api":
+        _api(options)
+    _node(options)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -49,28 +49,35 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _api(given: Any) -> None:
-    files = given.files
-    own = (f"{files}/etcd/ca.crt", f"{files}/apiserver-etcd-client.crt",
+def _api(options: Any) -> None:
+    files = options.files
+    certificates = (f"{files}/etcd/ca.crt", f"{files}/apiserver-etcd-client.crt",
            f"{files}/apiserver-etcd-client.key")  # fmt: skip
-    etcd = Etcd(given.etcd, None if given.plain else client_context(*own))
-    context = None if given.plain else server_context(files)
-    Server((given.host, given.port), etcd, context, given.version).serve_forever()
+    etcd = Etcd(options.etcd, None if options.plain else client_context(*certificates))
+    context = None if options.plain else server_context(files)
+    ApiServer((options.host, options.port), etcd, context, options.version).serve_forever()
 
 
-def _node(given: Any) -> None:
-    facts = Facts(given.name, given.address, given.version, given.machine, given.label, given.taint)
-    files, registered, there = given.files, False, True
+def _node(options: Any) -> None:
+    facts = Facts(
+        options.name,
+        options.address,
+        options.version,
+        options.machine,
+        options.label,
+        options.taint,
+    )
+    files, registered, is_registered = options.files, False, True
     while True:
         try:
             kubelet = (f"{files}/ca.crt", f"{files}/kubelet.crt", f"{files}/kubelet.key")
-            context = None if given.plain else client_context(*kubelet)
+            context = None if options.plain else client_context(*kubelet)
             if not registered:
-                register(given.api, facts, context)
+                register(options.api, facts, context)
                 registered = True
             else:
-                before, there = there, report(given.api, facts, context)
-                if before and not there:
+                before, is_registered = is_registered, report(options.api, facts, context)
+                if before and not is_registered:
                     sys.stderr.write(
                         f"{stamp()} the node was deleted; restart this process to register it\n"
                     )

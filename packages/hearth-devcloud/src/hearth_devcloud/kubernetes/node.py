@@ -31,9 +31,9 @@ class Facts(NamedTuple):
 
 def node(facts: Facts) -> Object:
     """Return the Kubernetes object of a node, which is sent to register the node."""
-    labels = dict(one.partition("=")[::2] for one in facts.labels)
+    labels = dict(label.partition("=")[::2] for label in facts.labels)
     labels["kubernetes.io/hostname"] = facts.name
-    spec = {"taints": [_taint(one) for one in facts.taints]} if facts.taints else {}
+    spec = {"taints": [_taint(taint) for taint in facts.taints]} if facts.taints else {}
     return {"metadata": {"name": facts.name, "labels": labels}, "spec": spec,
             "status": status(facts)}  # fmt: skip
 
@@ -57,14 +57,14 @@ def register(url: str, facts: Facts, context: ssl.SSLContext | None) -> None:
 
     If the object exists already, update its metadata and status; its taints stay.
     """
-    wanted = node(facts)
+    desired = node(facts)
     try:
-        _send(url, "POST", "/api/v1/nodes", wanted, context)
+        _send(url, "POST", "/api/v1/nodes", desired, context)
     except urllib.error.HTTPError as problem:
         if problem.code != 409:
             raise
-        known = {"metadata": wanted["metadata"], "status": wanted["status"]}
-        _send(url, "PATCH", f"/api/v1/nodes/{facts.name}", known, context)
+        present = {"metadata": desired["metadata"], "status": desired["status"]}
+        _send(url, "PATCH", f"/api/v1/nodes/{facts.name}", present, context)
 
 
 def report(url: str, facts: Facts, context: ssl.SSLContext | None) -> bool:
@@ -80,13 +80,13 @@ def report(url: str, facts: Facts, context: ssl.SSLContext | None) -> bool:
 
 
 def _taint(text: str) -> Object:
-    named, _, effect = text.partition(":")
-    name, _, value = named.partition("=")
+    key_text, _, effect = text.partition(":")
+    name, _, value = key_text.partition("=")
     return {"key": name, "value": value, "effect": effect}
 
 
 def _send(url: str, method: str, path: str, body: Object, context: ssl.SSLContext | None) -> None:
     headers = {"Content-Type": STRATEGIC}
-    asked = urllib.request.Request(url + path, json.dumps(body).encode(), headers, method=method)
-    with urllib.request.urlopen(asked, timeout=TIMEOUT_S, context=context) as answer:
+    request = urllib.request.Request(url + path, json.dumps(body).encode(), headers, method=method)
+    with urllib.request.urlopen(request, timeout=TIMEOUT_S, context=context) as answer:
         answer.read()

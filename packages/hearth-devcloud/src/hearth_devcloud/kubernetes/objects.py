@@ -32,18 +32,18 @@ LETTERS = "bcdfghjklmnpqrstvwxz2456789"
 Object = dict[str, Any]
 
 
-class Refused(Exception):
+class ApiError(Exception):
     """An operation is refused. `status` is the HTTP status and `reason` the Kubernetes reason."""
 
-    def __init__(self, status: int, reason: str, words: str) -> None:
-        super().__init__(words)
+    def __init__(self, status: int, reason: str, message: str) -> None:
+        super().__init__(message)
         self.status, self.reason = status, reason
 
 
 class Cluster:
     """The operations of the API on the stored objects of a cluster.
 
-    All methods raise Refused for an invalid operation and OSError for a failure of the storage.
+    All methods raise ApiError for an invalid operation and OSError for a failure of the storage.
     """
 
     def __init__(self, storage: Storage) -> None:
@@ -55,19 +55,19 @@ class Cluster:
         If `namespace` is given, return only those in this namespace.
         """
         prefix = f"/registry/{resource}/" + (f"{namespace}/" if namespace else "")
-        found = [shown(one) for one in self.storage.under(prefix)]
+        objects = [shown(stored_object) for stored_object in self.storage.under(prefix)]
         if resource == "namespaces":
-            found += [_namespace(name) for name in NAMESPACES]
-        return sorted(found, key=lambda one: str(one["metadata"]["name"]))
+            objects += [_namespace(name) for name in NAMESPACES]
+        return sorted(objects, key=lambda entry: str(entry["metadata"]["name"]))
 
     def get(self, resource: str, namespace: str | None, name: str) -> Object:
-        """Return one object. Raises Refused if it does not exist."""
+        """Return one object. Raises ApiError if it does not exist."""
         if resource == "namespaces" and name in NAMESPACES:
             return _namespace(name)
-        found = self.storage.get(key(resource, namespace, name))
-        if found is None:
+        document = self.storage.get(key(resource, namespace, name))
+        if document is None:
             raise _missing(resource, name)
-        return shown(found)
+        return shown(document)
 
     def create(self, resource: str, namespace: str | None, body: Object) -> Object:
         """Create an object and return it. After a new pod or node, pods are scheduled."""
@@ -76,7 +76,7 @@ class Cluster:
             meta["name"] = f"{meta['generateName']}{_letters()}"
         name = str(meta.get("name") or "")
         if not name or "/" in name:
-            raise Refused(422, "Invalid", "metadata.name: expected a name without a slash")
+            raise ApiError(422, "Invalid", "metadata.name: expected a name without a slash")
         if resource in NAMESPACED:
             meta["namespace"] = namespace = namespace or "default"
         meta.update(uid=str(uuid.uuid4()), creationTimestamp=stamp())
@@ -84,13 +84,13 @@ class Cluster:
         fresh = checked({**body, "kind": kind, "apiVersion": version, "metadata": meta})
         if resource == "pods":
             fresh["status"] = _state(str(_spec(fresh).get("nodeName") or ""))
-        made = self.storage.put(key(resource, namespace, name), fresh, 0)
-        if made is None:
-            raise Refused(409, "AlreadyExists", f'{resource} "{name}" already exists')
+        created = self.storage.put(key(resource, namespace, name), fresh, 0)
+        if created is None:
+            raise ApiError(409, "AlreadyExists", f'{resource} "{name}" already exists')
         if resource in ("nodes", "pods"):
             self._schedule()
             return self.get(resource, namespace, name)
-        return made
+        return created
 
     def change(self, resource: str, namespace: str | None, name: str, change: Change) -> Object:
         """Apply the function `change` to an object, store the result and return it.
@@ -104,25 +104,25 @@ class Cluster:
             try:
                 after = change(before)
             except BadPatch as problem:
-                raise Refused(422, "Invalid", str(problem)) from None
+                raise ApiError(422, "Invalid", str(problem)) from None
             old = before["metadata"]
-            kept = {k: old[k] for k in ("name", "namespace", "uid", "creationTimestamp")
+            identity = {k: old[k] for k in ("name", "namespace", "uid", "creationTimestamp")
                     if k in old}  # fmt: skip
-            after = {**after, "metadata": {**_map(after.get("metadata")), **kept}}
+            after = {**after, "metadata": {**_map(after.get("metadata")), **identity}}
             after.update({k: before[k] for k in ("kind", "apiVersion")})
             version = int(old["resourceVersion"])
-            stored = self.storage.put(key(resource, namespace, name), checked(after), version)
-            if stored is not None:
-                if resource == "nodes" and takes(shown(stored)) and not takes(shown(before)):
+            document = self.storage.put(key(resource, namespace, name), checked(after), version)
+            if document is not None:
+                if resource == "nodes" and takes(shown(document)) and not takes(shown(before)):
                     self._schedule()
-                return shown(stored)
-        raise Refused(
+                return shown(document)
+        raise ApiError(
             409, "Conflict", f'{resource} "{name}" was changed by other clients at the same time'
         )
 
     def drop(self, resource: str, namespace: str | None, name: str) -> Object:
         """Delete an object and return it. The pods of a deleted node are deleted too."""
-        found = self.get(resource, namespace, name)
+        document = self.get(resource, namespace, name)
         if not self.storage.drop(key(resource, namespace, name)):
             raise _missing(resource, name)
         if resource == "nodes":
@@ -130,8 +130,8 @@ class Cluster:
                 if _spec(pod).get("nodeName") == name:
                     self._end(pod)
         elif resource == "pods":
-            self._replace(found)
-        return found
+            self._replace(document)
+        return document
 
     def evict(self, namespace: str, name: str) -> None:
         """Delete a pod, as `kubectl drain` does."""
@@ -152,11 +152,13 @@ class Cluster:
             return
         if stays and self.storage.get(key("nodes", None, on)) is None:
             return
-        kept = {k: meta[k] for k in ("labels", "annotations", "ownerReferences", "generateName")
+        metadata = {k: meta[k] for k in ("labels", "annotations", "ownerReferences", "generateName")
                 if k in meta}  # fmt: skip
-        kept["name"] = meta["name"] if stays or not owner else f"{owner.get('name')}-{_letters()}"
+        metadata["name"] = (
+            meta["name"] if stays or not owner else f"{owner.get('name')}-{_letters()}"
+        )
         spec = {k: v for k, v in _spec(pod).items() if stays or k != "nodeName"}
-        self.create("pods", meta["namespace"], {"metadata": kept, "spec": spec})
+        self.create("pods", meta["namespace"], {"metadata": metadata, "spec": spec})
 
     def _schedule(self) -> None:
         """Bind each pod without a node to the suitable node with the fewest pods.
@@ -173,47 +175,51 @@ class Cluster:
             on = str(_spec(pod).get("nodeName") or "")
             load[on] = load.get(on, 0) + 1
         for pod in waiting:
-            found = [str(node["metadata"]["name"]) for node in nodes if fits(pod, node)]
-            if found:
-                chosen = min(found, key=lambda name: (load[name], name))
+            names = [str(node["metadata"]["name"]) for node in nodes if fits(pod, node)]
+            if names:
+                chosen = min(names, key=lambda name: (load[name], name))
                 load[chosen] += 1
                 bound = {**pod, "spec": {**_spec(pod), "nodeName": chosen},
                          "status": _state(chosen)}  # fmt: skip
                 meta = pod["metadata"]
-                where = key("pods", meta["namespace"], meta["name"])
-                self.storage.put(where, bound, int(meta["resourceVersion"]))
+                pod_key = key("pods", meta["namespace"], meta["name"])
+                self.storage.put(pod_key, bound, int(meta["resourceVersion"]))
 
 
 def checked(body: Object) -> Object:
-    """Check the types of an object's fields and return the object. Raises Refused."""
+    """Check the types of an object's fields and return the object. Raises ApiError."""
     for path in ("spec", "status", "metadata.labels", "metadata.annotations", "spec.nodeSelector"):
         if not isinstance(_at(body, path, {}), dict):
-            raise Refused(422, "Invalid", f"{path}: expected a map")
+            raise ApiError(422, "Invalid", f"{path}: expected a map")
     for path in ("status.conditions", "spec.taints", "spec.tolerations",
                  "metadata.ownerReferences"):  # fmt: skip
         items = _at(body, path, [])
-        if not isinstance(items, list) or not all(isinstance(one, dict) for one in items):
-            raise Refused(422, "Invalid", f"{path}: expected a list of maps")
+        if not isinstance(items, list) or not all(isinstance(entry, dict) for entry in items):
+            raise ApiError(422, "Invalid", f"{path}: expected a list of maps")
     for condition in _at(body, "status.conditions", []):
         try:
             seconds(str(condition.get("lastHeartbeatTime") or stamp()))
         except ValueError as problem:
-            raise Refused(422, "Invalid", f"status.conditions: {problem}") from None
+            raise ApiError(422, "Invalid", f"status.conditions: {problem}") from None
     return body
 
 
-def _at(body: Object, path: str, missing: Any) -> Any:
-    found: Any = body
+def _at(body: Object, path: str, default: Any) -> Any:
+    node: Any = body
     for name in path.split("."):
-        found = _map(found).get(name)
-    return missing if found is None else found
+        node = _map(node).get(name)
+    return default if node is None else node
 
 
 def controller(pod: Object) -> Object | None:
     """Return the reference to the controller of a pod, or None."""
-    for one in _map(pod.get("metadata")).get("ownerReferences") or ():
-        if isinstance(one, dict) and one.get("controller") and one.get("kind") != "Node":
-            return one
+    for reference in _map(pod.get("metadata")).get("ownerReferences") or ():
+        if (
+            isinstance(reference, dict)
+            and reference.get("controller")
+            and reference.get("kind") != "Node"
+        ):
+            return reference
     return None
 
 
@@ -236,25 +242,25 @@ def fits(pod: Object, node: Object) -> bool:
     The pod's node selector must match, and the pod must tolerate the taints of the node.
     """
     labels = node["metadata"].get("labels") or {}
-    wanted = _map(_spec(pod).get("nodeSelector"))
-    if any(labels.get(name) != value for name, value in wanted.items()):
+    selector = _map(_spec(pod).get("nodeSelector"))
+    if any(labels.get(name) != value for name, value in selector.items()):
         return False
-    taints = [one for one in _spec(node).get("taints") or () if one.get("effect") in REPELS]
-    return all(any(_tolerates(one, t) for one in _tolerations(pod)) for t in taints)
+    taints = [taint for taint in _spec(node).get("taints") or () if taint.get("effect") in REPELS]
+    return all(any(_tolerates(toleration, t) for toleration in _tolerations(pod)) for t in taints)
 
 
 def _tolerations(pod: Object) -> list[Object]:
-    found = _spec(pod).get("tolerations") or []
-    return [one for one in found if isinstance(one, dict)]
+    tolerations = _spec(pod).get("tolerations") or []
+    return [toleration for toleration in tolerations if isinstance(toleration, dict)]
 
 
-def _tolerates(one: Object, taint: Object) -> bool:
-    if one.get("effect") and one["effect"] != taint.get("effect"):
+def _tolerates(toleration: Object, taint: Object) -> bool:
+    if toleration.get("effect") and toleration["effect"] != taint.get("effect"):
         return False
-    if one.get("operator") == "Exists":
-        return not one.get("key") or one["key"] == taint.get("key")
-    same = one.get("key") == taint.get("key")
-    return same and (one.get("value") or "") == (taint.get("value") or "")
+    if toleration.get("operator") == "Exists":
+        return not toleration.get("key") or toleration["key"] == taint.get("key")
+    same_key = toleration.get("key") == taint.get("key")
+    return same_key and (toleration.get("value") or "") == (taint.get("value") or "")
 
 
 def key(resource: str, namespace: str | None, name: str) -> str:
@@ -292,16 +298,16 @@ def shown(body: Object) -> Object:
 def _state(node: str) -> Object:
     """Return the field `status` of a pod: Running on a node, or Pending if `node` is empty."""
     if not node:
-        words = "no node is suitable for the pod"
+        message = "no node is suitable for the pod"
         waits = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable",
-                 "message": words}  # fmt: skip
+                 "message": message}  # fmt: skip
         return {"phase": "Pending", "conditions": [waits]}
     good = [{"type": name, "status": "True"} for name in ("PodScheduled", "Ready")]
     return {"phase": "Running", "conditions": good, "startTime": stamp()}
 
 
-def _missing(resource: str, name: str) -> Refused:
-    return Refused(404, "NotFound", f'{resource} "{name}" not found')
+def _missing(resource: str, name: str) -> ApiError:
+    return ApiError(404, "NotFound", f'{resource} "{name}" not found')
 
 
 def _namespace(name: str) -> Object:

@@ -46,41 +46,47 @@ def merged(before: Any, change: Any, *, strategic: bool = False, name: str = "")
     the field that contains the value.
     """
     if isinstance(change, dict):
-        found = dict(before) if isinstance(before, dict) else {}
+        merged_object = dict(before) if isinstance(before, dict) else {}
         for key, value in change.items():
             if strategic and key.startswith("$"):  # directives about order and retained keys
                 continue
             if value is None:
-                found.pop(key, None)
+                merged_object.pop(key, None)
             else:
-                found[key] = merged(found.get(key), value, strategic=strategic, name=key)
-        return found
+                merged_object[key] = merged(
+                    merged_object.get(key), value, strategic=strategic, name=key
+                )
+        return merged_object
     key = KEYS.get(name, "")
     old = before if isinstance(before, list) else []
     if strategic and key and isinstance(change, list) and _keyed([*old, *change], key):
-        elements = {str(one[key]): one for one in old}
-        for one in change:
-            if one.get("$patch") == "delete":
-                elements.pop(str(one[key]), None)
+        elements = {str(element[key]): element for element in old}
+        for patch in change:
+            if patch.get("$patch") == "delete":
+                elements.pop(str(patch[key]), None)
             else:
-                elements[str(one[key])] = merged(elements.get(str(one[key])), one, strategic=True)
+                elements[str(patch[key])] = merged(
+                    elements.get(str(patch[key])), patch, strategic=True
+                )
         return list(elements.values())
     return change
 
 
 def _keyed(items: list[Any], key: str) -> bool:
-    return all(isinstance(one, dict) and key in one for one in items)
+    return all(isinstance(element, dict) and key in element for element in items)
 
 
 def _operated(before: Object, operations: list[Any]) -> Object:
     """Return a copy of an object after the operations of a JSON patch. Raises BadPatch."""
-    found: Object = {"": copy.deepcopy(before)}
-    for one in operations:
+    holder: Object = {"": copy.deepcopy(before)}
+    for operation in operations:
         try:
-            _operate(found, one["op"], _steps(one["path"]), one.get("value"))
+            _operate(holder, operation["op"], _steps(operation["path"]), operation.get("value"))
         except (KeyError, IndexError, TypeError, ValueError, AttributeError):
-            raise BadPatch(f"this operation of the JSON patch cannot be applied: {one}") from None
-    after: Object = found.get("", {})
+            raise BadPatch(
+                f"this operation of the JSON patch cannot be applied: {operation}"
+            ) from None
+    after: Object = holder.get("", {})
     if not isinstance(after, dict) or not after:
         raise BadPatch("the result of the patch is not an object")
     return after
@@ -91,26 +97,26 @@ def _steps(path: str) -> list[str]:
 
 
 def _operate(root: Any, op: str, steps: list[str], value: Any) -> None:
-    place = root
+    node = root
     for step in steps[:-1]:
-        place = place[int(step) if isinstance(place, list) else step]
+        node = node[int(step) if isinstance(node, list) else step]
     last: Any = steps[-1]
-    if isinstance(place, list):
-        last = len(place) if last == "-" else int(last)
-        if not 0 <= last <= len(place):
+    if isinstance(node, list):
+        last = len(node) if last == "-" else int(last)
+        if not 0 <= last <= len(node):
             raise IndexError(last)
     if op == "add":
-        if isinstance(place, list):
-            place.insert(last, value)
+        if isinstance(node, list):
+            node.insert(last, value)
         else:
-            place[last] = value
+            node[last] = value
     elif op == "remove":
-        del place[last]
+        del node[last]
     elif op == "replace":
-        place[last]  # raises an error if there is no such element
-        place[last] = value
+        node[last]  # raises an error if there is no such element
+        node[last] = value
     elif op == "test":
-        if place[last] != value:
+        if node[last] != value:
             raise ValueError("the tested value differs")
     else:
         raise ValueError(op)

@@ -18,7 +18,7 @@ class Handler(BaseHTTPRequestHandler):
 
     protocol_version = "HTTP/1.1"
     timeout = 120
-    server: Server
+    server: ApiServer
 
     def setup(self) -> None:
         if self.server.context is not None:
@@ -48,8 +48,8 @@ class Handler(BaseHTTPRequestHandler):
         size = self.headers.get("Content-Length") or "0"
         if not size.isdecimal() or int(size) > BODY_MAX:
             self.close_connection = True
-            words = f"the request needs a Content-Length of at most {BODY_MAX} bytes"
-            return refusal(413, "RequestEntityTooLarge", words)
+            message = f"the request needs a Content-Length of at most {BODY_MAX} bytes"
+            return refusal(413, "RequestEntityTooLarge", message)
         raw = self.rfile.read(int(size))
         headers = {name.lower(): value for name, value in self.headers.items()}
         tls = self.server.context is not None
@@ -57,12 +57,12 @@ class Handler(BaseHTTPRequestHandler):
         return self.server.api.answer(Request(self.command, self.path, headers, raw), caller)
 
 
-def refusal(status: int, reason: str, words: str) -> Answer:
+def refusal(status: int, reason: str, message: str) -> Answer:
     """Return an error response for a request whose body has not been read."""
-    return Answer(status, "application/json", json.dumps(failure(status, reason, words)).encode())
+    return Answer(status, "application/json", json.dumps(failure(status, reason, message)).encode())
 
 
-class Server(ThreadingHTTPServer):
+class ApiServer(ThreadingHTTPServer):
     """The API server of one control plane node."""
 
     daemon_threads = True

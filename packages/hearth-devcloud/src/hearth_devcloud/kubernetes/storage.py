@@ -50,21 +50,21 @@ class Etcd:
 
     def call(self, path: str, body: Object) -> Object:
         """Send a call to etcd's JSON gateway; return the parsed response. Raises OSError."""
-        asked = urllib.request.Request(self._url + path, json.dumps(body).encode())
-        with urllib.request.urlopen(asked, timeout=TIMEOUT_S, context=self._context) as answer:
-            found: Object = json.load(answer)
-            return found
+        request = urllib.request.Request(self._url + path, json.dumps(body).encode())
+        with urllib.request.urlopen(request, timeout=TIMEOUT_S, context=self._context) as answer:
+            document: Object = json.load(answer)
+            return document
 
     def under(self, prefix: str) -> list[Object]:
         """Return the objects whose keys begin with a prefix."""
         end = prefix[:-1] + chr(ord(prefix[-1]) + 1)
-        found = self.call("/v3/kv/range", {"key": _b64(prefix), "range_end": _b64(end)})
-        return [_object(one) for one in found.get("kvs", ())]
+        answer = self.call("/v3/kv/range", {"key": _b64(prefix), "range_end": _b64(end)})
+        return [_object(entry) for entry in answer.get("kvs", ())]
 
     def get(self, key: str) -> Object | None:
         """Return the object with a key, or None if it does not exist."""
-        found = self.call("/v3/kv/range", {"key": _b64(key)}).get("kvs")
-        return _object(found[0]) if found else None
+        entries = self.call("/v3/kv/range", {"key": _b64(key)}).get("kvs")
+        return _object(entries[0]) if entries else None
 
     def put(self, key: str, body: Object, revision: int) -> Object | None:
         """Store an object if its current resource version is `revision`; see `Storage.put`."""
@@ -88,8 +88,8 @@ class Memory:
 
     def under(self, prefix: str) -> list[Object]:
         """Return the objects whose keys begin with a prefix."""
-        found = (body for key, body in self._objects.items() if key.startswith(prefix))
-        return [copy.deepcopy(body) for body in found]
+        bodies = (body for key, body in self._objects.items() if key.startswith(prefix))
+        return [copy.deepcopy(body) for body in bodies]
 
     def get(self, key: str) -> Object | None:
         """Return the object with a key, or None if it does not exist."""
@@ -106,7 +106,10 @@ class Memory:
         if before is None and len(self._objects) >= OBJECTS_MAX:
             raise Full(f"a cluster has at most {OBJECTS_MAX} objects")
         after = copy.deepcopy(_without_version(body))
-        versions = (int(one["metadata"]["resourceVersion"]) for one in self._objects.values())
+        versions = (
+            int(stored_body["metadata"]["resourceVersion"])
+            for stored_body in self._objects.values()
+        )
         after["metadata"]["resourceVersion"] = str(max(versions, default=0) + 1)
         self._objects[key] = after
         return copy.deepcopy(after)

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from .objects import NAMESPACED, RESOURCES, Refused, ready, seconds
+from .objects import NAMESPACED, RESOURCES, ApiError, ready, seconds
 
 COLUMNS = {
     "nodes": ("Name", "Status", "Roles", "Age", "Version"),
@@ -39,17 +39,21 @@ def table(resource: str, items: list[Object]) -> Object:
         for name in columns
     ]  # fmt: skip
     rows = [
-        {"cells": [_cell(name, one) for name in columns],
+        {"cells": [_cell(name, row) for name in columns],
          "object": {"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1",
-                    "metadata": one["metadata"]}}
-        for one in items
+                    "metadata": row["metadata"]}}
+        for row in items
     ]  # fmt: skip
     return {"kind": "Table", "apiVersion": "meta.k8s.io/v1", "metadata": {"resourceVersion": "1"},
             "columnDefinitions": defined, "rows": rows}  # fmt: skip
 
 
-def _cell(column: str, one: Object) -> str:
-    meta, spec, status = one["metadata"], one.get("spec") or {}, one.get("status") or {}
+def _cell(column: str, document: Object) -> str:
+    meta, spec, status = (
+        document["metadata"],
+        document.get("spec") or {},
+        document.get("status") or {},
+    )
     if column == "Name":
         return str(meta["name"])
     if column == "Age":
@@ -62,9 +66,9 @@ def _cell(column: str, one: Object) -> str:
         labels = meta.get("labels") or {}
         roles = sorted(name[len(ROLE) :] for name in labels if name.startswith(ROLE))
         return ",".join(roles) or "<none>"
-    if column == "Status" and one["kind"] == "Node":
-        words = "Ready" if ready(one) == "True" else "NotReady"
-        return words + (",SchedulingDisabled" if spec.get("unschedulable") else "")
+    if column == "Status" and document["kind"] == "Node":
+        text = "Ready" if ready(document) == "True" else "NotReady"
+        return text + (",SchedulingDisabled" if spec.get("unschedulable") else "")
     runs = "1/1" if status.get("phase") == "Running" else "0/1"
     return {"Status": str(status.get("phase", "")), "Ready": runs, "Restarts": "0"}[column]
 
@@ -77,9 +81,9 @@ def age(past_s: float) -> str:
     return f"{max(0, int(past_s))}s"
 
 
-def by_labels(one: Object, selector: str) -> bool:
+def by_labels(document: Object, selector: str) -> bool:
     """Return whether the labels of an object match a selector such as `a=b,c!=d,e,!f`."""
-    labels = one["metadata"].get("labels") or {}
+    labels = document["metadata"].get("labels") or {}
     for word in filter(None, selector.replace("==", "=").split(",")):
         name, equals, value = word.partition("=")
         if name.endswith("!"):
@@ -96,25 +100,25 @@ def by_labels(one: Object, selector: str) -> bool:
 def by_fields(selector: str) -> Callable[[Object], bool]:
     """Return a function that tests whether an object matches a field selector.
 
-    An example is `spec.nodeName=n-1,status.phase!=Failed`. Raises Refused for a field that is not
+    An example is `spec.nodeName=n-1,status.phase!=Failed`. Raises ApiError for a field that is not
     in FIELDS.
     """
-    wanted = []
+    conditions = []
     for word in filter(None, selector.replace("==", "=").split(",")):
         name, equals, value = word.partition("=")
         field = name.rstrip("!")
         if not equals or field not in FIELDS:
-            raise Refused(400, "BadRequest", f"field label not supported: {field}")
-        wanted.append((field, value, name.endswith("!")))
-    return lambda one: all(
-        (_field(one, field) == value) != unlike for field, value, unlike in wanted
+            raise ApiError(400, "BadRequest", f"field label not supported: {field}")
+        conditions.append((field, value, name.endswith("!")))
+    return lambda document: all(
+        (_field(document, field) == value) != unlike for field, value, unlike in conditions
     )
 
 
-def _field(one: Object, name: str) -> str:
+def _field(document: Object, name: str) -> str:
     part, _, field = name.partition(".")
-    found = (one.get(part) or {}).get(field)
-    return str(bool(found)).lower() if field == "unschedulable" else str(found or "")
+    field_value = (document.get(part) or {}).get(field)
+    return str(bool(field_value)).lower() if field == "unschedulable" else str(field_value or "")
 
 
 def discovery(path: str, version: str) -> Object | None:
@@ -148,18 +152,18 @@ def _group(name: str) -> Object:
 
 
 def _resources(group: str) -> list[Object]:
-    found: list[Object] = [
+    resources: list[Object] = [
         {"name": name, "singularName": name[:-1], "namespaced": name in NAMESPACED, "kind": kind,
          "verbs": ["create", "delete", "get", "list", "patch", "update"],
          "shortNames": [SHORT[name]]}
         for name, (kind, version) in RESOURCES.items() if version == group
     ]  # fmt: skip
     if group == "policy/v1":  # kubectl drain needs the group, and takes an empty one as an error
-        found.append({"name": "poddisruptionbudgets", "singularName": "poddisruptionbudget",
+        resources.append({"name": "poddisruptionbudgets", "singularName": "poddisruptionbudget",
                       "namespaced": True, "kind": "PodDisruptionBudget",
                       "verbs": []})  # fmt: skip
     if group == "v1":
-        found.append({"name": "pods/eviction", "singularName": "", "namespaced": True,
+        resources.append({"name": "pods/eviction", "singularName": "", "namespaced": True,
                       "group": "policy", "version": "v1", "kind": "Eviction",
                       "verbs": ["create"]})  # fmt: skip
-    return found
+    return resources

@@ -17,7 +17,7 @@ from hearth_devcloud.manila import (
     snapshots,
     types,
 )
-from hearth_devcloud.store import Thing
+from hearth_devcloud.store import Resource
 
 _VERSIONS: list[Route] = [("GET", "/", base.versions), ("GET", base.PATH, base.versions)]
 
@@ -40,7 +40,7 @@ SERVICE = Service(
     finish=base.finish,
     unauthorized=unauthorized,
 )
-TRANSITIONS: dict[str, Callable[[Any, Thing], None]] = {
+TRANSITIONS: dict[str, Callable[[Any, Resource], None]] = {
     "share.ready": shares.ready,
     "share.gone": shares.gone,
     "share.stuck": shares.stuck,

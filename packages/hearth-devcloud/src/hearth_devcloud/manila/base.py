@@ -9,7 +9,7 @@ from hearth_devcloud.collection import Collection, Fault, Invalid
 from hearth_devcloud.errors_by_kind import by_kind
 from hearth_devcloud.http import Body, Call, Refusal, Reply
 from hearth_devcloud.microversion import version_in
-from hearth_devcloud.store import Thing, stamp_micro
+from hearth_devcloud.store import Resource, stamp_micro
 
 SERVICE = "shared-file-system"
 PATH = "/v2"
@@ -75,9 +75,9 @@ def prepare(call: Call) -> None:
         raise bad(f"API Version String {text} is of invalid format. Must be of format MajorNum.")
     call.version = version
     if not OLDEST <= call.version <= NEWEST:
-        lowest, highest = (".".join(map(str, one)) for one in (OLDEST, NEWEST))
-        words = f"Version {text} is not supported by the API. Minimum is {lowest} and maximum is"
-        raise Refusal(406, message=f"{words} {highest}.")
+        lowest, highest = (".".join(map(str, bound)) for bound in (OLDEST, NEWEST))
+        message = f"Version {text} is not supported by the API. Minimum is {lowest} and maximum is"
+        raise Refusal(406, message=f"{message} {highest}.")
 
 
 def finish(call: Call, reply: Reply) -> None:
@@ -93,21 +93,23 @@ def since(call: Call, minor: int) -> None:
         raise Refusal(404, message="The resource could not be found.")
 
 
-def links(call: Call, kind: str, thing_id: str) -> list[Body]:
+def links(call: Call, kind: str, resource_id: str) -> list[Body]:
     """Return the value of the field `links` of an object."""
-    tail = f"{call.caller.project_id}/{kind}/{thing_id}"
+    tail = f"{call.caller.project_id}/{kind}/{resource_id}"
     return [
         {"rel": "self", "href": f"{call.base}/{SERVICE}{PATH}/{tail}"},
         {"rel": "bookmark", "href": f"{call.base}/{SERVICE}/{tail}"},
     ]
 
 
-def find(call: Call, table: str, thing_id: object, kind: str) -> Thing:
+def find(call: Call, table: str, resource_id: object, kind: str) -> Resource:
     """Return an object of the caller's project. Raises Refusal 404."""
-    thing = call.cloud.store.get(table, thing_id)
-    if thing is None or not (call.caller.is_admin or thing.project_id == call.caller.project_id):
-        raise missing(kind, thing_id)
-    return thing
+    resource = call.cloud.store.get(table, resource_id)
+    if resource is None or not (
+        call.caller.is_admin or resource.project_id == call.caller.project_id
+    ):
+        raise missing(kind, resource_id)
+    return resource
 
 
 def flag(call: Call, name: str) -> bool:
@@ -115,40 +117,42 @@ def flag(call: Call, name: str) -> bool:
     return (call.argument(name) or "").lower() in ("1", "true", "yes", "on")
 
 
-def mine(call: Call, table: str) -> list[Thing]:
+def mine(call: Call, table: str) -> list[Resource]:
     """Return the objects of the caller's project, newest first.
 
     For an administrator with the argument `all_tenants`, return the objects of all projects.
     """
     caller = call.caller
     everywhere = caller.is_admin and flag(call, "all_tenants")
-    found = [
-        thing
-        for thing in call.cloud.store.all(table)
-        if everywhere or thing.project_id == caller.project_id
+    resources = [
+        resource
+        for resource in call.cloud.store.all(table)
+        if everywhere or resource.project_id == caller.project_id
     ]
-    found.reverse()
-    return found
+    resources.reverse()
+    return resources
 
 
-def matching(call: Call, things: Iterable[Thing], names: Iterable[str]) -> list[Thing]:
+def matching(call: Call, resources: Iterable[Resource], names: Iterable[str]) -> list[Resource]:
     """Return the objects that pass the filters in the query.
 
     `names` are the fields that can be filters; NAME~ matches a part of the text. The API ignores
     other arguments.
     """
-    found = list(things)
+    resources = list(resources)
     for name in names:
-        wanted = call.argument(name)
-        if wanted is not None:
-            found = [one for one in found if str(one.body.get(name)) == wanted]
+        text = call.argument(name)
+        if text is not None:
+            resources = [resource for resource in resources if str(resource.body.get(name)) == text]
         part = call.argument(f"{name}~") if call.version >= (2, 36) else None
         if part is not None:
-            found = [one for one in found if part in str(one.body.get(name) or "")]
-    return found
+            resources = [
+                resource for resource in resources if part in str(resource.body.get(name) or "")
+            ]
+    return resources
 
 
-def limited(call: Call, things: list[Thing]) -> list[Thing]:
+def limited(call: Call, resources: list[Resource]) -> list[Resource]:
     """Return the objects of the page that the arguments `limit` and `offset` name."""
     bounds = {}
     for name in ("limit", "offset"):
@@ -159,21 +163,21 @@ def limited(call: Call, things: list[Thing]) -> list[Thing]:
             raise bad(f"{name} param must be positive")
         bounds[name] = int(text)
     size = min(bounds["limit"] or PAGE_MAX, PAGE_MAX)
-    return things[bounds["offset"] : bounds["offset"] + size]
+    return resources[bounds["offset"] : bounds["offset"] + size]
 
 
 def checked(call: Call, collection: Collection, *, creating: bool) -> Body:
     """Return the checked fields of the object in the body of a request. Raises Refusal 400."""
-    given = call.object(collection.singular)
+    attributes = call.object(collection.singular)
     make: Callable[[Body], Body] = collection.for_create if creating else collection.for_update
     try:
-        return make(given)
+        return make(attributes)
     except Invalid as error:
-        words = error.message
+        message = error.message
         if error.fault is Fault.UNKNOWN:
             names = ", ".join(repr(name) for name in error.names)
-            words = f"Additional properties are not allowed ({names} was unexpected)"
-        raise bad(f"Invalid input for {collection.singular}: {words}") from None
+            message = f"Additional properties are not allowed ({names} was unexpected)"
+        raise bad(f"Invalid input for {collection.singular}: {message}") from None
 
 
 def stamped(call: Call) -> Body:
@@ -187,9 +191,9 @@ def stamped(call: Call) -> Body:
     }
 
 
-def touch(call: Call, thing: Thing) -> None:
+def touch(call: Call, resource: Resource) -> None:
     """Set the field `updated_at` of an object to the current time."""
-    thing.body["updated_at"] = stamp_micro(call.cloud.store.time)
+    resource.body["updated_at"] = stamp_micro(call.cloud.store.time)
     call.cloud.store.changed = True
 
 
@@ -201,12 +205,12 @@ def action_of(call: Call, names: Iterable[str]) -> tuple[str, Body]:
     body = call.json()
     if not isinstance(body, dict) or len(body) != 1:
         raise bad("The request body must be an object with one action")
-    name, given = next(iter(body.items()))
+    name, arguments = next(iter(body.items()))
     if name not in names:
         raise bad(f"There is no such action: {name}")
-    if not isinstance(given, dict | None):
+    if not isinstance(arguments, dict | None):
         raise bad(f"The arguments of the action {name} must be an object")
-    return name, given or {}
+    return name, arguments or {}
 
 
 def versions(call: Call) -> Reply:

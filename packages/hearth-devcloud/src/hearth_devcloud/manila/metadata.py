@@ -6,7 +6,7 @@ from typing import Any
 
 from hearth_devcloud.http import Body, Call, Reply, Route
 from hearth_devcloud.manila.base import PATH, SHARES, TEXT, bad, find, missing
-from hearth_devcloud.store import Thing
+from hearth_devcloud.store import Resource
 
 
 def pairs(value: Any) -> dict[str, str]:
@@ -15,15 +15,15 @@ def pairs(value: Any) -> dict[str, str]:
         return {}
     if not isinstance(value, dict):
         raise ValueError(f"expected an object, got {value!r}")
-    for name, one in value.items():
+    for name, text in value.items():
         if not 0 < len(name) <= 255:
             raise ValueError("Metadata property key is blank or longer than 255 characters.")
-        if not isinstance(one, str) or len(one) > 1023:
+        if not isinstance(text, str) or len(text) > 1023:
             raise ValueError(f"Metadata {name}: expected a string of at most 1023 characters")
     return dict(value)
 
 
-def _own(call: Call) -> Thing:
+def _own(call: Call) -> Resource:
     return find(call, SHARES, call.ids[0], "Share")
 
 
@@ -41,42 +41,42 @@ def show(call: Call) -> Reply:
 
 def add(call: Call) -> Reply:
     """Handle POST of metadata: add it to that of the share."""
-    thing = _own(call)
-    thing.body["metadata"] = {**thing.body["metadata"], **_given(call, "metadata")}
-    return Reply(200, {"metadata": thing.body["metadata"]})
+    share = _own(call)
+    share.body["metadata"] = {**share.body["metadata"], **_given(call, "metadata")}
+    return Reply(200, {"metadata": share.body["metadata"]})
 
 
 def replace(call: Call) -> Reply:
     """Handle PUT of metadata: replace all metadata of the share."""
-    thing = _own(call)
-    thing.body["metadata"] = _given(call, "metadata")
-    return Reply(200, {"metadata": thing.body["metadata"]})
+    share = _own(call)
+    share.body["metadata"] = _given(call, "metadata")
+    return Reply(200, {"metadata": share.body["metadata"]})
 
 
 def item(call: Call) -> Reply:
     """Handle GET of a metadata item."""
-    found: Body = _own(call).body["metadata"]
-    if call.ids[1] not in found:
+    metadata: Body = _own(call).body["metadata"]
+    if call.ids[1] not in metadata:
         raise missing("Metadata item", call.ids[1])
-    return Reply(200, {"meta": {call.ids[1]: found[call.ids[1]]}})
+    return Reply(200, {"meta": {call.ids[1]: metadata[call.ids[1]]}})
 
 
 def set_item(call: Call) -> Reply:
     """Handle PUT of a metadata item."""
-    thing, given = _own(call), _given(call, "meta")
-    if list(given) != [call.ids[1]]:
+    share, metadata = _own(call), _given(call, "meta")
+    if list(metadata) != [call.ids[1]]:
         raise bad("Request body and URI mismatch")
-    thing.body["metadata"] = {**thing.body["metadata"], **given}
-    return Reply(200, {"meta": given})
+    share.body["metadata"] = {**share.body["metadata"], **metadata}
+    return Reply(200, {"meta": metadata})
 
 
 def remove_item(call: Call) -> Reply:
     """Handle DELETE of a metadata item."""
-    thing, name = _own(call), call.ids[1]
-    if name not in thing.body["metadata"]:
+    share, name = _own(call), call.ids[1]
+    if name not in share.body["metadata"]:
         raise missing("Metadata item", name)
-    kept = {key: value for key, value in thing.body["metadata"].items() if key != name}
-    thing.body["metadata"] = kept
+    metadata = {key: value for key, value in share.body["metadata"].items() if key != name}
+    share.body["metadata"] = metadata
     return Reply(200, None, dict(TEXT))
 
 

@@ -30,7 +30,7 @@ from hearth_devcloud.manila.base import (
     stamped,
     touch,
 )
-from hearth_devcloud.store import Thing
+from hearth_devcloud.store import Resource
 
 _KIND = "Share network"
 _TEXT = Field(nullable(text(255)))
@@ -54,7 +54,7 @@ _FILTERS = (
 )
 
 
-def allocate(cloud: Cloud, network: Thing) -> str | None:
+def allocate(cloud: Cloud, network: Resource) -> str | None:
     """Return the id of the network's share server; create the server if there is none.
 
     Creating it reads the network and the subnet in Neutron. Return None if they do not exist.
@@ -78,7 +78,7 @@ def allocate(cloud: Cloud, network: Thing) -> str | None:
     return str(network.hidden["server"])
 
 
-def address(network: Thing) -> str:
+def address(network: Resource) -> str:
     """Return the address of the network's share server, the last one of the subnet."""
     return str(ipaddress.ip_network(network.body["cidr"])[-2])
 
@@ -90,10 +90,10 @@ def release(cloud: Cloud, network_id: object) -> None:
         network.hidden.pop("server", None)
 
 
-def view(call: Call, thing: Thing) -> Body:
+def view(call: Call, share_network: Resource) -> Body:
     """Return a share network in the format of the API."""
-    body = thing.body
-    shown: Body = {
+    body = share_network.body
+    fields: Body = {
         name: body[name]
         for name in ("id", "name", "description", "project_id", "created_at", "updated_at")
     }
@@ -101,18 +101,23 @@ def view(call: Call, thing: Thing) -> Body:
     hidden |= {"mtu"} if call.version < (2, 20) else set()
     subnet = {name: body[name] for name in ("neutron_net_id", "neutron_subnet_id", *_ALLOCATED)}
     if call.version < (2, 51):
-        return shown | {name: one for name, one in subnet.items() if name not in hidden}
+        return fields | {name: field for name, field in subnet.items() if name not in hidden}
     times = {name: body[name] for name in ("created_at", "updated_at", "availability_zone")}
-    shown["share_network_subnets"] = [
-        {"id": thing.hidden["subnet"], "share_network_id": thing.id, **times, **subnet}
+    fields["share_network_subnets"] = [
+        {
+            "id": share_network.hidden["subnet"],
+            "share_network_id": share_network.id,
+            **times,
+            **subnet,
+        }
     ]
     if call.version >= (2, 63):
-        shown |= {"status": "active", "security_service_update_support": True}
-    return shown
+        fields |= {"status": "active", "security_service_update_support": True}
+    return fields
 
 
-def _reply(call: Call, thing: Thing, status: int = 200) -> Reply:
-    return Reply(status, {"share_network": view(call, thing)})
+def _reply(call: Call, share_network: Resource, status: int = 200) -> Reply:
+    return Reply(status, {"share_network": view(call, share_network)})
 
 
 def create(call: Call) -> Reply:
@@ -124,9 +129,9 @@ def create(call: Call) -> Reply:
     quotas.check(call.cloud, call.caller.project_id or "", {"share_networks": 1})
     body = {**stamped(call), **values, **dict.fromkeys(_ALLOCATED)}
     hidden: Body = {"subnet": call.cloud.store.new_id(), "security_services": []}
-    thing = Thing(body["id"], NETWORKS, call.caller.project_id, body, hidden)
-    call.cloud.store.insert(thing)
-    return _reply(call, thing, 200 if call.version < (2, 51) else 202)
+    share_network = Resource(body["id"], NETWORKS, call.caller.project_id, body, hidden)
+    call.cloud.store.insert(share_network)
+    return _reply(call, share_network, 200 if call.version < (2, 51) else 202)
 
 
 def _check(values: Body) -> None:
@@ -135,19 +140,28 @@ def _check(values: Body) -> None:
 
 
 def _list(call: Call, *, full: bool) -> Reply:
-    wanted = call.argument("project_id")
-    if wanted is not None and wanted != call.caller.project_id:
+    project_id = call.argument("project_id")
+    if project_id is not None and project_id != call.caller.project_id:
         admin_only(call)
-        found = [one for one in call.cloud.store.all(NETWORKS) if one.project_id == wanted]
+        matches = [
+            network
+            for network in call.cloud.store.all(NETWORKS)
+            if network.project_id == project_id
+        ]
     else:
-        found = mine(call, NETWORKS)
+        matches = mine(call, NETWORKS)
     service = call.argument("security_service_id")
     if service is not None:
-        found = [one for one in found if service in one.hidden["security_services"]]
-    things = limited(call, matching(call, found, _FILTERS))
+        matches = [network for network in matches if service in network.hidden["security_services"]]
+    share_networks = limited(call, matching(call, matches, _FILTERS))
     if full:
-        return Reply(200, {"share_networks": [view(call, thing) for thing in things]})
-    brief = [{"id": thing.id, "name": thing.body["name"]} for thing in things]
+        return Reply(
+            200, {"share_networks": [view(call, share_network) for share_network in share_networks]}
+        )
+    brief = [
+        {"id": share_network.id, "name": share_network.body["name"]}
+        for share_network in share_networks
+    ]
     return Reply(200, {"share_networks": brief})
 
 
@@ -161,7 +175,7 @@ def detail(call: Call) -> Reply:
     return _list(call, full=True)
 
 
-def _own(call: Call) -> Thing:
+def _own(call: Call) -> Resource:
     return find(call, NETWORKS, call.ids[0], _KIND)
 
 
@@ -172,50 +186,55 @@ def show(call: Call) -> Reply:
 
 def update(call: Call) -> Reply:
     """Handle PUT of a share network; reply with 403 if a share server forbids the change."""
-    thing, changes = _own(call), checked(call, _DECLARED, creating=False)
-    if "server" in thing.hidden and changes.keys() - {"name", "description"}:
-        words = "It is used by share servers. Only 'name' and 'description' can be updated."
-        raise forbidden(f"Cannot update share network {thing.id}. {words}")
-    _check({**thing.body, **changes})
-    thing.body.update(changes)
-    touch(call, thing)
-    return _reply(call, thing)
+    share_network, changes = _own(call), checked(call, _DECLARED, creating=False)
+    if "server" in share_network.hidden and changes.keys() - {"name", "description"}:
+        message = "It is used by share servers. Only 'name' and 'description' can be updated."
+        raise forbidden(f"Cannot update share network {share_network.id}. {message}")
+    _check({**share_network.body, **changes})
+    share_network.body.update(changes)
+    touch(call, share_network)
+    return _reply(call, share_network)
 
 
 def delete(call: Call) -> Reply:
     """Handle DELETE of a share network without shares; reply with status 202."""
-    thing = _own(call)
-    shares = call.cloud.store.where(SHARES, share_network_id=thing.id)
+    share_network = _own(call)
+    shares = call.cloud.store.where(SHARES, share_network_id=share_network.id)
     if shares:
-        words = f"Can not delete share network {thing.id}, it has {len(shares)} share(s)."
-        raise Refusal(409, message=words)
-    call.cloud.store.remove(thing)
+        message = f"Can not delete share network {share_network.id}, it has {len(shares)} share(s)."
+        raise Refusal(409, message=message)
+    call.cloud.store.remove(share_network)
     return Reply(202, None, dict(TEXT))
 
 
 def act(call: Call) -> Reply:
     """Handle POST of the action add_security_service or remove_security_service."""
-    thing = _own(call)
-    name, given = action_of(call, ("add_security_service", "remove_security_service"))
-    if set(given) != {"security_service_id"}:
+    share_network = _own(call)
+    name, arguments = action_of(call, ("add_security_service", "remove_security_service"))
+    if set(arguments) != {"security_service_id"}:
         raise bad("Malformed request body: expected security_service_id")
-    service = find(call, SECURITY_SERVICES, given["security_service_id"], "Security service")
-    present: list[str] = thing.hidden["security_services"]
-    if "server" in thing.hidden:
+    service = find(call, SECURITY_SERVICES, arguments["security_service_id"], "Security service")
+    present: list[str] = share_network.hidden["security_services"]
+    if "server" in share_network.hidden:
         verb = name.partition("_")[0]
         raise forbidden(f"Cannot {verb} security services. Share network is used.")
     if name == "remove_security_service":
         if service.id not in present:
             raise bad(f"Security service {service.id} is not associated with the share network.")
-        thing.hidden["security_services"] = [one for one in present if one != service.id]
-        return _reply(call, thing)
+        share_network.hidden["security_services"] = [
+            service_id for service_id in present if service_id != service.id
+        ]
+        return _reply(call, share_network)
     table = call.cloud.store.table(SECURITY_SERVICES)
-    if service.body["type"] in (table[one].body["type"] for one in present):
-        words = f"Security service with '{service.body['type']}' type already added to"
-        words = f"Cannot add security service to share network. {words} '{thing.id}' share network"
-        raise Refusal(409, message=words)
-    thing.hidden["security_services"] = [*present, service.id]
-    return _reply(call, thing)
+    if service.body["type"] in (table[service_id].body["type"] for service_id in present):
+        reason = (
+            f"Security service with '{service.body['type']}' type already added to"
+            f" '{share_network.id}' share network"
+        )
+        message = f"Cannot add security service to share network. {reason}"
+        raise Refusal(409, message=message)
+    share_network.hidden["security_services"] = [*present, service.id]
+    return _reply(call, share_network)
 
 
 _PATH = PATH + "/share-networks"

@@ -14,7 +14,7 @@ from hearth_devcloud.manila.base import (
     bad,
     since,
 )
-from hearth_devcloud.store import Thing
+from hearth_devcloud.store import Resource
 
 _TABLE = f"{SERVICE}.quotas"
 DEFAULTS = {
@@ -38,9 +38,9 @@ _SINCE = {
 
 def limits(cloud: Cloud, project_id: str) -> dict[str, int]:
     """Return the quota limits of a project by name; -1 means unlimited."""
-    found = dict(DEFAULTS) if cloud.settings.quotas else dict.fromkeys(DEFAULTS, -1)
-    own = cloud.store.get(_TABLE, project_id)
-    return {**found, **(own.body if own is not None else {})}
+    quotas = dict(DEFAULTS) if cloud.settings.quotas else dict.fromkeys(DEFAULTS, -1)
+    quota = cloud.store.get(_TABLE, project_id)
+    return {**quotas, **(quota.body if quota is not None else {})}
 
 
 def used(cloud: Cloud, project_id: str) -> dict[str, int]:
@@ -50,27 +50,29 @@ def used(cloud: Cloud, project_id: str) -> dict[str, int]:
         (SHARES, "shares", "gigabytes"),
         (SNAPSHOTS, "snapshots", "snapshot_gigabytes"),
     ):
-        for thing in cloud.store.table(table).values():
-            if thing.project_id == project_id:
+        for resource in cloud.store.table(table).values():
+            if resource.project_id == project_id:
                 total[count] += 1
-                total[size] += thing.body["size"]
+                total[size] += resource.body["size"]
     networks = cloud.store.table(NETWORKS).values()
-    total["share_networks"] = sum(one.project_id == project_id for one in networks)
+    total["share_networks"] = sum(network.project_id == project_id for network in networks)
     return total
 
 
-def check(cloud: Cloud, project_id: str, more: dict[str, int]) -> None:
-    """Raise Refusal 413 if `more` usage (by quota name) would exceed a quota of the project."""
+def check(cloud: Cloud, project_id: str, increase: dict[str, int]) -> None:
+    """Raise Refusal 413 if `increase` usage (by quota name) would exceed a quota of the project."""
     bounds, present = limits(cloud, project_id), used(cloud, project_id)
-    for key, count in more.items():
-        there = 0 if key == "per_share_gigabytes" else present[key]
-        if 0 <= bounds[key] < there + count:
+    for key, count in increase.items():
+        used_before = 0 if key == "per_share_gigabytes" else present[key]
+        if 0 <= bounds[key] < used_before + count:
             text = f"Quota exceeded: maximum number of {key} allowed is {bounds[key]}"
             raise Refusal(413, message=text)
 
 
 def _visible(call: Call, values: Body) -> Body:
-    return {name: one for name, one in values.items() if call.version >= (2, _SINCE.get(name, 0))}
+    return {
+        name: limit for name, limit in values.items() if call.version >= (2, _SINCE.get(name, 0))
+    }
 
 
 def _project(call: Call) -> str:
@@ -82,8 +84,8 @@ def _project(call: Call) -> str:
 def show(call: Call) -> Reply:
     """Handle GET quota-sets/{project}: the limits of a project."""
     project_id = _project(call)
-    shown = _visible(call, limits(call.cloud, project_id))
-    return Reply(200, {"quota_set": {"id": project_id, **shown}})
+    view = _visible(call, limits(call.cloud, project_id))
+    return Reply(200, {"quota_set": {"id": project_id, **view}})
 
 
 def detail(call: Call) -> Reply:
@@ -91,11 +93,11 @@ def detail(call: Call) -> Reply:
     since(call, 25)
     project_id = _project(call)
     present = used(call.cloud, project_id)
-    shown = {
+    view = {
         name: {"in_use": present[name], "limit": limit, "reserved": 0}
         for name, limit in _visible(call, limits(call.cloud, project_id)).items()
     }
-    return Reply(200, {"quota_set": {"id": project_id, **shown}})
+    return Reply(200, {"quota_set": {"id": project_id, **view}})
 
 
 def defaults(call: Call) -> Reply:
@@ -106,34 +108,34 @@ def defaults(call: Call) -> Reply:
 def update(call: Call) -> Reply:
     """Handle PUT of a project's limits; reply with 400 if a limit is below the usage."""
     admin_only(call)
-    project_id, given = call.ids[0], dict(call.object("quota_set"))
-    given.pop("tenant_id", None)
-    force = str(given.pop("force", False)).lower() in ("true", "1")
-    unknown = given.keys() - _visible(call, DEFAULTS).keys()
+    project_id, attributes = call.ids[0], dict(call.object("quota_set"))
+    attributes.pop("tenant_id", None)
+    force = str(attributes.pop("force", False)).lower() in ("true", "1")
+    unknown = attributes.keys() - _visible(call, DEFAULTS).keys()
     if unknown:
         raise bad(f"Bad key(s) {','.join(sorted(unknown))} in quota_set.")
     present, store = used(call.cloud, project_id), call.cloud.store
-    for name, value in given.items():
+    for name, value in attributes.items():
         if not isinstance(value, int | str) or not str(value).removeprefix("-").isdecimal():
             raise bad(f"Quota '{value}' for {name} should be integer.")
         if int(value) < -1:
             raise bad("Quota limit must be -1 or greater.")
         if not force and 0 <= int(value) < present[name]:
-            words = f"is smaller than already used and reserved {present[name]}."
-            raise bad(f"Quota value {value} for {name} {words}")
-    own = store.get(_TABLE, project_id)
-    if own is None:
-        own = store.insert(Thing(project_id, _TABLE, project_id, {}, seed=True))
-    own.body.update({name: int(value) for name, value in given.items()})
+            message = f"is smaller than already used and reserved {present[name]}."
+            raise bad(f"Quota value {value} for {name} {message}")
+    quota = store.get(_TABLE, project_id)
+    if quota is None:
+        quota = store.insert(Resource(project_id, _TABLE, project_id, {}, seed=True))
+    quota.body.update({name: int(value) for name, value in attributes.items()})
     return Reply(200, {"quota_set": _visible(call, limits(call.cloud, project_id))})
 
 
 def reset(call: Call) -> Reply:
     """Handle DELETE of a project's limits: restore the defaults; reply with status 202."""
     admin_only(call)
-    own = call.cloud.store.get(_TABLE, call.ids[0])
-    if own is not None:
-        call.cloud.store.remove(own)
+    quota = call.cloud.store.get(_TABLE, call.ids[0])
+    if quota is not None:
+        call.cloud.store.remove(quota)
     return Reply(202, None, dict(TEXT))
 
 
@@ -150,11 +152,11 @@ def absolute(call: Call) -> Reply:
         "share_replicas": ("maxTotalShareReplicas", "totalShareReplicasUsed"),
         "replica_gigabytes": ("maxTotalReplicaGigabytes", "totalReplicaGigabytesUsed"),
     }
-    shown: Body = {}
+    view: Body = {}
     for name in _visible(call, names):
         limit, usage = names[name]
-        shown |= {limit: bounds[name], usage: present[name]}
-    return Reply(200, {"limits": {"rate": [], "absolute": shown}})
+        view |= {limit: bounds[name], usage: present[name]}
+    return Reply(200, {"limits": {"rate": [], "absolute": view}})
 
 
 _OWN = PATH + "/quota-sets/{}"

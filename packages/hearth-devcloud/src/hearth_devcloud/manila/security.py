@@ -20,7 +20,7 @@ from hearth_devcloud.manila.base import (
     stamped,
     touch,
 )
-from hearth_devcloud.store import Thing
+from hearth_devcloud.store import Resource
 
 _TEXT = Field(nullable(text(255)))
 _DECLARED = Collection(
@@ -42,18 +42,18 @@ _DECLARED = Collection(
 _FILTERS = ("name", "id", "type", "user", "server", "dns_ip", "domain")
 
 
-def _networks_of(call: Call, thing: Thing) -> list[Thing]:
+def _networks_of(call: Call, service: Resource) -> list[Resource]:
     networks = call.cloud.store.table(NETWORKS).values()
-    return [one for one in networks if thing.id in one.hidden["security_services"]]
+    return [network for network in networks if service.id in network.hidden["security_services"]]
 
 
-def _view(call: Call, thing: Thing) -> Body:
+def _view(call: Call, security_service: Resource) -> Body:
     hidden = {"ou"} if call.version < (2, 44) else set()
-    return {name: value for name, value in thing.body.items() if name not in hidden}
+    return {name: value for name, value in security_service.body.items() if name not in hidden}
 
 
-def _reply(call: Call, thing: Thing) -> Reply:
-    return Reply(200, {"security_service": _view(call, thing)})
+def _reply(call: Call, security_service: Resource) -> Reply:
+    return Reply(200, {"security_service": _view(call, security_service)})
 
 
 def _check(call: Call, values: Body) -> Body:
@@ -66,28 +66,31 @@ def create(call: Call) -> Reply:
     """Handle POST of a security service."""
     values = _check(call, checked(call, _DECLARED, creating=True))
     body = {**stamped(call), **values, "status": "new"}
-    thing = Thing(body["id"], SECURITY_SERVICES, call.caller.project_id, body)
-    return _reply(call, call.cloud.store.insert(thing))
+    security_service = Resource(body["id"], SECURITY_SERVICES, call.caller.project_id, body)
+    return _reply(call, call.cloud.store.insert(security_service))
 
 
 def _list(call: Call, *, full: bool) -> Reply:
-    wanted = call.argument("share_network_id")
-    if wanted is None:
-        found = mine(call, SECURITY_SERVICES)
+    network_id = call.argument("share_network_id")
+    if network_id is None:
+        services = mine(call, SECURITY_SERVICES)
     else:
-        network = find(call, NETWORKS, wanted, "Share network")
+        network = find(call, NETWORKS, network_id, "Share network")
         table = call.cloud.store.table(SECURITY_SERVICES)
-        found = [table[one] for one in network.hidden["security_services"]]
-    things = limited(call, matching(call, found, _FILTERS))
+        services = [table[service_id] for service_id in network.hidden["security_services"]]
+    security_services = limited(call, matching(call, services, _FILTERS))
     if full:
-        shown = [
-            {**_view(call, one), "share_networks": [net.id for net in _networks_of(call, one)]}
-            for one in things
+        views = [
+            {
+                **_view(call, service),
+                "share_networks": [net.id for net in _networks_of(call, service)],
+            }
+            for service in security_services
         ]
     else:
         fields = ("id", "name", "type", "status")
-        shown = [{name: one.body[name] for name in fields} for one in things]
-    return Reply(200, {"security_services": shown})
+        views = [{name: service.body[name] for name in fields} for service in security_services]
+    return Reply(200, {"security_services": views})
 
 
 def services(call: Call) -> Reply:
@@ -100,7 +103,7 @@ def detail(call: Call) -> Reply:
     return _list(call, full=True)
 
 
-def _own(call: Call) -> Thing:
+def _own(call: Call) -> Resource:
     return find(call, SECURITY_SERVICES, call.ids[0], "Security service")
 
 
@@ -111,23 +114,23 @@ def show(call: Call) -> Reply:
 
 def update(call: Call) -> Reply:
     """Handle PUT of a security service; reply with 403 if a share server forbids the change."""
-    thing, changes = _own(call), checked(call, _DECLARED, creating=False)
+    security_service, changes = _own(call), checked(call, _DECLARED, creating=False)
     _check(call, changes)
-    used = any("server" in network.hidden for network in _networks_of(call, thing))
+    used = any("server" in network.hidden for network in _networks_of(call, security_service))
     if used and changes.keys() - {"name", "description"}:
-        words = "It is attached to share network with share server associated."
-        raise forbidden(f"Cannot update security service {thing.id}. {words}")
-    thing.body.update(changes)
-    touch(call, thing)
-    return _reply(call, thing)
+        message = "It is attached to share network with share server associated."
+        raise forbidden(f"Cannot update security service {security_service.id}. {message}")
+    security_service.body.update(changes)
+    touch(call, security_service)
+    return _reply(call, security_service)
 
 
 def delete(call: Call) -> Reply:
     """Handle DELETE of a security service that no share network uses; reply with status 202."""
-    thing = _own(call)
-    if _networks_of(call, thing):
+    security_service = _own(call)
+    if _networks_of(call, security_service):
         raise forbidden("Cannot delete security service. It is assigned to share network(s)")
-    call.cloud.store.remove(thing)
+    call.cloud.store.remove(security_service)
     return Reply(202, None, dict(TEXT))
 
 

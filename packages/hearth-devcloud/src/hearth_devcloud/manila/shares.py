@@ -31,7 +31,7 @@ from hearth_devcloud.manila.base import (
     touch,
 )
 from hearth_devcloud.manila.types import DEFAULT, SERVERS, spec, type_of
-from hearth_devcloud.store import Thing, stamp_micro
+from hearth_devcloud.store import Resource, stamp_micro
 
 KIND = "Share"
 ZONE = "nova"
@@ -81,8 +81,8 @@ def create(call: Call) -> Reply:
     """Handle POST of a share."""
     values = checked(call, _CREATED, creating=True)
     for name in ("name", "description"):
-        other = values.pop(f"display_{name}")
-        values[name] = values[name] or other
+        display_value = values.pop(f"display_{name}")
+        values[name] = values[name] or display_value
     if values["availability_zone"] not in (None, ZONE):
         raise missing("Availability zone", values["availability_zone"])
     if values["is_public"] and not call.caller.is_admin:
@@ -109,22 +109,24 @@ def create(call: Call) -> Reply:
         "access_rules_status": "active",
         "progress": None,
     }
-    thing = Thing(body["id"], SHARES, call.caller.project_id, body, {"fails": call.effects.error})
+    share = Resource(
+        body["id"], SHARES, call.caller.project_id, body, {"fails": call.effects.error}
+    )
     store = call.cloud.store
-    store.insert(thing)
-    reply = Reply(200, {"share": view(call, thing)})
+    store.insert(share)
+    reply = Reply(200, {"share": view(call, share)})
     slow_s = call.effects.slow_s
     after_s = call.cloud.settings.volume_s if slow_s is None else slow_s
-    store.later(after_s, thing, "share.ready")
+    store.later(after_s, share, "share.ready")
     return reply
 
 
-def _prepare(call: Call, values: Body) -> Thing:
+def _prepare(call: Call, values: Body) -> Resource:
     """Return the type of a new share; complete the values by those of its snapshot.
 
     Raises Refusal if the snapshot, the network and the type do not fit together.
     """
-    kind: Thing | None = None
+    kind: Resource | None = None
     if values["snapshot_id"]:
         snapshot = find(call, SNAPSHOTS, values["snapshot_id"], "Snapshot")
         if snapshot.body["status"] != "available":
@@ -133,10 +135,10 @@ def _prepare(call: Call, values: Body) -> Thing:
         kind = call.cloud.store.table(TYPES)[parent.body["share_type"]]
         if not spec(kind, "create_share_from_snapshot_support"):
             raise bad("The snapshot's parent share does not have this capability.")
-        own = parent.body["share_network_id"]
-        if values["share_network_id"] not in (None, own):
+        network_id = parent.body["share_network_id"]
+        if values["share_network_id"] not in (None, network_id):
             raise bad("Share network ID should be the same as snapshot's parent share's or empty")
-        values["share_network_id"] = own
+        values["share_network_id"] = network_id
         least = snapshot.body["size"]
         values["size"] = values["size"] or least
         if values["size"] < least:
@@ -152,7 +154,7 @@ def _prepare(call: Call, values: Body) -> Thing:
     return kind
 
 
-def ready(cloud: Cloud, share: Thing) -> None:
+def ready(cloud: Cloud, share: Resource) -> None:
     """Complete the creation of a share: it becomes available, or gets the status error.
 
     A type with share servers needs a network and a subnet of Neutron; other types allow none.
@@ -186,7 +188,7 @@ def ready(cloud: Cloud, share: Thing) -> None:
     share.hidden["exports"] = [export]
 
 
-def gone(cloud: Cloud, share: Thing) -> None:
+def gone(cloud: Cloud, share: Resource) -> None:
     """Remove a share whose deletion is complete, with its access rules."""
     for rule in cloud.store.where(RULES, share_id=share.id):
         cloud.store.remove(rule)
@@ -194,26 +196,26 @@ def gone(cloud: Cloud, share: Thing) -> None:
     networks.release(cloud, share.body["share_network_id"])
 
 
-def stuck(cloud: Cloud, share: Thing) -> None:
+def stuck(cloud: Cloud, share: Resource) -> None:
     """Give a share the status error_deleting: its deletion has failed."""
     share.body["status"] = "error_deleting"
 
 
-def view(call: Call, share: Thing) -> Body:
+def view(call: Call, share: Resource) -> Body:
     """Return a share in the format of the API."""
     body = share.body
     kind = call.cloud.store.table(TYPES)[body["share_type"]]
     hidden = {"updated_at", "user_id", "share_server_id", "access_rules_status", "progress", "host"}
-    shown: Body = {name: value for name, value in body.items() if name not in hidden}
-    shown |= {"share_type": kind.body["name"], "volume_type": kind.body["name"]}
-    shown["links"] = links(call, "shares", share.id)
+    share_view: Body = {name: value for name, value in body.items() if name not in hidden}
+    share_view |= {"share_type": kind.body["name"], "volume_type": kind.body["name"]}
+    share_view["links"] = links(call, "shares", share.id)
     if call.caller.is_admin:
-        shown |= {name: body[name] for name in ("host", "share_server_id")}
+        share_view |= {name: body[name] for name in ("host", "share_server_id")}
     if call.version >= (2, 6):
-        shown |= {"share_type": kind.id, "share_type_name": kind.body["name"]}
+        share_view |= {"share_type": kind.id, "share_type_name": kind.body["name"]}
     if call.version < (2, 9):
-        paths = [one["path"] for one in share.hidden.get("exports", [])]
-        shown |= {"export_location": paths[0] if paths else None, "export_locations": paths}
+        paths = [export["path"] for export in share.hidden.get("exports", [])]
+        share_view |= {"export_location": paths[0] if paths else None, "export_locations": paths}
     later: tuple[tuple[int, Body], ...] = (
         (2, {"snapshot_support": spec(kind, "snapshot_support")}),
         (5, {"task_state": None}),
@@ -235,29 +237,33 @@ def view(call: Call, share: Thing) -> Body:
     )
     for minor, fields in later:
         if call.version >= (2, minor):
-            shown |= fields
-    return shown
+            share_view |= fields
+    return share_view
 
 
 def _list(call: Call, *, full: bool) -> Reply:
     caller = call.caller
     everywhere = caller.is_admin and flag(call, "all_tenants")
     public = flag(call, "is_public")
-    found = [
-        one
-        for one in reversed(list(call.cloud.store.all(SHARES)))
-        if everywhere or one.project_id == caller.project_id or (public and one.body["is_public"])
+    matches = [
+        share
+        for share in reversed(list(call.cloud.store.all(SHARES)))
+        if everywhere
+        or share.project_id == caller.project_id
+        or (public and share.body["is_public"])
     ]
     names = [name for name in _FILTERS if name != "is_public"]
-    found = ordered(matching(call, found, names), call)
-    things = limited(call, found)
-    body: Body = {"shares": [view(call, one) if full else _brief(call, one) for one in things]}
+    matches = ordered(matching(call, matches, names), call)
+    shares = limited(call, matches)
+    body: Body = {
+        "shares": [view(call, share) if full else _brief(call, share) for share in shares]
+    }
     if call.version >= (2, 42) and flag(call, "with_count"):
-        body["count"] = len(found)
+        body["count"] = len(matches)
     return Reply(200, body)
 
 
-def _brief(call: Call, share: Thing) -> Body:
+def _brief(call: Call, share: Resource) -> Body:
     name = share.body["name"]
     return {"id": share.id, "name": name, "links": links(call, "shares", share.id)}
 
@@ -272,12 +278,12 @@ def detail(call: Call) -> Reply:
     return _list(call, full=True)
 
 
-def own(call: Call) -> Thing:
+def own(call: Call) -> Resource:
     """Return the share that the path names, if the caller may change it. Raises Refusal 404."""
     return find(call, SHARES, call.ids[0], KIND)
 
 
-def _seen(call: Call) -> Thing:
+def _seen(call: Call) -> Resource:
     """Return the share that the path names; it is the project's own or public."""
     share = call.cloud.store.get(SHARES, call.ids[0])
     return share if share is not None and share.body["is_public"] else own(call)
@@ -293,7 +299,7 @@ def update(call: Call) -> Reply:
     share, changes = own(call), checked(call, _UPDATED, creating=False)
     if changes.get("is_public") and not (call.caller.is_admin or share.body["is_public"]):
         raise forbidden("Policy doesn't allow share:set_public_share to be performed.")
-    share.body.update({name.removeprefix("display_"): one for name, one in changes.items()})
+    share.body.update({name.removeprefix("display_"): value for name, value in changes.items()})
     touch(call, share)
     return Reply(200, {"share": view(call, share)})
 
@@ -317,31 +323,33 @@ def _exports(call: Call) -> list[Body]:
     hidden = {"is_admin_only", "share_instance_id"} if not call.caller.is_admin else set()
     hidden |= {"preferred"} if call.version < (2, 14) else set()
     return [
-        {name: value for name, value in one.items() if name not in hidden}
-        for one in _seen(call).hidden.get("exports", [])
+        {name: value for name, value in export.items() if name not in hidden}
+        for export in _seen(call).hidden.get("exports", [])
     ]
 
 
 def exports(call: Call) -> Reply:
     """Handle GET of the export locations of a share: the paths to mount it."""
     brief = {"created_at", "updated_at"}
-    found = [{n: v for n, v in one.items() if n not in brief} for one in _exports(call)]
-    return Reply(200, {"export_locations": found})
+    views = [{n: v for n, v in export.items() if n not in brief} for export in _exports(call)]
+    return Reply(200, {"export_locations": views})
 
 
 def export(call: Call) -> Reply:
     """Handle GET of an export location of a share."""
-    for one in _exports(call):
-        if one["id"] == call.ids[1]:
-            return Reply(200, {"export_location": one})
+    for location in _exports(call):
+        if location["id"] == call.ids[1]:
+            return Reply(200, {"export_location": location})
     raise Refusal(404, message=f"Export location '{call.ids[1]}' not found.")
 
 
 def zones(call: Call) -> Reply:
     """Handle GET of the availability zones; there is one."""
-    made = stamp_micro(0.0)
+    created_at = stamp_micro(0.0)
     zone: Body = {"id": "d1ab2ea8-0000-4000-8000-000000000001", "name": ZONE}
-    return Reply(200, {"availability_zones": [{**zone, "created_at": made, "updated_at": None}]})
+    return Reply(
+        200, {"availability_zones": [{**zone, "created_at": created_at, "updated_at": None}]}
+    )
 
 
 _PATH = PATH + "/shares"

@@ -24,7 +24,7 @@ from hearth_devcloud.manila.base import (
     touch,
 )
 from hearth_devcloud.manila.types import spec
-from hearth_devcloud.store import Thing
+from hearth_devcloud.store import Resource
 
 _TEXT = Field(nullable(text(255)))
 _DECLARED = Collection(
@@ -43,10 +43,10 @@ _DECLARED = Collection(
 _FILTERS = ("name", "description", "status", "share_id", "size")
 
 
-def _view(call: Call, thing: Thing) -> Body:
+def _view(call: Call, snapshot: Resource) -> Body:
     hidden = {"updated_at", *(("user_id",) if call.version < (2, 17) else ())}
-    shown = {name: value for name, value in thing.body.items() if name not in hidden}
-    return {**shown, "links": links(call, "snapshots", thing.id)}
+    view = {name: value for name, value in snapshot.body.items() if name not in hidden}
+    return {**view, "links": links(call, "snapshots", snapshot.id)}
 
 
 def create(call: Call) -> Reply:
@@ -57,8 +57,8 @@ def create(call: Call) -> Reply:
     if share.body["status"] != "available" and not forced:
         raise bad("Invalid share: Source share status must be 'available'.")
     if not spec(call.cloud.store.table(TYPES)[share.body["share_type"]], "snapshot_support"):
-        words = f"Snapshots cannot be created for share '{share.id}' since it does not have that"
-        raise bad(f"{words} capability.")
+        message = f"Snapshots cannot be created for share '{share.id}' since it does not have that"
+        raise bad(f"{message} capability.")
     size = share.body["size"]
     project_id = call.caller.project_id or ""
     quotas.check(call.cloud, project_id, {"snapshots": 1, "snapshot_gigabytes": size})
@@ -74,34 +74,37 @@ def create(call: Call) -> Reply:
         "user_id": call.caller.user_id,
     }
     hidden = {"fails": call.effects.error}
-    thing = call.cloud.store.insert(Thing(body["id"], SNAPSHOTS, project_id, body, hidden))
-    reply = Reply(202, {"snapshot": _view(call, thing)})
+    snapshot = call.cloud.store.insert(Resource(body["id"], SNAPSHOTS, project_id, body, hidden))
+    reply = Reply(202, {"snapshot": _view(call, snapshot)})
     slow_s = call.effects.slow_s
     after_s = call.cloud.settings.volume_s if slow_s is None else slow_s
-    call.cloud.store.later(after_s, thing, "share.snapshot")
+    call.cloud.store.later(after_s, snapshot, "share.snapshot")
     return reply
 
 
-def ready(cloud: Cloud, thing: Thing) -> None:
+def ready(cloud: Cloud, snapshot: Resource) -> None:
     """Complete the creation of a snapshot."""
-    thing.body["status"] = "error" if thing.hidden.pop("fails", False) else "available"
+    snapshot.body["status"] = "error" if snapshot.hidden.pop("fails", False) else "available"
 
 
-def gone(cloud: Cloud, thing: Thing) -> None:
+def gone(cloud: Cloud, snapshot: Resource) -> None:
     """Remove a snapshot whose deletion is complete."""
-    cloud.store.remove(thing)
+    cloud.store.remove(snapshot)
 
 
 def _list(call: Call, *, full: bool) -> Reply:
-    things = limited(call, matching(call, mine(call, SNAPSHOTS), _FILTERS))
+    snapshots = limited(call, matching(call, mine(call, SNAPSHOTS), _FILTERS))
     brief = ("id", "name")
-    shown = [
-        _view(call, one)
+    views = [
+        _view(call, snapshot)
         if full
-        else {**{n: one.body[n] for n in brief}, "links": links(call, "snapshots", one.id)}
-        for one in things
+        else {
+            **{n: snapshot.body[n] for n in brief},
+            "links": links(call, "snapshots", snapshot.id),
+        }
+        for snapshot in snapshots
     ]
-    return Reply(200, {"snapshots": shown})
+    return Reply(200, {"snapshots": views})
 
 
 def snapshots(call: Call) -> Reply:
@@ -114,7 +117,7 @@ def detail(call: Call) -> Reply:
     return _list(call, full=True)
 
 
-def _own(call: Call) -> Thing:
+def _own(call: Call) -> Resource:
     return find(call, SNAPSHOTS, call.ids[0], "Snapshot")
 
 
@@ -125,19 +128,19 @@ def show(call: Call) -> Reply:
 
 def update(call: Call) -> Reply:
     """Handle PUT of a snapshot's name or description."""
-    thing, changes = _own(call), checked(call, _DECLARED, creating=False)
-    thing.body.update({name.removeprefix("display_"): one for name, one in changes.items()})
-    touch(call, thing)
-    return Reply(200, {"snapshot": _view(call, thing)})
+    snapshot, changes = _own(call), checked(call, _DECLARED, creating=False)
+    snapshot.body.update({name.removeprefix("display_"): value for name, value in changes.items()})
+    touch(call, snapshot)
+    return Reply(200, {"snapshot": _view(call, snapshot)})
 
 
 def delete(call: Call) -> Reply:
     """Handle DELETE of a snapshot; reply with status 202."""
-    thing = _own(call)
-    if thing.body["status"] not in ("available", "error"):
+    snapshot = _own(call)
+    if snapshot.body["status"] not in ("available", "error"):
         raise forbidden("Invalid share snapshot: status must be one of ('available', 'error').")
-    thing.body["status"] = "deleting"
-    call.cloud.store.later(call.effects.slow_s or 0, thing, "share.snapshot_gone")
+    snapshot.body["status"] = "deleting"
+    call.cloud.store.later(call.effects.slow_s or 0, snapshot, "share.snapshot_gone")
     return Reply(202, None, dict(TEXT))
 
 

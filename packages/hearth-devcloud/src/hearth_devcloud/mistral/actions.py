@@ -11,7 +11,7 @@ from urllib.parse import quote, urlencode
 from hearth_devcloud import jobs
 from hearth_devcloud.http import Body, Cloud
 from hearth_devcloud.keystone.tokens import catalogue
-from hearth_devcloud.store import Thing
+from hearth_devcloud.store import Resource
 
 Outcome = tuple[bool, Any]  # whether the action succeeded, and its result or error
 ORCHESTRATION = "orchestration"
@@ -74,25 +74,25 @@ HEAT: Mapping[str, Act] = {
 }
 
 
-def perform(cloud: Cloud, action: Thing) -> Outcome | None:
+def perform(cloud: Cloud, action: Resource) -> Outcome | None:
     """Start an action and return its outcome, or None if it waits for the response to a call."""
-    name, given = action.body["name"], action.hidden["input"]
+    name, arguments = action.body["name"], action.hidden["input"]
     match name:
         case "std.noop":
             return True, None
         case "std.echo":
-            return _known(given, {"output", "delay"}) or (True, given.get("output"))
+            return _known(arguments, {"output", "delay"}) or (True, arguments.get("output"))
         case "std.fail":
-            return False, given.get("error_data") or "Fail action expected exception."
+            return False, arguments.get("error_data") or "Fail action expected exception."
         case "std.http":
-            return _http(cloud, action, given)
+            return _http(cloud, action, arguments)
     group, _, verb = name.partition(".")
     if group == "heat" and verb in HEAT:
-        return _heat(cloud, action, HEAT[verb], dict(given))
+        return _heat(cloud, action, HEAT[verb], dict(arguments))
     return False, f"Failed to find action [action_name={name}]"
 
 
-def outcome_of(cloud: Cloud, action: Thing, job: Thing) -> Outcome | None:
+def outcome_of(cloud: Cloud, action: Resource, job: Resource) -> Outcome | None:
     """Return the outcome of an action after the response to its call.
 
     `job` contains the response. Return None if the action has requested a further call.
@@ -104,42 +104,42 @@ def outcome_of(cloud: Cloud, action: Thing, job: Thing) -> Outcome | None:
         return _http_outcome(job, answer)
     act = HEAT[action.body["name"].partition(".")[2]]
     if job.hidden["looking"]:
-        place = _stack_in(answer)
-        if place is None:
+        stack_id = _stack_in(answer)
+        if stack_id is None:
             return _refused(action, answer)
-        return _call(cloud, action, act, {**action.hidden["input"], "stack_id": place})
+        return _call(cloud, action, act, {**action.hidden["input"], "stack_id": stack_id})
     if answer["status"] >= 300:
         return _refused(action, answer)
     body = answer["body"] or None
     return True, body.get(act.part) if act.part and isinstance(body, dict) else body
 
 
-def _known(given: Body, names: set[str]) -> Outcome | None:
-    unknown = sorted(given.keys() - names)
+def _known(arguments: Body, names: set[str]) -> Outcome | None:
+    unknown = sorted(arguments.keys() - names)
     return (False, f"Invalid input: unexpected {unknown}") if unknown else None
 
 
-def _http(cloud: Cloud, action: Thing, given: Body) -> Outcome | None:
-    wrong = _known(given, _HTTP | _HTTP_IGNORED)
-    if wrong is not None or not given.get("url"):
+def _http(cloud: Cloud, action: Resource, arguments: Body) -> Outcome | None:
+    wrong = _known(arguments, _HTTP | _HTTP_IGNORED)
+    if wrong is not None or not arguments.get("url"):
         return wrong or (False, "Invalid input: missing ['url']")
-    headers = {str(name): str(value) for name, value in (given.get("headers") or {}).items()}
-    body = given.get("json") if given.get("json") is not None else given.get("body")
+    headers = {str(name): str(value) for name, value in (arguments.get("headers") or {}).items()}
+    body = arguments.get("json") if arguments.get("json") is not None else arguments.get("body")
     data = body if isinstance(body, str) else "" if body is None else json.dumps(body)
     if data and not isinstance(body, str):
         headers.setdefault("Content-Type", "application/json")
-    url, params = str(given["url"]), given.get("params")
+    url, params = str(arguments["url"]), arguments.get("params")
     if params:
         url += ("&" if "?" in url else "?") + urlencode(params)
     jobs.order(
-        cloud, "workflow.answered", action.id, method=str(given.get("method") or "GET").upper(),
+        cloud, "workflow.answered", action.id, method=str(arguments.get("method") or "GET").upper(),
         url=url, headers=headers, data=data,
-        timeout_s=float(given.get("timeout") or jobs.TIMEOUT_S),
+        timeout_s=float(arguments.get("timeout") or jobs.TIMEOUT_S),
     )  # fmt: skip
     return None
 
 
-def _http_outcome(job: Thing, answer: Body) -> Outcome:
+def _http_outcome(job: Resource, answer: Body) -> Outcome:
     result = {
         "content": answer["body"],
         "status": answer["status"],
@@ -149,39 +149,39 @@ def _http_outcome(job: Thing, answer: Body) -> Outcome:
     return 200 <= answer["status"] < 307, result
 
 
-def _heat(cloud: Cloud, action: Thing, act: Act, given: Body) -> Outcome | None:
+def _heat(cloud: Cloud, action: Resource, act: Act, arguments: Body) -> Outcome | None:
     """Request the call of a `heat.…` action; return its outcome only if that fails.
 
     If `stack_id` is only a name or an id, request a call to look up the stack first.
     """
     lacking = [
-        n for n in ("stack_id", "resource_name") if f"{{{n}}}" in act.path and n not in given
+        n for n in ("stack_id", "resource_name") if f"{{{n}}}" in act.path and n not in arguments
     ]
     if lacking:
         return False, f"Invalid input: missing {lacking}"
-    if "{stack_id}" in act.path and "/" not in str(given["stack_id"]):
-        path = f"/stacks/{quote(str(given['stack_id']), safe='')}"
+    if "{stack_id}" in act.path and "/" not in str(arguments["stack_id"]):
+        path = f"/stacks/{quote(str(arguments['stack_id']), safe='')}"
         return _send(cloud, action, "GET", path, None, looking=True)
-    return _call(cloud, action, act, given)
+    return _call(cloud, action, act, arguments)
 
 
-def _call(cloud: Cloud, action: Thing, act: Act, given: Body) -> Outcome | None:
-    method, left = act.method, dict(given)
-    for flag, other in act.flags.items():
-        method = other if left.pop(flag, False) else method
+def _call(cloud: Cloud, action: Resource, act: Act, arguments: Body) -> Outcome | None:
+    method, remaining = act.method, dict(arguments)
+    for flag, argument in act.flags.items():
+        method = argument if remaining.pop(flag, False) else method
     path = act.path
-    for name in list(left):
+    for name in list(remaining):
         if f"{{{name}}}" in path:
             safe = "/" if name == "stack_id" else ""
-            path = path.replace(f"{{{name}}}", quote(str(left.pop(name)), safe=safe))
-    if method == "GET" and left:
-        path += "?" + urlencode(left)
-    body = None if method in ("GET", "DELETE") else act.fixed or left.get("data", left)
+            path = path.replace(f"{{{name}}}", quote(str(remaining.pop(name)), safe=safe))
+    if method == "GET" and remaining:
+        path += "?" + urlencode(remaining)
+    body = None if method in ("GET", "DELETE") else act.fixed or remaining.get("data", remaining)
     return _send(cloud, action, method, path, body, looking=False)
 
 
 def _send(
-    cloud: Cloud, action: Thing, method: str, path: str, body: Any, *, looking: bool
+    cloud: Cloud, action: Resource, method: str, path: str, body: Any, *, looking: bool
 ) -> Outcome | None:
     url = _endpoint(cloud, action.project_id)
     if url is None:
@@ -215,9 +215,9 @@ def _stack_in(answer: Body) -> str | None:
     return f"{stack['stack_name']}/{stack['id']}" if stack and answer["status"] == 200 else None
 
 
-def _refused(action: Thing, answer: Body) -> Outcome:
+def _refused(action: Resource, answer: Body) -> Outcome:
     body = answer["body"]
     error = body.get("error") if isinstance(body, dict) else None
-    why = error.get("message") if isinstance(error, dict) else body
-    words = f"{action.body['name']} failed: HTTP {answer['status']}: {why}"
-    return False, words
+    reason = error.get("message") if isinstance(error, dict) else body
+    message = f"{action.body['name']} failed: HTTP {answer['status']}: {reason}"
+    return False, message

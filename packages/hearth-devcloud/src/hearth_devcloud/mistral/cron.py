@@ -23,7 +23,7 @@ from hearth_devcloud.mistral.rest import (
     stamp,
     workflow_of,
 )
-from hearth_devcloud.store import Thing
+from hearth_devcloud.store import Resource
 
 SERVICE_USER = "mistral"
 FIELDS = {
@@ -44,25 +44,28 @@ def next_time(pattern: str, at: float) -> float:
 
 def create(call: Call) -> Reply:
     """Handle POST of a cron trigger; reply with status 201, or 409 if its name is in use."""
-    given, store, caller = document(call, FIELDS), call.cloud.store, call.caller
-    name, wanted = given.get("name"), given.get("workflow_id") or given.get("workflow_name")
+    attributes, store, caller = document(call, FIELDS), call.cloud.store, call.caller
+    name, workflow_name = (
+        attributes.get("name"),
+        attributes.get("workflow_id") or attributes.get("workflow_name"),
+    )
     if not name or not isinstance(name, str):
         raise bad("name is required")
-    workflow = workflow_of(store, caller.project_id, str(wanted))
+    workflow = workflow_of(store, caller.project_id, str(workflow_name))
     if workflow is None:
-        raise missing(f"Workflow '{wanted}'")
+        raise missing(f"Workflow '{workflow_name}'")
     if store.where(TRIGGERS, name=name, project_id=caller.project_id):
         raise Refusal(409, "Conflict", f"Duplicate entry for CronTrigger['{name}']")
-    count, first = given.get("remaining_executions"), given.get("first_execution_time")
+    count, first = attributes.get("remaining_executions"), attributes.get("first_execution_time")
     if count is not None and (type(count) is not int or count < 1):
         raise bad("remaining_executions must be at least 1")
-    if not given.get("pattern") and (not first or count not in (None, 1)):
+    if not attributes.get("pattern") and (not first or count not in (None, 1)):
         raise bad(
             "pattern is required, unless first_execution_time is given and remaining_executions "
             "is absent or 1"
         )
     try:
-        following = next_time(str(given.get("pattern") or "* * * * *"), store.time)
+        following = next_time(str(attributes.get("pattern") or "* * * * *"), store.time)
         due = _first(first) if first else following
     except ValueError as problem:
         raise bad(f"The specified time is not valid: {problem}") from None
@@ -74,11 +77,11 @@ def create(call: Call) -> Reply:
         "name": name,
         "workflow_name": workflow.body["name"],
         "workflow_id": workflow.id,
-        "workflow_input": json.dumps(mapping(given, "workflow_input")),
-        "workflow_params": json.dumps(mapping(given, "workflow_params")),
-        "scope": given.get("scope") or "private",
-        "pattern": given.get("pattern"),
-        "remaining_executions": count if given.get("pattern") else 1,
+        "workflow_input": json.dumps(mapping(attributes, "workflow_input")),
+        "workflow_params": json.dumps(mapping(attributes, "workflow_params")),
+        "scope": attributes.get("scope") or "private",
+        "pattern": attributes.get("pattern"),
+        "remaining_executions": count if attributes.get("pattern") else 1,
         "first_execution_time": stamp(due) if first else None,
         "next_execution_time": stamp(due),
         "project_id": caller.project_id,
@@ -86,8 +89,8 @@ def create(call: Call) -> Reply:
         "updated_at": now,
     }
     trust = delegation.entrust(call.cloud, caller, SERVICE_USER)
-    made = Thing(ident, TRIGGERS, caller.project_id, body, {"trust_id": trust.id, "due": due})
-    _arm(call.cloud, store.insert(made))
+    trigger = Resource(ident, TRIGGERS, caller.project_id, body, {"trust_id": trust.id, "due": due})
+    _arm(call.cloud, store.insert(trigger))
     return Reply(201, body)
 
 
@@ -100,13 +103,13 @@ def _first(text: Any) -> float:
     raise ValueError(f"expected a time such as 2026-01-31 12:00, got {text}")
 
 
-def _arm(cloud: Cloud, trigger: Thing) -> None:
+def _arm(cloud: Cloud, trigger: Resource) -> None:
     after_s = trigger.hidden["due"] - cloud.store.time
     cloud.store.later(after_s, trigger, "workflow.fire")
     cloud.wake(after_s)
 
 
-def fire(cloud: Cloud, trigger: Thing) -> None:
+def fire(cloud: Cloud, trigger: Resource) -> None:
     """Start the workflow of a cron trigger at its time, and schedule its next execution.
 
     The trigger is deleted after its last execution.
@@ -127,8 +130,8 @@ def fire(cloud: Cloud, trigger: Thing) -> None:
                     {"triggered_by": {"type": "cron_trigger", "id": trigger.id}}
                 ),
             )
-    left = body["remaining_executions"]
-    if left == 1 or not body["pattern"]:
+    remaining = body["remaining_executions"]
+    if remaining == 1 or not body["pattern"]:
         _drop(cloud, trigger)
         return
     try:
@@ -137,7 +140,7 @@ def fire(cloud: Cloud, trigger: Thing) -> None:
         _drop(cloud, trigger)
         return
     body.update(
-        remaining_executions=None if left is None else left - 1,
+        remaining_executions=None if remaining is None else remaining - 1,
         next_execution_time=stamp(due),
         updated_at=stamp(store.time),
     )
@@ -145,15 +148,15 @@ def fire(cloud: Cloud, trigger: Thing) -> None:
     _arm(cloud, trigger)
 
 
-def _drop(cloud: Cloud, trigger: Thing) -> None:
+def _drop(cloud: Cloud, trigger: Resource) -> None:
     delegation.end(cloud, trigger.hidden["trust_id"])
     cloud.store.remove(trigger)
 
 
-def _find(call: Call) -> Thing:
-    for one in call.cloud.store.where(TRIGGERS, project_id=call.caller.project_id):
-        if call.ids[0] in (one.id, one.body["name"]):
-            return one
+def _find(call: Call) -> Resource:
+    for trigger in call.cloud.store.where(TRIGGERS, project_id=call.caller.project_id):
+        if call.ids[0] in (trigger.id, trigger.body["name"]):
+            return trigger
     raise missing(f"Cron trigger '{call.ids[0]}'")
 
 

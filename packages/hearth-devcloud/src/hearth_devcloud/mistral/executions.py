@@ -17,7 +17,7 @@ from hearth_devcloud.mistral.rest import (
     missing,
     workflow_of,
 )
-from hearth_devcloud.store import Thing
+from hearth_devcloud.store import Resource
 
 _FIELDS = {
     "id", "workflow_id", "workflow_name", "workflow_namespace", "input", "params", "description",
@@ -29,25 +29,25 @@ def create(call: Call) -> Reply:
 
     If the request has the id of an execution of the project, reply with this execution.
     """
-    given = document(call, _FIELDS)
-    name = given.get("workflow_id") or given.get("workflow_name")
+    attributes = document(call, _FIELDS)
+    name = attributes.get("workflow_id") or attributes.get("workflow_name")
     if not name:
         raise bad("Workflow ID or workflow name must be provided. Workflow ID is recommended.")
-    store, caller, ident = call.cloud.store, call.caller, given.get("id")
-    if ident and (there := store.get(EXECUTIONS, ident)) is not None:
-        if there.project_id != caller.project_id:
+    store, caller, ident = call.cloud.store, call.caller, attributes.get("id")
+    if ident and (existing := store.get(EXECUTIONS, ident)) is not None:
+        if existing.project_id != caller.project_id:
             raise Refusal(409, "Conflict", f"Duplicate entry for WorkflowExecution['{ident}']")
-        return Reply(201, there.body)
-    space = given.get("workflow_namespace") or ""
+        return Reply(201, existing.body)
+    space = attributes.get("workflow_namespace") or ""
     workflow = workflow_of(store, caller.project_id, str(name), space)
     if workflow is None:
         raise missing(f"Workflow '{name}'")
-    made = run.start(
-        call.cloud, workflow, mapping(given, "input"), mapping(given, "params"), ident=ident,
-        project_id=caller.project_id, token=caller.token,
-        description=str(given.get("description") or ""),
+    execution = run.start(
+        call.cloud, workflow, mapping(attributes, "input"), mapping(attributes, "params"),
+        ident=ident, project_id=caller.project_id, token=caller.token,
+        description=str(attributes.get("description") or ""),
     )  # fmt: skip
-    return Reply(201, made.body)
+    return Reply(201, execution.body)
 
 
 def executions(call: Call) -> Reply:
@@ -55,7 +55,7 @@ def executions(call: Call) -> Reply:
     return listed(call, EXECUTIONS)
 
 
-def _execution(call: Call) -> Thing:
+def _execution(call: Call) -> Resource:
     return mine(call, EXECUTIONS, call.ids[0], "Workflow execution")
 
 
@@ -66,15 +66,18 @@ def show(call: Call) -> Reply:
 
 def change(call: Call) -> Reply:
     """Handle PUT of an execution: change its state, description or environment."""
-    given, one = document(call, {"state", "state_info", "description", "params"}), _execution(call)
-    params = mapping(given, "params")
+    attributes, execution = (
+        document(call, {"state", "state_info", "description", "params"}),
+        _execution(call),
+    )
+    params = mapping(attributes, "params")
     if "env" in params:
-        one.hidden["env"] = {**one.hidden["env"], **params["env"]}
-    if "description" in given:
-        one.body["description"] = given["description"]
-    if given.get("state"):
-        run.set_state(call.cloud, one, given["state"], given.get("state_info"))
-    return Reply(200, one.body)
+        execution.hidden["env"] = {**execution.hidden["env"], **params["env"]}
+    if "description" in attributes:
+        execution.body["description"] = attributes["description"]
+    if attributes.get("state"):
+        run.set_state(call.cloud, execution, attributes["state"], attributes.get("state_info"))
+    return Reply(200, execution.body)
 
 
 def delete(call: Call) -> Reply:
@@ -82,16 +85,18 @@ def delete(call: Call) -> Reply:
 
     An execution that has not ended is only deleted with the argument `force`.
     """
-    one = _execution(call)
+    execution = _execution(call)
     forced = (call.argument("force") or "").lower() in ("true", "1")
-    if one.body["state"] not in ENDS and not forced:
-        words = f"Only completed executions can be deleted. Use force; state: {one.body['state']}"
-        raise Refusal(403, "Forbidden", words)
-    _drop(call, one)
+    if execution.body["state"] not in ENDS and not forced:
+        message = (
+            f"Only completed executions can be deleted. Use force; state: {execution.body['state']}"
+        )
+        raise Refusal(403, "Forbidden", message)
+    _drop(call, execution)
     return Reply(204)
 
 
-def _drop(call: Call, execution: Thing) -> None:
+def _drop(call: Call, execution: Resource) -> None:
     store = call.cloud.store
     for task in store.where(TASKS, workflow_execution_id=execution.id):
         for action in store.where(ACTIONS, task_execution_id=task.id):
@@ -128,15 +133,19 @@ def act(call: Call) -> Reply:
 
     If the action makes a call, its result is available later.
     """
-    given = document(call, {"name", "input", "description", "params"})
-    if not given.get("name"):
+    attributes = document(call, {"name", "input", "description", "params"})
+    if not attributes.get("name"):
         raise bad("Please provide at least action name to run action.")
     caller = call.caller
-    made = records.new_action(
-        call.cloud, str(given["name"]), mapping(given, "input"), caller.project_id, caller.token
+    action = records.new_action(
+        call.cloud,
+        str(attributes["name"]),
+        mapping(attributes, "input"),
+        caller.project_id,
+        caller.token,
     )
-    run.run_action(call.cloud, made)
-    return Reply(201, made.body)
+    run.run_action(call.cloud, action)
+    return Reply(201, action.body)
 
 
 def acts(call: Call) -> Reply:
@@ -154,10 +163,10 @@ def drop_act(call: Call) -> Reply:
 
     Reply with status 204.
     """
-    one = mine(call, ACTIONS, call.ids[0], "Action execution")
-    if one.body["task_execution_id"] is not None or one.body["state"] not in ENDS:
+    action = mine(call, ACTIONS, call.ids[0], "Action execution")
+    if action.body["task_execution_id"] is not None or action.body["state"] not in ENDS:
         raise Refusal(403, "Forbidden", "Only completed executions without a task can be deleted")
-    call.cloud.store.remove(one)
+    call.cloud.store.remove(action)
     return Reply(204)
 
 

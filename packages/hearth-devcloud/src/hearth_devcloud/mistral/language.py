@@ -50,8 +50,8 @@ class WrongExpression(ValueError):
 def read(text: str) -> dict[str, Body]:
     """Parse a YAML document and return its workflow definitions by name. Raises WrongDefinition."""
     try:
-        found = yaml.safe_load(text)
-        plain = json.loads(json.dumps(found, default=str))  # the times that YAML knows are texts
+        document = yaml.safe_load(text)
+        plain = json.loads(json.dumps(document, default=str))  # the times that YAML knows are texts
     except (yaml.YAMLError, RecursionError, ValueError, IndexError, TypeError) as problem:
         raise WrongDefinition(f"Definition could not be parsed: {problem}") from None
     if not isinstance(plain, dict) or str(plain.pop("version", "")) not in ("2.0", "2"):
@@ -72,18 +72,22 @@ def _workflow(name: str, spec: Any) -> Body:
         raise WrongDefinition(f"Invalid DSL: input of workflow '{name}' must be a list")
     _object(f"task-defaults of '{name}'", spec.get("task-defaults") or {}, _OF_DEFAULTS)
     for task_name, task in tasks.items():
-        where = f"task '{task_name}' of '{name}'"
-        _object(where, task, _OF_TASKS)
+        place_of_task = f"task '{task_name}' of '{name}'"
+        _object(place_of_task, task, _OF_TASKS)
         if "action" in task and "workflow" in task:
-            raise WrongDefinition(f"Invalid DSL: {where} has both action and workflow")
+            raise WrongDefinition(f"Invalid DSL: {place_of_task} has both action and workflow")
         reverse = spec.get("type") == "reverse"
         for clause in CLAUSES if not reverse else ():
             for next_name, _, _ in moves({**task}, clause):
                 if next_name not in tasks and next_name not in COMMANDS:
-                    raise WrongDefinition(f"Task '{next_name}' not found, in {clause} of {where}")
-        for needed in as_list(task.get("requires")):
-            if needed not in tasks:
-                raise WrongDefinition(f"Task '{needed}' not found, in requires of {where}")
+                    raise WrongDefinition(
+                        f"Task '{next_name}' not found, in {clause} of {place_of_task}"
+                    )
+        for required in as_list(task.get("requires")):
+            if required not in tasks:
+                raise WrongDefinition(
+                    f"Task '{required}' not found, in requires of {place_of_task}"
+                )
         for text in _texts(task):
             check(text)
     for text in _texts({key: value for key, value in spec.items() if key != "tasks"}):
@@ -91,11 +95,11 @@ def _workflow(name: str, spec: Any) -> Body:
     return dict(spec)
 
 
-def _object(where: str, spec: Any, known: set[str]) -> None:
+def _object(label: str, spec: Any, names: set[str]) -> None:
     if not isinstance(spec, dict):
-        raise WrongDefinition(f"Invalid DSL: {where} must be a map")
-    if unknown := sorted(str(key) for key in spec.keys() - known):
-        raise WrongDefinition(f"Invalid DSL: {where} has unknown keys: {', '.join(unknown)}")
+        raise WrongDefinition(f"Invalid DSL: {label} must be a map")
+    if unknown := sorted(str(key) for key in spec.keys() - names):
+        raise WrongDefinition(f"Invalid DSL: {label} has unknown keys: {', '.join(unknown)}")
 
 
 def _texts(value: Any) -> Iterator[str]:
@@ -103,11 +107,11 @@ def _texts(value: Any) -> Iterator[str]:
         case str():
             yield value
         case dict():
-            for one in value.values():
-                yield from _texts(one)
+            for entry in value.values():
+                yield from _texts(entry)
         case list():
-            for one in value:
-                yield from _texts(one)
+            for entry in value:
+                yield from _texts(entry)
 
 
 def as_list(value: Any) -> list[Any]:
@@ -117,20 +121,22 @@ def as_list(value: Any) -> list[Any]:
 
 def inputs(spec: Body) -> dict[str, tuple[bool, Any]]:
     """Return the inputs of a workflow as {name: (whether there is a default, the default)}."""
-    found: dict[str, tuple[bool, Any]] = {}
-    for one in spec.get("input") or []:
-        if isinstance(one, dict):
-            found |= {str(name): (True, default) for name, default in one.items()}
+    inputs_by_name: dict[str, tuple[bool, Any]] = {}
+    for entry in spec.get("input") or []:
+        if isinstance(entry, dict):
+            inputs_by_name |= {str(name): (True, default) for name, default in entry.items()}
         else:
-            found[str(one)] = (False, None)
-    return found
+            inputs_by_name[str(entry)] = (False, None)
+    return inputs_by_name
 
 
 def shown_input(spec: Body) -> str:
     """Return the inputs of a workflow as a text such as `a, b=1`, which is the API's format."""
     return ", ".join(
-        f"{name}={json.dumps(value) if not isinstance(value, str) else value}" if given else name
-        for name, (given, value) in inputs(spec).items()
+        f"{name}={json.dumps(value) if not isinstance(value, str) else value}"
+        if has_default
+        else name
+        for name, (has_default, value) in inputs(spec).items()
     )
 
 
@@ -144,16 +150,16 @@ def moves(task: Body, clause: str) -> list[tuple[str, Any, Body]]:
 
     Each is a tuple: name of a task or command, condition or None, arguments.
     """
-    given = task.get(clause)
-    if isinstance(given, dict) and ("next" in given or "publish" in given):
-        given = given.get("next")
-    found: list[tuple[str, Any, Body]] = []
-    for one in as_list(given):
-        rows = one.items() if isinstance(one, dict) else [(one, None)]
+    clause_spec = task.get(clause)
+    if isinstance(clause_spec, dict) and ("next" in clause_spec or "publish" in clause_spec):
+        clause_spec = clause_spec.get("next")
+    targets: list[tuple[str, Any, Body]] = []
+    for entry in as_list(clause_spec):
+        rows = entry.items() if isinstance(entry, dict) else [(entry, None)]
         for text, condition in rows:
             name, arguments = call_of(str(text))
-            found.append((name, condition, arguments))
-    return found
+            targets.append((name, condition, arguments))
+    return targets
 
 
 def publishing(task: Body, state: str) -> list[Body]:
@@ -162,12 +168,12 @@ def publishing(task: Body, state: str) -> list[Body]:
     They are in the order of their evaluation.
     """
     clause = "publish" if state == "SUCCESS" else "publish-on-error"
-    found = [task.get(clause) or {}]
+    published = [task.get(clause) or {}]
     for name in ("on-success" if state == "SUCCESS" else "on-error", "on-complete"):
-        more = task.get(name)
-        if isinstance(more, dict) and isinstance(more.get("publish"), dict):
-            found += [more["publish"].get(kind) or {} for kind in ("branch", "global")]
-    return found
+        clause_spec = task.get(name)
+        if isinstance(clause_spec, dict) and isinstance(clause_spec.get("publish"), dict):
+            published += [clause_spec["publish"].get(kind) or {} for kind in ("branch", "global")]
+    return published
 
 
 def call_of(text: str) -> tuple[str, Body]:
@@ -178,20 +184,20 @@ def call_of(text: str) -> tuple[str, Body]:
     head = _NAME.match(text)
     if head is None:
         raise WrongDefinition(f"Invalid DSL: {text!r} has no name")
-    rest, arguments = text[head.end() :].strip(), {}
-    if rest.startswith("(") and rest.endswith(")"):
-        rest = rest[1:-1]
+    tail, arguments = text[head.end() :].strip(), {}
+    if tail.startswith("(") and tail.endswith(")"):
+        tail = tail[1:-1]
     at = 0
-    while at < len(rest):
-        found = _ARGUMENT.match(rest, at)
-        if found is None:
-            if not rest[at:].strip(" ,"):
+    while at < len(tail):
+        match = _ARGUMENT.match(tail, at)
+        if match is None:
+            if not tail[at:].strip(" ,"):
                 break
             raise WrongDefinition(
-                f"Invalid DSL: expected name=value, got {rest[at:]!r} in {text!r}"
+                f"Invalid DSL: expected name=value, got {tail[at:]!r} in {text!r}"
             )
-        arguments[found[1]] = _literal(found[2])
-        at = found.end()
+        arguments[match[1]] = _literal(match[2])
+        at = match.end()
     return head[1], arguments
 
 
@@ -251,15 +257,15 @@ def evaluate(
     match value:
         case dict():
             return {
-                evaluate(key, data, functions): evaluate(one, data, functions)
-                for key, one in value.items()
+                evaluate(key, data, functions): evaluate(inner, data, functions)
+                for key, inner in value.items()
             }
         case list():
-            return [evaluate(one, data, functions) for one in value]
+            return [evaluate(inner, data, functions) for inner in value]
         case str():
-            whole = _EXPRESSION.fullmatch(value.strip())
-            if whole is not None and value.count("<%") == 1:
-                return _value(whole[1].strip(), data, functions)
+            match = _EXPRESSION.fullmatch(value.strip())
+            if match is not None and value.count("<%") == 1:
+                return _value(match[1].strip(), data, functions)
             return _EXPRESSION.sub(lambda m: _text(_value(m[1].strip(), data, functions)), value)
     return value
 
@@ -277,13 +283,13 @@ def _value(text: str, data: Mapping[str, Any], functions: Mapping[str, Callable[
             lambda *args, call=function: convert_input_data(call(*args)), name=name
         )
     try:
-        found = _parsed(text).evaluate(dict(data), context)
-        return json.loads(json.dumps(found, default=_plain))
+        outcome = _parsed(text).evaluate(dict(data), context)
+        return json.loads(json.dumps(outcome, default=_plain))
     except WrongExpression:
         raise
     except Exception as problem:  # the library raises many types of errors
-        words = f"Can not evaluate <% {text} %>: {type(problem).__name__}: {problem}"
-        raise WrongExpression(words) from None
+        message = f"Can not evaluate <% {text} %>: {type(problem).__name__}: {problem}"
+        raise WrongExpression(message) from None
 
 
 def _plain(value: Any) -> Any:

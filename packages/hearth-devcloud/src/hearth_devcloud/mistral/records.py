@@ -8,14 +8,14 @@ from typing import Any
 
 from hearth_devcloud.http import Body, Cloud
 from hearth_devcloud.mistral.rest import ACTIONS, EXECUTIONS, TASKS, stamp
-from hearth_devcloud.store import Thing
+from hearth_devcloud.store import Resource
 
 Functions = Mapping[str, Callable[..., Any]]
 
 
 def new_execution(
     cloud: Cloud,
-    workflow: Thing,
+    workflow: Resource,
     values: Body,
     params: Body,
     *,
@@ -23,9 +23,9 @@ def new_execution(
     token: str,
     description: str,
     ident: str | None,
-    parent: Thing | None,
+    parent: Resource | None,
     index: int,
-) -> Thing:
+) -> Resource:
     """Store a new execution in the state RUNNING and return it.
 
     If it is a sub-workflow, `parent` is its task, and `index` the number of its call in the task.
@@ -63,12 +63,12 @@ def new_execution(
         "index": index,
     }
     # implicit: executions stay when their workflow is deleted
-    return store.insert(Thing(ident, EXECUTIONS, project_id, body, hidden), implicit=True)
+    return store.insert(Resource(ident, EXECUTIONS, project_id, body, hidden), implicit=True)
 
 
 def new_task(
-    cloud: Cloud, execution: Thing, name: str, spec: Body, context: Body, state: str
-) -> Thing:
+    cloud: Cloud, execution: Resource, name: str, spec: Body, context: Body, state: str
+) -> Resource:
     """Store a new task of an execution and return it."""
     store, ident = cloud.store, cloud.store.new_id()
     now = stamp(store.time)
@@ -91,19 +91,19 @@ def new_task(
     }
     hidden: Body = {"spec": {**spec, "name": name}, "context": dict(context), "led": []}
     hidden |= {"attempt": 0, "result": None, "calls": []}
-    return store.insert(Thing(ident, TASKS, execution.project_id, body, hidden), implicit=True)
+    return store.insert(Resource(ident, TASKS, execution.project_id, body, hidden), implicit=True)
 
 
 def new_action(
     cloud: Cloud,
     name: str,
-    given: Body,
+    arguments: Body,
     project_id: str | None,
     token: str,
     *,
-    task: Thing | None = None,
+    task: Resource | None = None,
     **about: int,
-) -> Thing:
+) -> Resource:
     """Store a new action execution in the state RUNNING and return it.
 
     `task` is the task that it belongs to, or None.
@@ -119,56 +119,56 @@ def new_action(
         "state": "RUNNING",
         "state_info": None,
         "accepted": False,
-        "input": json.dumps(given),
+        "input": json.dumps(arguments),
         "output": "{}",
         "project_id": project_id,
         "created_at": now,
         "updated_at": now,
     }
-    hidden: Body = {"input": given, "token": token, **about}
-    return store.insert(Thing(ident, ACTIONS, project_id, body, hidden), implicit=True)
+    hidden: Body = {"input": arguments, "token": token, **about}
+    return store.insert(Resource(ident, ACTIONS, project_id, body, hidden), implicit=True)
 
 
-def change(cloud: Cloud, thing: Thing, state: str, info: str | None = None) -> None:
+def change(cloud: Cloud, record: Resource, state: str, info: str | None = None) -> None:
     """Set the state of an execution, task or action execution; `info` is the reason."""
-    thing.body.update(state=state, state_info=info, updated_at=stamp(cloud.store.time))
+    record.body.update(state=state, state_info=info, updated_at=stamp(cloud.store.time))
     cloud.store.changed = True
 
 
-def later(cloud: Cloud, thing: Thing, transition: str, after_s: float = 0.0) -> None:
+def later(cloud: Cloud, record: Resource, transition: str, after_s: float = 0.0) -> None:
     """Schedule a transition of an object in `after_s` seconds and wake the job runner."""
-    cloud.store.later(after_s, thing, transition)
+    cloud.store.later(after_s, record, transition)
     cloud.wake(after_s)
 
 
-def tasks_of(cloud: Cloud, execution: Thing) -> list[Thing]:
+def tasks_of(cloud: Cloud, execution: Resource) -> list[Resource]:
     """Return the tasks of an execution in the order of their creation."""
     return cloud.store.where(TASKS, workflow_execution_id=execution.id)
 
 
-def execution_of(cloud: Cloud, task: Thing) -> Thing | None:
+def execution_of(cloud: Cloud, task: Resource) -> Resource | None:
     """Return the execution that a task belongs to, or None if it does not exist any more."""
     return cloud.store.get(EXECUTIONS, task.body["workflow_execution_id"])
 
 
-def functions_of(cloud: Cloud, execution: Thing, task: Thing | None = None) -> Functions:
+def functions_of(cloud: Cloud, execution: Resource, task: Resource | None = None) -> Functions:
     """Return the functions, by name, that the expressions of an execution or task can call."""
     hidden = execution.hidden
 
     def one(name: str | None = None) -> Body | None:
-        found = task if name is None else None
-        for other in cloud.store.where(TASKS, workflow_execution_id=execution.id):
-            found = other if other.body["name"] == name else found
-        if found is None:
+        match = task if name is None else None
+        for sibling in cloud.store.where(TASKS, workflow_execution_id=execution.id):
+            match = sibling if sibling.body["name"] == name else match
+        if match is None:
             return None
         keys = ("id", "name", "state", "state_info")
-        shown = {key: found.body[key] for key in keys}
-        return {**shown, "result": found.hidden["result"], "spec": found.hidden["spec"]}
+        fields = {key: match.body[key] for key in keys}
+        return {**fields, "result": match.hidden["result"], "spec": match.hidden["spec"]}
 
     def whole() -> Body:
         keys = ("id", "state", "created_at", "root_execution_id")
-        shown = {key: execution.body[key] for key in keys}
-        return {**shown, "input": json.loads(execution.body["input"]), "spec": hidden["spec"]}
+        fields = {key: execution.body[key] for key in keys}
+        return {**fields, "input": json.loads(execution.body["input"]), "spec": hidden["spec"]}
 
     return {
         "env": lambda: hidden["env"],

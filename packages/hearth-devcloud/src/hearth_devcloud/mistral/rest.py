@@ -9,7 +9,7 @@ from typing import Any
 
 from hearth_devcloud.http import Body, Call, Refusal, Reply
 from hearth_devcloud.listing import filtered, ordered, page
-from hearth_devcloud.store import Store, Thing
+from hearth_devcloud.store import Resource, Store
 
 WORKFLOWS = "workflow.workflows"
 EXECUTIONS = "workflow.executions"
@@ -31,77 +31,81 @@ def bad(message: str) -> Refusal:
     return Refusal(400, "Bad Request", message)
 
 
-def missing(what: str) -> Refusal:
-    """Return a Refusal with status 404; `what` describes the missing object."""
-    return Refusal(404, "Not Found", f"{what} not found")
+def missing(kind: str) -> Refusal:
+    """Return a Refusal with status 404; `kind` describes the missing object."""
+    return Refusal(404, "Not Found", f"{kind} not found")
 
 
 def document(call: Call, fields: Collection[str]) -> Body:
     """Return the JSON object in the body. Raises Refusal 400 if it has other fields than these."""
-    given = call.json()
-    if not isinstance(given, dict):
+    request = call.json()
+    if not isinstance(request, dict):
         raise bad("The body must be an object.")
-    if unknown := sorted(given.keys() - set(fields)):
+    if unknown := sorted(request.keys() - set(fields)):
         raise bad(f"Unknown attributes: {', '.join(unknown)}")
-    return given
+    return request
 
 
-def mapping(given: Body, name: str) -> Body:
+def mapping(attributes: Body, name: str) -> Body:
     """Return the object in the field `name` of a body; it may be given as JSON text.
 
     A missing field is an empty object. Raises Refusal 400 for other values.
     """
-    value = given.get(name)
+    value = attributes.get(name)
     if value is None or value == "":
         return {}
     try:
-        found = json.loads(value) if isinstance(value, str) else value
+        parsed = json.loads(value) if isinstance(value, str) else value
     except ValueError:
-        found = None
-    if not isinstance(found, dict):
+        parsed = None
+    if not isinstance(parsed, dict):
         raise bad(f"{name} must be an object")
-    return found
+    return parsed
 
 
-def mine(call: Call, table: str, ident: str, what: str) -> Thing:
+def mine(call: Call, table: str, ident: str, kind: str) -> Resource:
     """Return the object `ident` of a table, if it belongs to the caller's project.
 
-    Otherwise raise Refusal 404, in which `what` is the type of the object.
+    Otherwise raise Refusal 404, in which `kind` is the type of the object.
     """
-    found = call.cloud.store.get(table, ident)
-    if found is None or found.project_id != call.caller.project_id:
-        raise missing(f"{what} '{ident}'")
-    return found
+    record = call.cloud.store.get(table, ident)
+    if record is None or record.project_id != call.caller.project_id:
+        raise missing(f"{kind} '{ident}'")
+    return record
 
 
-def workflow_of(store: Store, project_id: str | None, name: str, space: str = "") -> Thing | None:
+def workflow_of(
+    store: Store, project_id: str | None, name: str, space: str = ""
+) -> Resource | None:
     """Return a workflow by its id, or by its name in the namespace `space`.
 
     Return None if there is none that is public or belongs to the project.
     """
-    found = store.get(WORKFLOWS, name)
-    if found is None:
-        found = next(
+    workflow = store.get(WORKFLOWS, name)
+    if workflow is None:
+        workflow = next(
             (
-                one
-                for one in store.where(WORKFLOWS, name=name, namespace=space)
-                if one.project_id == project_id or one.body["scope"] == "public"
+                candidate
+                for candidate in store.where(WORKFLOWS, name=name, namespace=space)
+                if candidate.project_id == project_id or candidate.body["scope"] == "public"
             ),
             None,
         )
-    if found is None or (found.project_id != project_id and found.body["scope"] != "public"):
+    if workflow is None or (
+        workflow.project_id != project_id and workflow.body["scope"] != "public"
+    ):
         return None
-    return found
+    return workflow
 
 
-def listed(call: Call, table: str, **wanted: Any) -> Reply:
-    """Handle GET of a collection: list the project's objects that have the fields `wanted`."""
-    found = call.cloud.store.where(table, **wanted)
-    own = [one for one in found if one.project_id == call.caller.project_id]
-    chosen, more = page(ordered(filtered(own, call.query, _CONTROLS), call), call)
+def listed(call: Call, table: str, **fields: Any) -> Reply:
+    """Handle GET of a collection: list the project's objects that have the fields `fields`."""
+    records = call.cloud.store.where(table, **fields)
+    own_records = [record for record in records if record.project_id == call.caller.project_id]
+    chosen, has_next = page(ordered(filtered(own_records, call.query, _CONTROLS), call), call)
     plural = table.partition(".")[2]
-    body: Body = {plural: [one.body for one in chosen]}
-    if more:
+    body: Body = {plural: [record.body for record in chosen]}
+    if has_next:
         limit = call.argument("limit")
         body["next"] = f"{call.base}/workflow{call.path}?marker={chosen[-1].id}&limit={limit}"
     return Reply(200, body)

@@ -13,7 +13,7 @@ from hearth_devcloud.mistral.rest import (
     stamp,
     workflow_of,
 )
-from hearth_devcloud.store import Thing
+from hearth_devcloud.store import Resource
 
 
 def create(call: Call) -> Reply:
@@ -25,8 +25,8 @@ def create(call: Call) -> Reply:
     for name in specs:
         if call.cloud.store.where(WORKFLOWS, name=name, namespace=space, **_own(call)):
             raise Refusal(409, "Conflict", f"Duplicate entry for WorkflowDefinition['{name}']")
-    made = [call.cloud.store.insert(_new(call, name, spec)) for name, spec in specs.items()]
-    return Reply(201, {"workflows": [one.body for one in made]})
+    workflows = [call.cloud.store.insert(_new(call, name, spec)) for name, spec in specs.items()]
+    return Reply(201, {"workflows": [workflow.body for workflow in workflows]})
 
 
 def update(call: Call) -> Reply:
@@ -34,22 +34,22 @@ def update(call: Call) -> Reply:
 
     If the path contains the id or name of a workflow, the definition must have only this one.
     """
-    specs, found = _given(call), []
+    specs, updates = _given(call), []
     if call.ids and len(specs) > 1:
         raise bad("More than one workflows are not supported for update with identifier.")
     for name, spec in specs.items():
-        one = workflow_of(
+        workflow = workflow_of(
             call.cloud.store, call.caller.project_id, *call.ids or (name, _space(call))
         )
-        if one is None or one.project_id != call.caller.project_id:
+        if workflow is None or workflow.project_id != call.caller.project_id:
             raise missing(f"Workflow '{name}'")
-        found.append((one, name, spec))
-    for one, name, spec in found:
-        kept = {key: one.body[key] for key in ("id", "created_at", "namespace")}
+        updates.append((workflow, name, spec))
+    for workflow, name, spec in updates:
+        fields = {key: workflow.body[key] for key in ("id", "created_at", "namespace")}
         new = _new(call, name, spec)
-        one.body.update({**new.body, **kept})
-        one.hidden.update(new.hidden)
-    return Reply(200, {"workflows": [one.body for one, _, _ in found]})
+        workflow.body.update({**new.body, **fields})
+        workflow.hidden.update(new.hidden)
+    return Reply(200, {"workflows": [workflow.body for workflow, _, _ in updates]})
 
 
 def validate(call: Call) -> Reply:
@@ -79,7 +79,7 @@ def _given(call: Call) -> dict[str, Body]:
         raise bad(str(problem)) from None
 
 
-def _new(call: Call, name: str, spec: Body) -> Thing:
+def _new(call: Call, name: str, spec: Body) -> Resource:
     scope = call.argument("scope") or "private"
     if scope not in ("private", "public"):
         raise bad(f"scope must be private or public, not {scope}")
@@ -96,14 +96,16 @@ def _new(call: Call, name: str, spec: Body) -> Thing:
         "created_at": now,
         "updated_at": now,
     }
-    return Thing(ident, WORKFLOWS, call.caller.project_id, body, {"spec": {**spec, "name": name}})
+    return Resource(
+        ident, WORKFLOWS, call.caller.project_id, body, {"spec": {**spec, "name": name}}
+    )
 
 
-def _find(call: Call) -> Thing:
-    found = workflow_of(call.cloud.store, call.caller.project_id, call.ids[0], _space(call))
-    if found is None:
+def _find(call: Call) -> Resource:
+    workflow = workflow_of(call.cloud.store, call.caller.project_id, call.ids[0], _space(call))
+    if workflow is None:
         raise missing(f"Workflow '{call.ids[0]}'")
-    return found
+    return workflow
 
 
 def show(call: Call) -> Reply:
@@ -113,12 +115,12 @@ def show(call: Call) -> Reply:
 
 def delete(call: Call) -> Reply:
     """Handle DELETE of a workflow; reply with status 204, or 403 if it has cron triggers."""
-    found = _find(call)
-    if found.project_id != call.caller.project_id:
+    workflow = _find(call)
+    if workflow.project_id != call.caller.project_id:
         raise Refusal(403, "Forbidden", f"Workflow '{call.ids[0]}' belongs to another project")
-    if call.cloud.store.where(TRIGGERS, workflow_id=found.id):
-        raise Refusal(403, "Forbidden", f"Workflow '{found.body['name']}' has cron triggers")
-    call.cloud.store.remove(found)
+    if call.cloud.store.where(TRIGGERS, workflow_id=workflow.id):
+        raise Refusal(403, "Forbidden", f"Workflow '{workflow.body['name']}' has cron triggers")
+    call.cloud.store.remove(workflow)
     return Reply(204)
 
 

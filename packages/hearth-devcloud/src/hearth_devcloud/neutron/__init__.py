@@ -29,7 +29,7 @@ from hearth_devcloud.neutron import (
     vpn,
 )
 from hearth_devcloud.neutron.rest import refusal
-from hearth_devcloud.store import Thing
+from hearth_devcloud.store import Resource
 
 SERVICE = Service(
     name="network",
@@ -60,7 +60,7 @@ SERVICE = Service(
     unknown_type="HTTPNotFound",
     wrong_method_type="HTTPMethodNotAllowed",
 )
-TRANSITIONS: dict[str, Callable[[Any, Thing], None]] = {
+TRANSITIONS: dict[str, Callable[[Any, Resource], None]] = {
     "network.agent": agents.carried_out,
     "network.floating_ip": floating.follow_port,
     "network.trunk": trunks.settle_trunk,

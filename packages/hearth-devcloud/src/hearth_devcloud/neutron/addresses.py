@@ -7,12 +7,12 @@ from collections.abc import Iterable
 from typing import Any
 
 from hearth_devcloud.http import Body, Refusal
-from hearth_devcloud.store import Store, Thing
+from hearth_devcloud.store import Resource, Store
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 
-def is_slaac(subnet: Thing) -> bool:
+def is_slaac(subnet: Resource) -> bool:
     """Return whether hosts of the subnet generate their own IPv6 addresses (SLAAC)."""
     return subnet.body["ipv6_address_mode"] in ("slaac", "dhcpv6-stateless")
 
@@ -33,38 +33,38 @@ def pools_without(net: Network, gateway: str | None) -> list[Body]:
     return [{"start": str(kind(low)), "end": str(kind(high))} for low, high in spans if low <= high]
 
 
-def overlaps(net: Network, others: Iterable[str]) -> bool:
-    """Return whether `net` overlaps a network in `others`, which are in CIDR notation."""
-    for text in others:
-        other = ipaddress.ip_network(text)
-        if other.version == net.version and net.overlaps(other):
+def overlaps(net: Network, cidrs: Iterable[str]) -> bool:
+    """Return whether `net` overlaps a network in `cidrs`, which are in CIDR notation."""
+    for text in cidrs:
+        network = ipaddress.ip_network(text)
+        if network.version == net.version and net.overlaps(network):
             return True
     return False
 
 
-def take(subnet: Thing, port_id: str, wanted: str | None = None) -> str:
+def take(subnet: Resource, port_id: str, requested_address: str | None = None) -> str:
     """Allocate an address of the subnet for a port and return it.
 
-    This is the address `wanted`, or else the next free one of the allocation pools. Raises Refusal
-    409 if the address is in use or no address is left.
+    This is `requested_address`, or else the next free address of the allocation pools. Raises
+    Refusal 409 if the address is in use or no address is left.
     """
     used: dict[str, str] = subnet.hidden.setdefault("used", {})
-    if wanted is not None:
-        address = str(ipaddress.ip_address(wanted))
+    if requested_address is not None:
+        address = str(ipaddress.ip_address(requested_address))
         if address in used:
             text = f"IP address {address} already allocated in subnet {subnet.id}"
             raise Refusal(409, "IpAddressAlreadyAllocated", text)
     else:
-        found = _next(subnet, used)
-        if found is None:
+        free_address = _next(subnet, used)
+        if free_address is None:
             text = f"No more IP addresses available on network {subnet.body['network_id']}."
             raise Refusal(409, "IpAddressGenerationFailure", text)
-        address = subnet.hidden["last"] = found
+        address = subnet.hidden["last"] = free_address
     used[address] = port_id
     return address
 
 
-def _next(subnet: Thing, used: dict[str, str]) -> str | None:
+def _next(subnet: Resource, used: dict[str, str]) -> str | None:
     after = subnet.hidden.get("last")
     spans = [
         (ipaddress.ip_address(pool["start"]), ipaddress.ip_address(pool["end"]))
@@ -111,7 +111,7 @@ def is_host(net: Network, address: Any) -> bool:
     return number in net
 
 
-def contains(subnet: Thing, address: str) -> bool:
+def contains(subnet: Resource, address: str) -> bool:
     """Return whether an address is in the subnet and may belong to a host."""
     return is_host(ipaddress.ip_network(subnet.body["cidr"]), address)
 
@@ -127,11 +127,11 @@ def assignment(port: Body, domain: str = "cloud.test.") -> list[Any]:
 
     `domain` is the domain of these names.
     """
-    found = []
+    addresses = []
     for item in port["fixed_ips"]:
         address = item["ip_address"]
         name = port["dns_name"] or "host-" + address.replace(".", "-").replace("::", "--").replace(
             ":", "-"
         )
-        found.append({"ip_address": address, "hostname": name, "fqdn": f"{name}.{domain}"})
-    return found
+        addresses.append({"ip_address": address, "hostname": name, "fqdn": f"{name}.{domain}"})
+    return addresses

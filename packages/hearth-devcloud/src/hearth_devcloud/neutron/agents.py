@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hearth_devcloud.http import Body, Call, Cloud, Refusal
 from hearth_devcloud.neutron.rest import Rest
-from hearth_devcloud.store import Thing
+from hearth_devcloud.store import Resource
 
 
 class Pending(Rest):
@@ -17,35 +17,41 @@ class Pending(Rest):
     standard = False
     busy: tuple[int, str] | None = None
 
-    def make(self, call: Call, project_id: str, values: Body) -> Thing:
-        thing = super().make(call, project_id, {**values, "status": "PENDING_CREATE"})
-        self.begin(call, thing)
-        return thing
+    def make(self, call: Call, project_id: str, values: Body) -> Resource:
+        resource = super().make(call, project_id, {**values, "status": "PENDING_CREATE"})
+        self.begin(call, resource)
+        return resource
 
-    def change(self, call: Call, thing: Thing, changes: Body) -> None:
-        self.steady(thing)
-        thing.body.update(changes)
-        thing.body["status"] = "PENDING_UPDATE"
-        self.begin(call, thing)
+    def change(self, call: Call, resource: Resource, changes: Body) -> None:
+        self.steady(resource)
+        resource.body.update(changes)
+        resource.body["status"] = "PENDING_UPDATE"
+        self.begin(call, resource)
 
-    def steady(self, thing: Thing) -> None:
+    def steady(self, resource: Resource) -> None:
         """Raise Refusal with the status and type in `busy` if the object is pending."""
-        if self.busy is not None and thing.body["status"].startswith("PENDING"):
+        if self.busy is not None and resource.body["status"].startswith("PENDING"):
             status, type_ = self.busy
             kind = self.collection.type_name
-            raise Refusal(status, type_, f"{kind} {thing.id} is in {thing.body['status']} state.")
+            raise Refusal(
+                status, type_, f"{kind} {resource.id} is in {resource.body['status']} state."
+            )
 
     @staticmethod
-    def begin(call: Call, thing: Thing) -> None:
+    def begin(call: Call, resource: Resource) -> None:
         """Schedule the transition with which the agent applies the change of an object."""
-        thing.hidden["fails"] = call.effects.error
-        call.cloud.store.later(call.effects.slow_s or 0, thing, "network.agent")
+        resource.hidden["fails"] = call.effects.error
+        call.cloud.store.later(call.effects.slow_s or 0, resource, "network.agent")
 
 
-def carried_out(cloud: Cloud, thing: Thing) -> None:
+def carried_out(cloud: Cloud, resource: Resource) -> None:
     """Complete the pending change of an object: set its final status, or remove it."""
-    if thing.body["status"] == "PENDING_DELETE":
-        cloud.store.remove(thing)
+    if resource.body["status"] == "PENDING_DELETE":
+        cloud.store.remove(resource)
         return
-    up = thing.hidden.get("works", "ACTIVE") if thing.body.get("admin_state_up", True) else "DOWN"
-    thing.body["status"] = "ERROR" if thing.hidden.get("fails") else up
+    up = (
+        resource.hidden.get("works", "ACTIVE")
+        if resource.body.get("admin_state_up", True)
+        else "DOWN"
+    )
+    resource.body["status"] = "ERROR" if resource.hidden.get("fails") else up

@@ -23,7 +23,7 @@ from hearth_devcloud.neutron import checks
 from hearth_devcloud.neutron.classifiers import classifiers, overlap
 from hearth_devcloud.neutron.ports import ports
 from hearth_devcloud.neutron.rest import Rest
-from hearth_devcloud.store import Store, Thing
+from hearth_devcloud.store import Resource, Store
 
 _CORRELATIONS = ("mpls", "nsh")
 _LB_FIELDS = tuple(
@@ -36,29 +36,31 @@ _TUPLE_FIELDS = {
 }
 
 
-def _parameters(defaults: Callable[[], Body], **known: Check) -> Check:
+def _parameters(defaults: Callable[[], Body], **checks_by_name: Check) -> Check:
     """Return a check for an object of parameters; null and an empty object mean the defaults."""
 
     def check(value: Any) -> Body:
-        given = mapping(value)
-        if unknown := sorted(set(given) - set(known)):
+        parameters = mapping(value)
+        if unknown := sorted(set(parameters) - set(checks_by_name)):
             raise ValueError(f"unexpected keys: {', '.join(unknown)}")
-        return {key: known[key](one) for key, one in given.items()} or defaults()
+        return {
+            key: checks_by_name[key](parameter) for key, parameter in parameters.items()
+        } or defaults()
 
     return check
 
 
 def _tuples(value: Any) -> Body:
     """Check the n-tuple mapping of a group and return it. Raises ValueError or Refusal 400."""
-    given = mapping(value)
-    if unknown := sorted(set(given) - {"ingress_n_tuple", "egress_n_tuple"}):
+    tuples = mapping(value)
+    if unknown := sorted(set(tuples) - {"ingress_n_tuple", "egress_n_tuple"}):
         raise ValueError(f"unexpected keys: {', '.join(unknown)}")
-    for one in given.values():
-        for key in mapping(one):
+    for tuple_fields in tuples.values():
+        for key in mapping(tuple_fields):
             if key not in _TUPLE_FIELDS:
                 type_ = "PPGParametersInvalidNTupleMappingParameter"
                 raise Refusal(400, type_, f"Unknown key {key} in the n-tuple mapping.")
-    return {"ingress_n_tuple": {}, "egress_n_tuple": {}, **given}
+    return {"ingress_n_tuple": {}, "egress_n_tuple": {}, **tuples}
 
 
 def _group_defaults() -> Body:
@@ -70,13 +72,13 @@ def _chain_defaults() -> Body:
 
 
 def _chain_parameters(value: Any) -> Body:
-    known = {"correlation": one_of(*_CORRELATIONS), "symmetric": boolean}
-    return {**_chain_defaults(), **_parameters(_chain_defaults, **known)(value)}
+    checks_by_name = {"correlation": one_of(*_CORRELATIONS), "symmetric": boolean}
+    return {**_chain_defaults(), **_parameters(_chain_defaults, **checks_by_name)(value)}
 
 
 def _group_parameters(value: Any) -> Body:
-    known = {"lb_fields": list_of(one_of(*_LB_FIELDS)), "ppg_n_tuple_mapping": _tuples}
-    return {**_group_defaults(), **_parameters(_group_defaults, **known)(value)}
+    checks_by_name = {"lb_fields": list_of(one_of(*_LB_FIELDS)), "ppg_n_tuple_mapping": _tuples}
+    return {**_group_defaults(), **_parameters(_group_defaults, **checks_by_name)(value)}
 
 
 def _pair_defaults() -> Body:
@@ -87,11 +89,11 @@ _ids = checks.distinct(uuid, "Duplicate items in the list:")
 
 
 def _groups_of_chain(value: Any) -> Any:
-    found = _ids(value)
-    if not found:
-        words = "Port Pair Group is not specified in Port Chain."
-        raise Refusal(400, "PortPairGroupNotSpecified", words)
-    return found
+    group_ids = _ids(value)
+    if not group_ids:
+        message = "Port Pair Group is not specified in Port Chain."
+        raise Refusal(400, "PortPairGroupNotSpecified", message)
+    return group_ids
 
 
 _NAMED = {"name": Field(text(), default=""), "description": Field(text(), default="")}
@@ -148,23 +150,23 @@ CHAINS = Collection(
 )
 
 
-def _others(store: Store, collection: Collection, own: Thing | None) -> Iterator[Thing]:
-    """Yield the objects of a collection other than `own`."""
-    return (one for one in store.all(collection.table) if one is not own)
+def _others(store: Store, collection: Collection, current: Resource | None) -> Iterator[Resource]:
+    """Yield the objects of a collection other than `current`."""
+    return (resource for resource in store.all(collection.table) if resource is not current)
 
 
 class _Pairs(Rest):
     standard = False
 
-    def make(self, call: Call, project_id: str, values: Body) -> Thing:
+    def make(self, call: Call, project_id: str, values: Body) -> Resource:
         ends = {"ingress": values["ingress"], "egress": values["egress"]}
-        for other in call.cloud.store.where(PAIRS.table, **ends):
-            words = f"The port pair {other.id} already has these ports."
-            raise Refusal(400, "PortPairIngressEgressInUse", words)
+        for pair in call.cloud.store.where(PAIRS.table, **ends):
+            message = f"The port pair {pair.id} already has these ports."
+            raise Refusal(400, "PortPairIngressEgressInUse", message)
         hosts = {end: self._host(call, end, port_id) for end, port_id in ends.items()}
         if hosts["ingress"] != hosts["egress"]:
-            words = "The ingress port and the egress port are not on the same host."
-            raise Refusal(400, "PortPairIngressEgressDifferentHost", words)
+            message = "The ingress port and the egress port are not on the same host."
+            raise Refusal(400, "PortPairIngressEgressDifferentHost", message)
         return super().make(call, project_id, values)
 
     @staticmethod
@@ -173,104 +175,113 @@ class _Pairs(Rest):
         try:
             port = ports.find(call, port_id)
         except Refusal:
-            words = f"Port Pair port {port_id} not found."
-            raise Refusal(404, "PortPairPortNotFound", words) from None
+            message = f"Port Pair port {port_id} not found."
+            raise Refusal(404, "PortPairPortNotFound", message) from None
         device: str = port.body["device_id"]
         if not device:
-            words = f"Port Pair {end} port {port_id} does not belong to a host."
-            raise Refusal(400, f"PortPair{end.title()}NoHost", words)
+            message = f"Port Pair {end} port {port_id} does not belong to a host."
+            raise Refusal(400, f"PortPair{end.title()}NoHost", message)
         return device
 
-    def gone(self, call: Call, thing: Thing) -> None:
-        _free(call, thing, None)
+    def gone(self, call: Call, resource: Resource) -> None:
+        _free(call, resource, None)
 
 
-def _free(call: Call, pair: Thing, own: Thing | None) -> None:
-    """Raise Refusal 409 if a port pair is in a group other than `own`."""
-    if any(pair.id in group.body["port_pairs"] for group in _others(call.cloud.store, GROUPS, own)):
+def _free(call: Call, pair: Resource, current: Resource | None) -> None:
+    """Raise Refusal 409 if a port pair is in a group other than `current`."""
+    if any(
+        pair.id in group.body["port_pairs"] for group in _others(call.cloud.store, GROUPS, current)
+    ):
         raise Refusal(409, "PortPairInUse", f"Port Pair {pair.id} in use.")
 
 
-def _correlations(found: list[Thing]) -> set[str | None]:
-    return {pair.body["service_function_parameters"].get("correlation") for pair in found}
+def _correlations(pairs: list[Resource]) -> set[str | None]:
+    return {pair.body["service_function_parameters"].get("correlation") for pair in pairs}
 
 
 class _Groups(Rest):
     standard = False
 
-    def make(self, call: Call, project_id: str, values: Body) -> Thing:
+    def make(self, call: Call, project_id: str, values: Body) -> Resource:
         self._check(call, values["port_pairs"], None)
         number = call.cloud.store.new_serial("network.port_pair_groups")
         return super().make(call, project_id, {**values, "group_id": number})
 
-    def change(self, call: Call, thing: Thing, changes: Body) -> None:
-        self._check(call, changes.get("port_pairs", []), thing)
-        super().change(call, thing, changes)
+    def change(self, call: Call, resource: Resource, changes: Body) -> None:
+        self._check(call, changes.get("port_pairs", []), resource)
+        super().change(call, resource, changes)
 
     @staticmethod
-    def _check(call: Call, pair_ids: list[str], own: Thing | None) -> None:
-        found = [pairs.find(call, pair_id) for pair_id in pair_ids]
-        for pair in found:
-            _free(call, pair, own)
-        if len(_correlations(found)) > 1:
-            words = "The port pairs have different correlation types."
-            raise Refusal(400, "InconsistentCorrelations", words)
+    def _check(call: Call, pair_ids: list[str], current: Resource | None) -> None:
+        port_pairs = [pairs.find(call, pair_id) for pair_id in pair_ids]
+        for pair in port_pairs:
+            _free(call, pair, current)
+        if len(_correlations(port_pairs)) > 1:
+            message = "The port pairs have different correlation types."
+            raise Refusal(400, "InconsistentCorrelations", message)
 
-    def gone(self, call: Call, thing: Thing) -> None:
+    def gone(self, call: Call, resource: Resource) -> None:
         for chain in call.cloud.store.all(CHAINS.table):
-            if thing.id in chain.body["port_pair_groups"]:
-                raise Refusal(409, "PortPairGroupInUse", f"Port Pair Group {thing.id} in use.")
+            if resource.id in chain.body["port_pair_groups"]:
+                raise Refusal(409, "PortPairGroupInUse", f"Port Pair Group {resource.id} in use.")
 
 
 class _Chains(Rest):
     standard = False
 
-    def make(self, call: Call, project_id: str, values: Body) -> Thing:
+    def make(self, call: Call, project_id: str, values: Body) -> Resource:
         self._check_groups(call, values, None)
         self._check_classifiers(call, values["flow_classifiers"], None)
         values = {**values, "chain_id": self._number(call.cloud.store, values["chain_id"])}
         return super().make(call, project_id, values)
 
-    def change(self, call: Call, thing: Thing, changes: Body) -> None:
+    def change(self, call: Call, resource: Resource, changes: Body) -> None:
         if "port_pair_groups" in changes:
-            self._check_groups(call, {**thing.body, **changes}, thing)
-        self._check_classifiers(call, changes.get("flow_classifiers", []), thing)
-        super().change(call, thing, changes)
+            self._check_groups(call, {**resource.body, **changes}, resource)
+        self._check_classifiers(call, changes.get("flow_classifiers", []), resource)
+        super().change(call, resource, changes)
 
     @staticmethod
-    def _number(store: Store, wanted: int) -> int:
+    def _number(store: Store, number: int) -> int:
         """Return the number of a new chain: the wanted one, or the lowest free one if it is 0."""
         used = {chain.body["chain_id"]: chain.id for chain in store.all(CHAINS.table)}
-        if wanted in used:
-            words = f"The port chain {used[wanted]} has the chain id {wanted}."
-            raise Refusal(400, "PortChainChainIdInConflict", words)
-        return wanted or next(n for n in range(1, len(used) + 2) if n not in used)
+        if number in used:
+            message = f"The port chain {used[number]} has the chain id {number}."
+            raise Refusal(400, "PortChainChainIdInConflict", message)
+        return number or next(n for n in range(1, len(used) + 2) if n not in used)
 
     @staticmethod
-    def _check_groups(call: Call, values: Body, own: Thing | None) -> None:
-        wanted, store = values["port_pair_groups"], call.cloud.store
-        allowed = {None, values["chain_parameters"]["correlation"]}
-        for group in [groups.find(call, one) for one in wanted]:
-            inside = [store.table(PAIRS.table).get(one) for one in group.body["port_pairs"]]
-            if not _correlations([pair for pair in inside if pair is not None]) <= allowed:
-                words = f"The group {group.id} has another correlation type than the chain."
-                raise Refusal(400, "PortChainInconsistentCorrelations", words)
-        for chain in _others(store, CHAINS, own):
-            if chain.body["port_pair_groups"] == wanted:
-                words = f"Port Pair Group(s) {wanted} in use by Port Chain {chain.id}."
-                raise Refusal(409, "InvalidPortPairGroups", words)
+    def _check_groups(call: Call, values: Body, current: Resource | None) -> None:
+        group_ids, store = values["port_pair_groups"], call.cloud.store
+        correlations = {None, values["chain_parameters"]["correlation"]}
+        for group in [groups.find(call, group_id) for group_id in group_ids]:
+            inside = [store.table(PAIRS.table).get(pair_id) for pair_id in group.body["port_pairs"]]
+            if not _correlations([pair for pair in inside if pair is not None]) <= correlations:
+                message = f"The group {group.id} has another correlation type than the chain."
+                raise Refusal(400, "PortChainInconsistentCorrelations", message)
+        for chain in _others(store, CHAINS, current):
+            if chain.body["port_pair_groups"] == group_ids:
+                message = f"Port Pair Group(s) {group_ids} in use by Port Chain {chain.id}."
+                raise Refusal(409, "InvalidPortPairGroups", message)
 
     @staticmethod
-    def _check_classifiers(call: Call, wanted: list[str], own: Thing | None) -> None:
-        mine, store = [classifiers.find(call, one) for one in wanted], call.cloud.store
-        for chain in _others(store, CHAINS, own):
-            for one in chain.body["flow_classifiers"]:
-                if one in wanted:
-                    raise Refusal(409, "FlowClassifierInUse", f"Flow Classifier {one} in use.")
-                other = store.table("network.flow_classifiers").get(one)
-                if other is not None and any(overlap(own_.body, other.body) for own_ in mine):
-                    words = f"A flow classifier conflicts with {one} of the port chain {chain.id}."
-                    raise Refusal(400, "PortChainFlowClassifierInConflict", words)
+    def _check_classifiers(call: Call, classifier_ids: list[str], current: Resource | None) -> None:
+        chosen, store = (
+            [classifiers.find(call, classifier_id) for classifier_id in classifier_ids],
+            call.cloud.store,
+        )
+        for chain in _others(store, CHAINS, current):
+            for used_id in chain.body["flow_classifiers"]:
+                if used_id in classifier_ids:
+                    raise Refusal(409, "FlowClassifierInUse", f"Flow Classifier {used_id} in use.")
+                classifier = store.table("network.flow_classifiers").get(used_id)
+                if classifier is not None and any(
+                    overlap(new.body, classifier.body) for new in chosen
+                ):
+                    message = (
+                        f"A flow classifier conflicts with {used_id} of the port chain {chain.id}."
+                    )
+                    raise Refusal(400, "PortChainFlowClassifierInConflict", message)
 
 
 pairs = _Pairs(PAIRS)

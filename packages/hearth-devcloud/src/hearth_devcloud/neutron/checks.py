@@ -70,11 +70,11 @@ def fixed_ips(value: Any) -> Any:
     """
     if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
         raise ValueError(f"Invalid data format for fixed IP: '{value}'")
-    known: dict[str, Check] = {"subnet_id": uuid, "ip_address": address}
-    found = [{k: known.get(k, anything)(v) for k, v in item.items()} for item in value]
-    wanted = [item["ip_address"] for item in found if "ip_address" in item]
-    distinct(anything, "Duplicate IP address")(wanted)
-    return found
+    checks: dict[str, Check] = {"subnet_id": uuid, "ip_address": address}
+    items = [{k: checks.get(k, anything)(v) for k, v in item.items()} for item in value]
+    addresses = [item["ip_address"] for item in items if "ip_address" in item]
+    distinct(anything, "Duplicate IP address")(addresses)
+    return items
 
 
 def members(**checks: Check) -> Check:
@@ -85,8 +85,8 @@ def members(**checks: Check) -> Check:
 
     def check(value: Any) -> Any:
         if not isinstance(value, dict) or set(value) != set(checks):
-            given = sorted(value) if isinstance(value, dict) else value
-            text = f"Expected keys: {sorted(checks)} Provided keys: {given}"
+            keys = sorted(value) if isinstance(value, dict) else value
+            text = f"Expected keys: {sorted(checks)} Provided keys: {keys}"
             raise ValueError(f"Validation of dictionary's keys failed. {text}")
         return {key: checks[key](item) for key, item in value.items()}
 
@@ -102,12 +102,12 @@ def distinct(check_item: Check, doubled: str) -> Check:
     def check(value: Any) -> Any:
         if not isinstance(value, list | None):
             raise ValueError(f"{value!r} is not a list")
-        found: list[Any] = []
+        items: list[Any] = []
         for item in map(check_item, value or []):
-            if item in found:
+            if item in items:
                 raise ValueError(f"{doubled} '{item}'")
-            found.append(item)
-        return found
+            items.append(item)
+        return items
 
     return check
 

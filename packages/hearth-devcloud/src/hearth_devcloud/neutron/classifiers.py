@@ -10,7 +10,7 @@ from hearth_devcloud.http import Body, Call, Refusal
 from hearth_devcloud.neutron import checks
 from hearth_devcloud.neutron.ports import ports
 from hearth_devcloud.neutron.rest import Rest
-from hearth_devcloud.store import Thing
+from hearth_devcloud.store import Resource
 
 _PROTOCOLS = ("tcp", "udp", "icmp")
 _ETHERTYPES = {"ipv4": "IPv4", "ipv6": "IPv6"}
@@ -25,8 +25,8 @@ def _words(value: Any) -> str:
 def _protocol(value: Any) -> str | None:
     if value is None or (isinstance(value, str) and value.lower() in _PROTOCOLS):
         return value and value.lower()
-    words = f"Protocol {value} is not supported. Supported protocols are {list(_PROTOCOLS)}."
-    raise Refusal(400, "FlowClassifierInvalidProtocol", words)
+    message = f"Protocol {value} is not supported. Supported protocols are {list(_PROTOCOLS)}."
+    raise Refusal(400, "FlowClassifierInvalidProtocol", message)
 
 
 def _ethertype(value: Any) -> str:
@@ -34,8 +34,8 @@ def _ethertype(value: Any) -> str:
         return "IPv4"
     if isinstance(value, str) and value.lower() in _ETHERTYPES:
         return _ETHERTYPES[value.lower()]
-    words = f"Ethertype {value} is not supported. Supported types are {list(_VERSIONS)}."
-    raise Refusal(400, "FlowClassifierInvalidEthertype", words)
+    message = f"Ethertype {value} is not supported. Supported types are {list(_VERSIONS)}."
+    raise Refusal(400, "FlowClassifierInvalidEthertype", message)
 
 
 def _number(value: Any) -> int | None:
@@ -49,8 +49,8 @@ def _number(value: Any) -> int | None:
 
 def _no_parameters(value: Any) -> Body:
     for key in mapping(value):
-        words = f"Unknown parameter {key}. There are no supported parameters."
-        raise Refusal(400, "FlowClassifierInvalidL7Parameter", words)
+        message = f"Unknown parameter {key}. There are no supported parameters."
+        raise Refusal(400, "FlowClassifierInvalidL7Parameter", message)
     return {}
 
 
@@ -79,24 +79,28 @@ CLASSIFIERS = Collection(
 )
 
 
-def overlap(one: Body, other: Body) -> bool:
+def overlap(first: Body, second: Body) -> bool:
     """Return whether some traffic fits two classifiers, whatever their logical ports are."""
-    same = one["ethertype"] == other["ethertype"]
-    return same and _alike(one, other, "protocol") and all(_meet(one, other, end) for end in _ENDS)
+    same_type = first["ethertype"] == second["ethertype"]
+    return (
+        same_type
+        and _alike(first, second, "protocol")
+        and all(_meet(first, second, end) for end in _ENDS)
+    )
 
 
-def _alike(one: Body, other: Body, name: str) -> bool:
-    return None in (one[name], other[name]) or one[name] == other[name]
+def _alike(first: Body, second: Body, name: str) -> bool:
+    return None in (first[name], second[name]) or first[name] == second[name]
 
 
-def _meet(one: Body, other: Body, end: str) -> bool:
+def _meet(first: Body, second: Body, end: str) -> bool:
     """Return whether addresses and port numbers at one end of the traffic overlap."""
-    prefixes = [one[f"{end}_ip_prefix"], other[f"{end}_ip_prefix"]]
+    prefixes = [first[f"{end}_ip_prefix"], second[f"{end}_ip_prefix"]]
     if None not in prefixes:
-        first, second = map(ipaddress.ip_network, prefixes)
-        if first.version != second.version or not first.overlaps(second):
+        first_net, second_net = map(ipaddress.ip_network, prefixes)
+        if first_net.version != second_net.version or not first_net.overlaps(second_net):
             return False
-    for low, high in ((one, other), (other, one)):
+    for low, high in ((first, second), (second, first)):
         bounds = low[f"{end}_port_range_min"], high[f"{end}_port_range_max"]
         if None not in bounds and bounds[0] > bounds[1]:
             return False
@@ -106,39 +110,39 @@ def _meet(one: Body, other: Body, end: str) -> bool:
 class _Classifiers(Rest):
     standard = False
 
-    def make(self, call: Call, project_id: str, values: Body) -> Thing:
+    def make(self, call: Call, project_id: str, values: Body) -> Resource:
         for end in _ENDS:
             self._check_end(call, values, end)
-        for other in call.cloud.store.all(CLASSIFIERS.table):
-            visible = call.caller.is_admin or other.project_id == call.caller.project_id
-            logical = (_alike(values, other.body, f"logical_{end}_port") for end in _ENDS)
-            if visible and overlap(values, other.body) and all(logical):
-                words = f"The flow classifier conflicts with the flow classifier {other.id}."
-                raise Refusal(400, "FlowClassifierInConflict", words)
+        for classifier in call.cloud.store.all(CLASSIFIERS.table):
+            visible = call.caller.is_admin or classifier.project_id == call.caller.project_id
+            logical = (_alike(values, classifier.body, f"logical_{end}_port") for end in _ENDS)
+            if visible and overlap(values, classifier.body) and all(logical):
+                message = f"The flow classifier conflicts with the flow classifier {classifier.id}."
+                raise Refusal(400, "FlowClassifierInConflict", message)
         return super().make(call, project_id, values)
 
     @staticmethod
     def _check_end(call: Call, values: Body, end: str) -> None:
         low, high = values[f"{end}_port_range_min"], values[f"{end}_port_range_max"]
         if None not in (low, high) and low > high:
-            words = f"Invalid port range: {low} is greater than {high}."
-            raise Refusal(400, "FlowClassifierInvalidPortRange", words)
+            message = f"Invalid port range: {low} is greater than {high}."
+            raise Refusal(400, "FlowClassifierInvalidPortRange", message)
         if (low, high) != (None, None) and values["protocol"] not in ("tcp", "udp"):
-            words = "A range of ports needs the protocol tcp or udp."
-            raise Refusal(400, "FlowClassifierProtocolRequiredWithPorts", words)
+            message = "A range of ports needs the protocol tcp or udp."
+            raise Refusal(400, "FlowClassifierProtocolRequiredWithPorts", message)
         prefix, ethertype = values[f"{end}_ip_prefix"], values["ethertype"]
         if prefix and ipaddress.ip_network(prefix).version != _VERSIONS[ethertype]:
             type_ = "FlowClassifierIpPrefixFormatConflictWithEthertype"
             raise Refusal(400, type_, f"IP prefix {prefix} conflicts with ethertype {ethertype}.")
         port_id = values[f"logical_{end}_port"]
         if port_id is not None and not _there(call, port_id):
-            words = f"Flow Classifier Neutron Port {port_id} not found."
-            raise Refusal(404, "FlowClassifierPortNotFound", words)
+            message = f"Flow Classifier Neutron Port {port_id} not found."
+            raise Refusal(404, "FlowClassifierPortNotFound", message)
 
-    def gone(self, call: Call, thing: Thing) -> None:
+    def gone(self, call: Call, resource: Resource) -> None:
         for chain in call.cloud.store.all("network.port_chains"):
-            if thing.id in chain.body["flow_classifiers"]:
-                raise Refusal(409, "FlowClassifierInUse", f"Flow Classifier {thing.id} in use.")
+            if resource.id in chain.body["flow_classifiers"]:
+                raise Refusal(409, "FlowClassifierInUse", f"Flow Classifier {resource.id} in use.")
 
 
 def _there(call: Call, port_id: str) -> bool:

@@ -21,15 +21,15 @@ from hearth_devcloud.collection import (
 from hearth_devcloud.http import Body, Call, Refusal, Reply
 from hearth_devcloud.neutron.agents import Pending
 from hearth_devcloud.neutron.rest import Rest
-from hearth_devcloud.store import Store, Thing
+from hearth_devcloud.store import Resource, Store
 
 _PORTS = re.compile(r"^(\d{1,5})(:(\d{1,5}))?$")
 
 
 def _ports(value: Any) -> str:
     """Check a port or a port range and return it. Raises ValueError."""
-    found = _PORTS.match(str(value))
-    if not found or not 0 < int(found[1]) <= int(found[3] or found[1]) < 65536:
+    match = _PORTS.match(str(value))
+    if not match or not 0 < int(match[1]) <= int(match[3] or match[1]) < 65536:
         raise ValueError(f"'{value}' is not a port or a port range")
     return str(value)
 
@@ -99,17 +99,17 @@ FIREWALLS = Collection(
 )
 
 
-def _applied(call: Call, policy_id: str | None) -> list[Thing]:
+def _applied(call: Call, policy_id: str | None) -> list[Resource]:
     """Return the firewalls that use a policy. Raises Refusal 409 if one of them is pending."""
     if policy_id is None:
         return []
-    found = call.cloud.store.where(FIREWALLS.table, firewall_policy_id=policy_id)
-    for firewall in found:
+    applied = call.cloud.store.where(FIREWALLS.table, firewall_policy_id=policy_id)
+    for firewall in applied:
         firewalls.steady(firewall)
-    return found
+    return applied
 
 
-def _apply(call: Call, applied: list[Thing]) -> None:
+def _apply(call: Call, applied: list[Resource]) -> None:
     for firewall in applied:
         firewall.body["status"] = "PENDING_UPDATE"
         firewalls.begin(call, firewall)
@@ -118,20 +118,20 @@ def _apply(call: Call, applied: list[Thing]) -> None:
 class _Rules(Rest):
     standard = False
 
-    def make(self, call: Call, project_id: str, values: Body) -> Thing:
+    def make(self, call: Call, project_id: str, values: Body) -> Resource:
         self._check(values)
-        more = {"firewall_policy_id": None, "position": None}
-        return super().make(call, project_id, {**values, **more})
+        extra = {"firewall_policy_id": None, "position": None}
+        return super().make(call, project_id, {**values, **extra})
 
-    def change(self, call: Call, thing: Thing, changes: Body) -> None:
-        self._check({**thing.body, **changes})
-        applied = _applied(call, thing.body["firewall_policy_id"])
-        thing.body.update(changes)
+    def change(self, call: Call, resource: Resource, changes: Body) -> None:
+        self._check({**resource.body, **changes})
+        applied = _applied(call, resource.body["firewall_policy_id"])
+        resource.body.update(changes)
         _apply(call, applied)
 
-    def gone(self, call: Call, thing: Thing) -> None:
-        if thing.body["firewall_policy_id"]:
-            raise Refusal(409, "FirewallRuleInUse", f"Firewall rule {thing.id} is being used.")
+    def gone(self, call: Call, resource: Resource) -> None:
+        if resource.body["firewall_policy_id"]:
+            raise Refusal(409, "FirewallRuleInUse", f"Firewall rule {resource.id} is being used.")
 
     @staticmethod
     def _check(values: Body) -> None:
@@ -144,8 +144,8 @@ class _Rules(Rest):
                 400, "FirewallRuleInvalidICMPParameter", "Ports are not allowed with ICMP."
             )
         for name in ("source_ip_address", "destination_ip_address"):
-            place = values[name]
-            if place and ipaddress.ip_network(place, strict=False).version != values["ip_version"]:
+            index = values[name]
+            if index and ipaddress.ip_network(index, strict=False).version != values["ip_version"]:
                 text_ = f"{name} is not an address of ip_version {values['ip_version']}"
                 raise Refusal(400, "FirewallIpAddressConflict", text_)
 
@@ -153,50 +153,52 @@ class _Rules(Rest):
 class _Policies(Rest):
     standard = False
 
-    def make(self, call: Call, project_id: str, values: Body) -> Thing:
+    def make(self, call: Call, project_id: str, values: Body) -> Resource:
         self._check(call, values["firewall_rules"], None, shared=values["shared"])
-        thing = super().make(call, project_id, values)
-        link(call.cloud.store, thing)
-        return thing
+        policy = super().make(call, project_id, values)
+        link(call.cloud.store, policy)
+        return policy
 
-    def change(self, call: Call, thing: Thing, changes: Body) -> None:
-        wanted = {**thing.body, **changes}
-        self._check(call, wanted["firewall_rules"], thing.id, shared=wanted["shared"])
-        applied = _applied(call, thing.id)
+    def change(self, call: Call, resource: Resource, changes: Body) -> None:
+        values = {**resource.body, **changes}
+        self._check(call, values["firewall_rules"], resource.id, shared=values["shared"])
+        applied = _applied(call, resource.id)
         if (
-            changes.get("firewall_rules", thing.body["firewall_rules"])
-            != thing.body["firewall_rules"]
+            changes.get("firewall_rules", resource.body["firewall_rules"])
+            != resource.body["firewall_rules"]
         ):
             changes.setdefault("audited", False)
-        thing.body.update(changes)
-        link(call.cloud.store, thing)
+        resource.body.update(changes)
+        link(call.cloud.store, resource)
         _apply(call, applied)
 
     @staticmethod
-    def _check(call: Call, ids: list[str], own: str | None, *, shared: bool) -> None:
+    def _check(call: Call, ids: list[str], policy_id: str | None, *, shared: bool) -> None:
         for rule_id in ids:
             rule = rules.find(call, rule_id)
-            if rule.body["firewall_policy_id"] not in (None, own):
+            if rule.body["firewall_policy_id"] not in (None, policy_id):
                 raise Refusal(409, "FirewallRuleInUse", f"Firewall rule {rule_id} is being used.")
             if shared and not rule.body["shared"]:
                 text_ = f"Rule {rule_id} is not shared and cannot be part of a shared policy."
                 raise Refusal(409, "FirewallRuleSharingConflict", text_)
 
-    def gone(self, call: Call, thing: Thing) -> None:
+    def gone(self, call: Call, resource: Resource) -> None:
         store = call.cloud.store
-        if store.where(FIREWALLS.table, firewall_policy_id=thing.id):
-            raise Refusal(409, "FirewallPolicyInUse", f"Firewall policy {thing.id} is being used.")
-        thing.body["firewall_rules"] = []
-        link(store, thing)
+        if store.where(FIREWALLS.table, firewall_policy_id=resource.id):
+            raise Refusal(
+                409, "FirewallPolicyInUse", f"Firewall policy {resource.id} is being used."
+            )
+        resource.body["firewall_rules"] = []
+        link(store, resource)
 
 
-def link(store: Store, policy: Thing) -> None:
+def link(store: Store, policy: Resource) -> None:
     """Set the policy id and the position in each rule of a policy; clear them in removed rules."""
     ids = policy.body["firewall_rules"]
     for rule in store.all(RULES.table):
         if rule.id in ids:
-            place = ids.index(rule.id) + 1
-            rule.body.update(firewall_policy_id=policy.id, position=place)
+            position = ids.index(rule.id) + 1
+            rule.body.update(firewall_policy_id=policy.id, position=position)
         elif rule.body["firewall_policy_id"] == policy.id:
             rule.body.update(firewall_policy_id=None, position=None)
 
@@ -204,35 +206,39 @@ def link(store: Store, policy: Thing) -> None:
 class _Firewalls(Pending):
     busy = (409, "FirewallInPendingState")
 
-    def make(self, call: Call, project_id: str, values: Body) -> Thing:
+    def make(self, call: Call, project_id: str, values: Body) -> Resource:
         policies.find(call, values["firewall_policy_id"])
         store = call.cloud.store
-        taken = {r for one in store.all(FIREWALLS.table) for r in one.body["router_ids"]}
-        mine = [r.id for r in store.all("network.routers") if r.project_id == project_id]
+        used_routers = {
+            r
+            for other_firewall in store.all(FIREWALLS.table)
+            for r in other_firewall.body["router_ids"]
+        }
+        router_ids = [r.id for r in store.all("network.routers") if r.project_id == project_id]
         if values["router_ids"] is None:
-            values["router_ids"] = [ident for ident in mine if ident not in taken]
-        elif busy := taken & set(values["router_ids"]):
+            values["router_ids"] = [ident for ident in router_ids if ident not in used_routers]
+        elif busy := used_routers & set(values["router_ids"]):
             text_ = f"Router(s) {sorted(busy)} are associated with another Firewall."
             raise Refusal(409, "FirewallRouterInUse", text_)
-        thing = super().make(call, project_id, values)
-        thing.hidden["works"] = "ACTIVE" if values["router_ids"] else "INACTIVE"
-        return thing
+        firewall = super().make(call, project_id, values)
+        firewall.hidden["works"] = "ACTIVE" if values["router_ids"] else "INACTIVE"
+        return firewall
 
-    def change(self, call: Call, thing: Thing, changes: Body) -> None:
+    def change(self, call: Call, resource: Resource, changes: Body) -> None:
         if "firewall_policy_id" in changes:
             policies.find(call, changes["firewall_policy_id"])
-        super().change(call, thing, changes)
-        thing.hidden["works"] = "ACTIVE" if thing.body["router_ids"] else "INACTIVE"
+        super().change(call, resource, changes)
+        resource.hidden["works"] = "ACTIVE" if resource.body["router_ids"] else "INACTIVE"
 
     def delete(self, call: Call) -> Reply:
         """Handle DELETE of a firewall; reply with status 204.
 
         The firewall is PENDING_DELETE until the agent has removed it from the routers.
         """
-        thing = self.find(call, call.ids[0])
-        self.owned_by_caller(call, thing, "delete")
-        thing.body["status"] = "PENDING_DELETE"
-        self.begin(call, thing)
+        firewall = self.find(call, call.ids[0])
+        self.owned_by_caller(call, firewall, "delete")
+        firewall.body["status"] = "PENDING_DELETE"
+        self.begin(call, firewall)
         return Reply(204)
 
 

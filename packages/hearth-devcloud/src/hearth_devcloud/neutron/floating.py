@@ -22,7 +22,7 @@ from hearth_devcloud.neutron.networks import networks
 from hearth_devcloud.neutron.ports import new_port, ports, remove_port
 from hearth_devcloud.neutron.rest import Rest, bad_request, explain, owned, stamped
 from hearth_devcloud.neutron.routers import router_between
-from hearth_devcloud.store import Store, Thing
+from hearth_devcloud.store import Resource, Store
 
 FLOATING_IPS = Collection(
     "network",
@@ -66,10 +66,10 @@ def _range(value: Any) -> str:
 
 
 def _protocol(value: Any) -> Any:
-    known = ("tcp", "udp", "icmp", "icmp6", "sctp", "dccp")
-    if str(value).lower() not in known:
+    protocols = ("tcp", "udp", "icmp", "icmp6", "sctp", "dccp")
+    if str(value).lower() not in protocols:
         raise Unconvertible(f"IP protocol '{value}' is not supported.")
-    return one_of(*known)(value)
+    return one_of(*protocols)(value)
 
 
 FORWARDINGS = Collection(
@@ -96,33 +96,33 @@ _SIDES = {
 }
 
 
-def follow_port(cloud: Cloud, thing: Thing) -> None:
+def follow_port(cloud: Cloud, floating_ip: Resource) -> None:
     """Set a floating IP to ACTIVE if it has a port, otherwise to DOWN."""
-    status = "ACTIVE" if thing.body["port_id"] else "DOWN"
-    if thing.body["status"] != status:
-        thing.body["status"] = status
-        thing.body["revision_number"] += 1
+    status = "ACTIVE" if floating_ip.body["port_id"] else "DOWN"
+    if floating_ip.body["status"] != status:
+        floating_ip.body["status"] = status
+        floating_ip.body["revision_number"] += 1
 
 
 class _FloatingIps(Rest):
-    def make(self, call: Call, project_id: str, values: Body) -> Thing:
+    def make(self, call: Call, project_id: str, values: Body) -> Resource:
         network = networks.find(call, values["floating_network_id"])
         if not network.body["router:external"]:
             raise bad_request(f"Network {network.id} is not a valid external network")
         store = call.cloud.store
         link = self._associate(call, network.id, values, None)
-        thing_id = store.new_id()
-        given: Body = {"device_id": thing_id, "device_owner": "network:floatingip"}
-        given["port_security_enabled"] = False
-        wanted = {
+        floating_ip_id = store.new_id()
+        attributes: Body = {"device_id": floating_ip_id, "device_owner": "network:floatingip"}
+        attributes["port_security_enabled"] = False
+        fixed_ip = {
             "subnet_id": values["subnet_id"],
             "ip_address": values["floating_ip_address"],
         }
-        if wanted := {k: v for k, v in wanted.items() if v}:
-            given["fixed_ips"] = [wanted]
-        outside = new_port(call.cloud, network, "", given, implicit=True)
+        if fixed_ip := {k: v for k, v in fixed_ip.items() if v}:
+            attributes["fixed_ips"] = [fixed_ip]
+        outside = new_port(call.cloud, network, "", attributes, implicit=True)
         body = {
-            "id": thing_id,
+            "id": floating_ip_id,
             **owned(project_id),
             "floating_ip_address": outside.body["fixed_ips"][0]["ip_address"],
             "floating_network_id": network.id,
@@ -135,11 +135,15 @@ class _FloatingIps(Rest):
             **stamped(call.cloud, 0),
         }
         hidden: Body = {"outside": outside.id}
-        thing = store.insert(Thing(thing_id, FLOATING_IPS.table, project_id, body, hidden))
-        store.later(0, thing, "network.floating_ip")
-        return thing
+        floating_ip = store.insert(
+            Resource(floating_ip_id, FLOATING_IPS.table, project_id, body, hidden)
+        )
+        store.later(0, floating_ip, "network.floating_ip")
+        return floating_ip
 
-    def _associate(self, call: Call, external_id: str, values: Body, own: Thing | None) -> Body:
+    def _associate(
+        self, call: Call, external_id: str, values: Body, current: Resource | None
+    ) -> Body:
         port_id = values.get("port_id")
         if port_id is None and values.get("fixed_ip_address") is not None:
             text_ = "fixed_ip_address cannot be specified without a port_id."
@@ -148,15 +152,15 @@ class _FloatingIps(Rest):
             return {"router_id": None, "port_id": None, "fixed_ip_address": None}
         store = call.cloud.store
         port = ports.find(call, port_id)
-        wanted = values.get("fixed_ip_address")
+        address = values.get("fixed_ip_address")
         inner = [item for item in port.body["fixed_ips"] if ":" not in item["ip_address"]]
-        if wanted is None and len(inner) > 1:
+        if address is None and len(inner) > 1:
             text_ = f"Port {port.id} has multiple fixed IPv4 addresses, one must be given."
             raise bad_request(f"Bad floatingip request: {text_}")
-        choices = [item for item in inner if wanted in (None, item["ip_address"])]
+        choices = [item for item in inner if address in (None, item["ip_address"])]
         if not choices:
-            lacks = f"does not have the fixed IPv4 address {wanted}"
-            text_ = lacks if wanted is not None else "has no fixed IPv4 address"
+            lacks = f"does not have the fixed IPv4 address {address}"
+            text_ = lacks if address is not None else "has no fixed IPv4 address"
             raise bad_request(f"Bad floatingip request: Port {port.id} {text_}.")
         for item in choices:
             router = router_between(store, item["subnet_id"], external_id)
@@ -165,7 +169,7 @@ class _FloatingIps(Rest):
             twins = store.where(
                 FLOATING_IPS.table, port_id=port.id, fixed_ip_address=item["ip_address"]
             )
-            if any(twin is not own for twin in twins):
+            if any(twin is not current for twin in twins):
                 text_ = f"Cannot associate floating IP: port {port.id} already has one."
                 raise Refusal(409, "FloatingIPPortAlreadyAssociated", text_)
             return {
@@ -176,16 +180,16 @@ class _FloatingIps(Rest):
         text_ = f"External network {external_id} is not reachable from port {port.id}."
         raise Refusal(404, "ExternalGatewayForFloatingIPNotFound", text_)
 
-    def change(self, call: Call, thing: Thing, changes: Body) -> None:
+    def change(self, call: Call, resource: Resource, changes: Body) -> None:
         if "port_id" in changes or "fixed_ip_address" in changes:
-            self._not_forwarded(call, thing)
-            external_id = thing.body["floating_network_id"]
-            changes |= self._associate(call, external_id, changes, thing)
-            call.cloud.store.later(0, thing, "network.floating_ip")
-        call.cloud.store.change(thing, **changes)
+            self._not_forwarded(call, resource)
+            external_id = resource.body["floating_network_id"]
+            changes |= self._associate(call, external_id, changes, resource)
+            call.cloud.store.later(0, resource, "network.floating_ip")
+        call.cloud.store.change(resource, **changes)
 
-    def view(self, call: Call, thing: Thing, *, created: bool = False) -> Body:
-        view = dict(thing.body)
+    def view(self, call: Call, resource: Resource, *, created: bool = False) -> Body:
+        view = dict(resource.body)
         port = call.cloud.store.get("network.ports", view["port_id"])
         keys = [
             "name",
@@ -197,27 +201,27 @@ class _FloatingIps(Rest):
             "device_owner",
         ]
         view["port_details"] = {key: port.body[key] for key in keys} if port else None
-        found = call.cloud.store.where(FORWARDINGS.table, floatingip_id=thing.id)
+        forwardings = call.cloud.store.where(FORWARDINGS.table, floatingip_id=resource.id)
         keys = ["external_port", "protocol", "internal_port", "internal_ip_address"]
-        view["port_forwardings"] = [{key: f.body[key] for key in keys} for f in found]
+        view["port_forwardings"] = [{key: f.body[key] for key in keys} for f in forwardings]
         return view
 
     @staticmethod
-    def _not_forwarded(call: Call, thing: Thing) -> None:
-        if call.cloud.store.where(FORWARDINGS.table, floatingip_id=thing.id):
-            text_ = f"Floating IP {thing.id} in use by Port Forwarding resources."
+    def _not_forwarded(call: Call, floating_ip: Resource) -> None:
+        if call.cloud.store.where(FORWARDINGS.table, floatingip_id=floating_ip.id):
+            text_ = f"Floating IP {floating_ip.id} in use by Port Forwarding resources."
             raise Refusal(409, "FipInUseByPortForwarding", text_)
 
-    def gone(self, call: Call, thing: Thing) -> None:
-        self._not_forwarded(call, thing)
+    def gone(self, call: Call, resource: Resource) -> None:
+        self._not_forwarded(call, resource)
         store = call.cloud.store
-        outside = store.get("network.ports", thing.hidden["outside"])
+        outside = store.get("network.ports", resource.hidden["outside"])
         if outside is not None:
             remove_port(call.cloud, outside)
 
 
-def _forwarding_view(thing: Thing) -> Body:
-    return {key: value for key, value in thing.body.items() if key != "floatingip_id"}
+def _forwarding_view(forwarding: Resource) -> Body:
+    return {key: value for key, value in forwarding.body.items() if key != "floatingip_id"}
 
 
 def forward(call: Call) -> Reply:
@@ -234,26 +238,26 @@ def forward(call: Call) -> Reply:
         raise Refusal(409, "FipInUseByPort", text_)
     store = call.cloud.store
     body = {"id": store.new_id(), "floatingip_id": floating.id, **values}
-    thing = store.insert(Thing(body["id"], FORWARDINGS.table, floating.project_id, body))
+    forwarding = store.insert(Resource(body["id"], FORWARDINGS.table, floating.project_id, body))
     floating.body["router_id"] = router.id
-    return Reply(201, {"port_forwarding": _forwarding_view(thing)})
+    return Reply(201, {"port_forwarding": _forwarding_view(forwarding)})
 
 
-def _settle(call: Call, floating: Thing, values: Body, own: Thing | None) -> Thing:
+def _settle(call: Call, floating: Resource, values: Body, current: Resource | None) -> Resource:
     """Check the values of a port forwarding and complete its port ranges, in place.
 
-    Return the router between the internal port and the external network. `own` is the forwarding
-    that is updated. Raises Refusal.
+    Return the router between the internal port and the external network. `current` is the
+    forwarding that is updated. Raises Refusal.
     """
     store = call.cloud.store
     port = ports.find(call, values["internal_port_id"])
-    wanted = values["internal_ip_address"]
-    inner = [item for item in port.body["fixed_ips"] if item["ip_address"] == wanted]
-    if not inner or ":" in wanted:
-        text_ = f"internal IP address {wanted} is not suitable for port {port.id}"
+    address = values["internal_ip_address"]
+    inner = [item for item in port.body["fixed_ips"] if item["ip_address"] == address]
+    if not inner or ":" in address:
+        text_ = f"internal IP address {address} is not suitable for port {port.id}"
         raise bad_request(f"Bad port_forwarding request: Requested {text_}.")
-    if taken := store.where(FLOATING_IPS.table, port_id=port.id):
-        text_ = f"Cannot forward to port {port.id}, which has the floating IP {taken[0].id}."
+    if floating_ips := store.where(FLOATING_IPS.table, port_id=port.id):
+        text_ = f"Cannot forward to port {port.id}, which has the floating IP {floating_ips[0].id}."
         raise Refusal(409, "PortHasBindingFloatingIP", text_)
     outside = floating.body["floating_network_id"]
     router = router_between(store, inner[0]["subnet_id"], outside)
@@ -265,7 +269,7 @@ def _settle(call: Call, floating: Thing, values: Body, own: Thing | None) -> Thi
             values[f"{side}_port_range"] = "{0}:{0}".format(values[f"{side}_port"])
         if values[f"{side}_port_range"] is None:
             raise bad_request(f"Bad port_forwarding request: {side} ports are missing.")
-    _check_ranges(store, values | {"floatingip_id": floating.id}, own)
+    _check_ranges(store, values | {"floatingip_id": floating.id}, current)
     return router
 
 
@@ -274,34 +278,36 @@ def _span(forwarding: Body, side: str) -> range:
     return range(int(low), int(high) + 1)
 
 
-def _check_ranges(store: Store, values: Body, own: Thing | None) -> None:
+def _check_ranges(store: Store, values: Body, current: Resource | None) -> None:
     """Raise Refusal 400 if the port ranges do not fit each other or overlap another forwarding."""
     inside = _span(values, "internal")
     if len(inside) not in (1, len(_span(values, "external"))):
         text_ = "the internal range must be one port or as large as the external range."
         raise bad_request(f"Bad port_forwarding request: {text_}")
     for side, names in _SIDES.items():
-        same = {name: values[name] for name in names}
-        mine = _span(values, side)
-        for other in store.where(FORWARDINGS.table, **same):
-            theirs = _span(other.body, side)
-            if other is not own and mine[0] <= theirs[-1] and theirs[0] <= mine[-1]:
+        filters = {name: values[name] for name in names}
+        span = _span(values, side)
+        for forwarding in store.where(FORWARDINGS.table, **filters):
+            theirs = _span(forwarding.body, side)
+            if forwarding is not current and span[0] <= theirs[-1] and theirs[0] <= span[-1]:
                 text_ = f"There is a port collision with the {side}_port_range."
                 raise bad_request(f"Bad port_forwarding request: {text_}")
 
 
-def _forwarding(call: Call) -> Thing:
-    thing = call.cloud.store.get(FORWARDINGS.table, call.ids[1])
-    if thing is None or thing.body["floatingip_id"] != call.ids[0]:
+def _forwarding(call: Call) -> Resource:
+    forwarding = call.cloud.store.get(FORWARDINGS.table, call.ids[1])
+    if forwarding is None or forwarding.body["floatingip_id"] != call.ids[0]:
         raise Refusal(404, "PortForwardingNotFound", f"Port Forwarding {call.ids[1]} not found")
-    return thing
+    return forwarding
 
 
 def forwardings(call: Call) -> Reply:
     """Handle GET of the port forwardings of a floating IP."""
     floating = floating_ips.find(call, call.ids[0])
-    found = call.cloud.store.where(FORWARDINGS.table, floatingip_id=floating.id)
-    return Reply(200, {"port_forwardings": [_forwarding_view(thing) for thing in found]})
+    forwardings = call.cloud.store.where(FORWARDINGS.table, floatingip_id=floating.id)
+    return Reply(
+        200, {"port_forwardings": [_forwarding_view(forwarding) for forwarding in forwardings]}
+    )
 
 
 def show_forwarding(call: Call) -> Reply:
@@ -312,15 +318,15 @@ def show_forwarding(call: Call) -> Reply:
 def update_forwarding(call: Call) -> Reply:
     """Handle PUT of a port forwarding."""
     floating = floating_ips.find(call, call.ids[0])
-    thing = _forwarding(call)
+    forwarding = _forwarding(call)
     try:
         changes = FORWARDINGS.for_update(call.object("port_forwarding"))
     except Invalid as error:
         raise explain(error, FORWARDINGS, creating=False) from None
-    values = {**thing.body, **changes}
-    _settle(call, floating, values, thing)
-    thing.body.update(values)
-    return Reply(200, {"port_forwarding": _forwarding_view(thing)})
+    values = {**forwarding.body, **changes}
+    _settle(call, floating, values, forwarding)
+    forwarding.body.update(values)
+    return Reply(200, {"port_forwarding": _forwarding_view(forwarding)})
 
 
 def stop_forwarding(call: Call) -> Reply:

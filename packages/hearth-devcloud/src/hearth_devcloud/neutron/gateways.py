@@ -17,28 +17,28 @@ from hearth_devcloud.http import Body, Call, Refusal, Reply, Route
 from hearth_devcloud.neutron.networks import networks
 from hearth_devcloud.neutron.ports import new_port, remove_port
 from hearth_devcloud.neutron.rest import Rest, bad_input
-from hearth_devcloud.store import Thing
+from hearth_devcloud.store import Resource
 
 _VLAN = integer(0, 4095)
 
 
-def _fields(value: Any, needed: set[str], more: frozenset[str] = frozenset()) -> Body:
-    if not isinstance(value, dict) or not needed <= set(value) <= needed | more:
-        raise ValueError(f"expected an object with the keys {sorted(needed)}, got {value!r}")
+def _fields(value: Any, required: set[str], optional: frozenset[str] = frozenset()) -> Body:
+    if not isinstance(value, dict) or not required <= set(value) <= required | optional:
+        raise ValueError(f"expected an object with the keys {sorted(required)}, got {value!r}")
     return value
 
 
 def _switch(value: Any) -> Body:
     """Check the device (a switch) of an L2 gateway and return it. Raises ValueError."""
-    given = _fields(value, {"device_name", "interfaces"})
-    found = []
-    for one in list_of()(given["interfaces"]):
-        interface = _fields(one, {"name"}, frozenset({"segmentation_id"}))
+    device = _fields(value, {"device_name", "interfaces"})
+    interfaces = []
+    for entry in list_of()(device["interfaces"]):
+        interface = _fields(entry, {"name"}, frozenset({"segmentation_id"}))
         numbers = list_of(_VLAN, null=True)(interface.get("segmentation_id"))
-        found.append({"name": text()(interface["name"]), "segmentation_id": numbers})
-    if not found:
+        interfaces.append({"name": text()(interface["name"]), "segmentation_id": numbers})
+    if not interfaces:
         raise ValueError("a device needs at least one interface")
-    return {"device_name": text()(given["device_name"]), "interfaces": found}
+    return {"device_name": text()(device["device_name"]), "interfaces": interfaces}
 
 
 def _device(value: Any) -> Body:
@@ -85,37 +85,43 @@ class _L2Gateways(Rest):
     standard = False
     admin_only = True
 
-    def change(self, call: Call, thing: Thing, changes: Body) -> None:
+    def change(self, call: Call, resource: Resource, changes: Body) -> None:
         if "devices" in changes:
-            self._unused(call, thing)
-        super().change(call, thing, changes)
+            self._unused(call, resource)
+        super().change(call, resource, changes)
 
-    def gone(self, call: Call, thing: Thing) -> None:
-        self._unused(call, thing)
+    def gone(self, call: Call, resource: Resource) -> None:
+        self._unused(call, resource)
 
     @staticmethod
-    def _unused(call: Call, thing: Thing) -> None:
-        if call.cloud.store.where(L2_CONNECTIONS.table, l2_gateway_id=thing.id):
-            raise Refusal(409, "L2GatewayInUse", f"L2 Gateway {thing.id} still has active mappings")
+    def _unused(call: Call, gateway: Resource) -> None:
+        if call.cloud.store.where(L2_CONNECTIONS.table, l2_gateway_id=gateway.id):
+            raise Refusal(
+                409, "L2GatewayInUse", f"L2 Gateway {gateway.id} still has active mappings"
+            )
 
 
 class _L2Connections(Rest):
     standard = False
     admin_only = True
 
-    def make(self, call: Call, project_id: str, values: Body) -> Thing:
+    def make(self, call: Call, project_id: str, values: Body) -> Resource:
         gateway = l2_gateways.find(call, values["l2_gateway_id"])
         network = networks.find(call, values["network_id"])
-        said = any(i["segmentation_id"] for d in gateway.body["devices"] for i in d["interfaces"])
-        if said == bool(values["segmentation_id"]):
-            kind = "L2MultipleSegmentationID" if said else "L2GatewaySegmentationRequired"
+        has_segmentation = any(
+            i["segmentation_id"] for d in gateway.body["devices"] for i in d["interfaces"]
+        )
+        if has_segmentation == bool(values["segmentation_id"]):
+            kind = (
+                "L2MultipleSegmentationID" if has_segmentation else "L2GatewaySegmentationRequired"
+            )
             raise Refusal(
                 400,
                 kind,
                 "Either the gateway or the connection must set the segmentation id, not both.",
             )
-        same = {"l2_gateway_id": gateway.id, "network_id": network.id}
-        if call.cloud.store.where(L2_CONNECTIONS.table, **same):
+        filters = {"l2_gateway_id": gateway.id, "network_id": network.id}
+        if call.cloud.store.where(L2_CONNECTIONS.table, **filters):
             text_ = f"The specified mapping is already in use on the gateway {gateway.id}"
             raise Refusal(409, "L2GatewayConnectionExists", text_)
         return super().make(call, project_id, values)
@@ -124,28 +130,28 @@ class _L2Connections(Rest):
 class _NetworkGateways(Rest):
     standard = False
 
-    def make(self, call: Call, project_id: str, values: Body) -> Thing:
+    def make(self, call: Call, project_id: str, values: Body) -> Resource:
         return super().make(call, project_id, {**values, "default": False, "ports": []})
 
-    def gone(self, call: Call, thing: Thing) -> None:
-        if thing.body["ports"]:
-            text_ = f"Network Gateway '{thing.id}' still has active mappings"
+    def gone(self, call: Call, resource: Resource) -> None:
+        if resource.body["ports"]:
+            text_ = f"Network Gateway '{resource.id}' still has active mappings"
             raise Refusal(409, "NetworkGatewayInUse", text_)
 
-    def _mapping(self, call: Call) -> tuple[Thing, Thing, Body]:
+    def _mapping(self, call: Call) -> tuple[Resource, Resource, Body]:
         gateway = self.find(call, call.ids[0])
         self.owned_by_caller(call, gateway, "update")
-        given = call.json()
+        mapping = call.json()
         names = frozenset({"segmentation_type", "segmentation_id"})
         try:
-            given = _fields(given, {"network_id"}, names)
-            kind = one_of("flat", "vlan")(given.get("segmentation_type", "flat"))
-            number = integer(0, 4094)(given.get("segmentation_id", 0))
+            mapping = _fields(mapping, {"network_id"}, names)
+            kind = one_of("flat", "vlan")(mapping.get("segmentation_type", "flat"))
+            number = integer(0, 4094)(mapping.get("segmentation_id", 0))
         except ValueError as error:
             raise bad_input(str(error)) from None
         if kind == "flat" and number:
             raise bad_input("segmentation id should not be specified with flat segmentation type")
-        network = networks.find(call, given["network_id"])
+        network = networks.find(call, mapping["network_id"])
         return gateway, network, {"segmentation_type": kind, "segmentation_id": number}
 
     def connect(self, call: Call) -> Reply:
@@ -154,9 +160,9 @@ class _NetworkGateways(Rest):
         if any(segment.items() <= port.items() for port in gateway.body["ports"]):
             text_ = f"The specified mapping is already in use on network gateway '{gateway.id}'."
             raise Refusal(409, "GatewayConnectionInUse", text_)
-        given: Body = {"device_id": gateway.id, "device_owner": "network:gateway-interface"}
-        given |= {"fixed_ips": [], "port_security_enabled": False}
-        port = new_port(call.cloud, network, gateway.project_id or "", given, implicit=True)
+        attributes: Body = {"device_id": gateway.id, "device_owner": "network:gateway-interface"}
+        attributes |= {"fixed_ips": [], "port_security_enabled": False}
+        port = new_port(call.cloud, network, gateway.project_id or "", attributes, implicit=True)
         gateway.body["ports"].append({"port_id": port.id, **segment})
         info = {"network_gateway_id": gateway.id, "network_id": network.id, "port_id": port.id}
         return Reply(200, {"connection_info": info})

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hearth_devcloud.http import Cloud
 from hearth_devcloud.neutron import addresses, firewalls, subnets
 from hearth_devcloud.neutron.ports import INTERFACE, remove_port
-from hearth_devcloud.store import Thing
+from hearth_devcloud.store import Resource
 
 _PARTS = {
     "network.networks": ("network.segments", "network_id"),
@@ -14,27 +14,27 @@ _PARTS = {
 }
 
 
-def follow(cloud: Cloud, thing: Thing) -> None:
+def follow(cloud: Cloud, resource: Resource) -> None:
     """Remove the dependent objects and the address allocations of a lost object."""
     store = cloud.store
-    if thing.table in _PARTS:
-        table, field = _PARTS[thing.table]
-        for part in store.where(table, **{field: thing.id}):
+    if resource.table in _PARTS:
+        table, field = _PARTS[resource.table]
+        for part in store.where(table, **{field: resource.id}):
             store.remove(part)
-    match thing.table:
+    match resource.table:
         case "network.ports":
-            addresses.free(store, thing.body["fixed_ips"])
+            addresses.free(store, resource.body["fixed_ips"])
         case "network.subnets":
-            _follow_subnet(cloud, thing)
+            _follow_subnet(cloud, resource)
         case "network.network_gateways":
-            for port in store.where("network.ports", device_id=thing.id):
+            for port in store.where("network.ports", device_id=resource.id):
                 remove_port(cloud, port)
         case "network.firewall_policies":
-            thing.body["firewall_rules"] = []
-            firewalls.link(store, thing)
+            resource.body["firewall_rules"] = []
+            firewalls.link(store, resource)
 
 
-def _follow_subnet(cloud: Cloud, subnet: Thing) -> None:
+def _follow_subnet(cloud: Cloud, subnet: Resource) -> None:
     """Remove the routers' interfaces that were in a subnet alone, and its addresses from others.
 
     Neutron deletes no subnet that a router is connected to, so a user who deleted it has removed

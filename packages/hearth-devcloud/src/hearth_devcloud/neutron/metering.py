@@ -8,7 +8,7 @@ from typing import Any
 from hearth_devcloud.collection import Collection, Field, boolean, nullable, one_of, text
 from hearth_devcloud.http import Body, Call, Refusal, Route
 from hearth_devcloud.neutron.rest import Rest
-from hearth_devcloud.store import Thing
+from hearth_devcloud.store import Resource
 
 
 def _prefix(value: Any) -> str:
@@ -56,30 +56,30 @@ class _Fixed(Rest):
 
 
 class _Labels(_Fixed):
-    def gone(self, call: Call, thing: Thing) -> None:
-        for rule in call.cloud.store.where(RULES.table, metering_label_id=thing.id):
+    def gone(self, call: Call, resource: Resource) -> None:
+        for rule in call.cloud.store.where(RULES.table, metering_label_id=resource.id):
             call.cloud.store.remove(rule)
 
 
 class _Rules(_Fixed):
-    def make(self, call: Call, project_id: str, values: Body) -> Thing:
+    def make(self, call: Call, project_id: str, values: Body) -> Resource:
         label = labels.find(call, values["metering_label_id"])
         prefix = values["remote_ip_prefix"]
         if not (prefix or values["source_ip_prefix"] or values["destination_ip_prefix"]):
             text_ = "A rule needs a remote_ip_prefix, source_ip_prefix or destination_ip_prefix"
             raise Refusal(400, "MeteringLabelRuleInvalid", text_)
-        same = {"metering_label_id": label.id, "direction": values["direction"]}
-        for other in call.cloud.store.where(RULES.table, **same):
-            theirs = other.body["remote_ip_prefix"]
+        filters = {"metering_label_id": label.id, "direction": values["direction"]}
+        for rule in call.cloud.store.where(RULES.table, **filters):
+            theirs = rule.body["remote_ip_prefix"]
             if prefix and theirs and _overlap(prefix, theirs):
                 text_ = f"Label rule with remote_ip_prefix {prefix} overlaps another"
                 raise Refusal(409, "MeteringLabelRuleOverlaps", text_)
         return super().make(call, project_id, values)
 
 
-def _overlap(one: str, other: str) -> bool:
-    first, second = (ipaddress.ip_network(text_, strict=False) for text_ in (one, other))
-    return first.version == second.version and first.overlaps(second)
+def _overlap(first: str, second: str) -> bool:
+    nets = [ipaddress.ip_network(text_, strict=False) for text_ in (first, second)]
+    return nets[0].version == nets[1].version and nets[0].overlaps(nets[1])
 
 
 labels = _Labels(LABELS)

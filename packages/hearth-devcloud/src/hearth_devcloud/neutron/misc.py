@@ -100,7 +100,7 @@ def versions(call: Call) -> Reply:
 def resources(call: Call) -> Reply:
     """Handle GET /v2.0: list the collections of the API."""
     names = ("networks", "subnets", "ports", "routers", "floatingips", "security-groups")
-    found = [
+    views = [
         {
             "name": name,
             "collection": name,
@@ -108,7 +108,7 @@ def resources(call: Call) -> Reply:
         }
         for name in names
     ]
-    return Reply(200, {"resources": found})
+    return Reply(200, {"resources": views})
 
 
 def extensions(call: Call) -> Reply:

@@ -19,7 +19,7 @@ from hearth_devcloud.collection import (
 from hearth_devcloud.http import Body, Call, Cloud, Refusal
 from hearth_devcloud.neutron import addresses, checks
 from hearth_devcloud.neutron.rest import Rest, bad_input, bad_request, not_authorized
-from hearth_devcloud.store import Thing
+from hearth_devcloud.store import Resource
 
 _prefixes = checks.distinct(checks.prefix, "Duplicate items in the list:")
 
@@ -113,10 +113,10 @@ _TABLES = {
 }
 
 
-def allocate(cloud: Cloud, values: Body, wanted: addresses.Network | None) -> addresses.Network:
+def allocate(cloud: Cloud, values: Body, network: addresses.Network | None) -> addresses.Network:
     """Allocate the address range for a new subnet from a subnet pool and return it.
 
-    It is the range `wanted`, or else the next free one of the requested length. Raises Refusal.
+    It is the range `network`, or else the next free one of the requested length. Raises Refusal.
     """
     pool = cloud.store.get(SUBNET_POOLS.table, values["subnetpool_id"])
     if pool is None:
@@ -125,26 +125,26 @@ def allocate(cloud: Cloud, values: Body, wanted: addresses.Network | None) -> ad
     if pool.body["ip_version"] != values["ip_version"]:
         text_ = f"an IPv{values['ip_version']} subnet from an IPv{pool.body['ip_version']} pool"
         raise bad_request(f"Bad subnets request: Cannot allocate {text_}.")
-    if wanted is None and values["allocation_pools"]:
+    if network is None and values["allocation_pools"]:
         raise bad_request("Bad subnets request: allocation_pools require a cidr.")
-    length = wanted.prefixlen if wanted else values["prefixlen"]
+    length = network.prefixlen if network else values["prefixlen"]
     if length is None:
         length = int(pool.body["default_prefixlen"])
     _check_length(pool, length)
     theirs = cloud.store.where("network.subnets", subnetpool_id=pool.id)
-    taken = [ipaddress.ip_network(subnet.body["cidr"]) for subnet in theirs]
-    _check_quota(pool, [*(net.prefixlen for net in taken), length])
+    used_networks = [ipaddress.ip_network(subnet.body["cidr"]) for subnet in theirs]
+    _check_quota(pool, [*(net.prefixlen for net in used_networks), length])
     for prefix in map(ipaddress.ip_network, pool.body["prefixes"]):
         if length < prefix.prefixlen:
             continue
-        for net in [wanted] if wanted else prefix.subnets(new_prefix=length):
-            if _is_in(net, [prefix]) and not any(net.overlaps(other) for other in taken):
+        for net in [network] if network else prefix.subnets(new_prefix=length):
+            if _is_in(net, [prefix]) and not any(net.overlaps(used) for used in used_networks):
                 return net
-    text_ = f"Failed to allocate subnet: no prefix for {wanted or f'a /{length}'} is left."
+    text_ = f"Failed to allocate subnet: no prefix for {network or f'a /{length}'} is left."
     raise Refusal(500, "SubnetAllocationError", text_)
 
 
-def _check_length(pool: Thing, length: int) -> None:
+def _check_length(pool: Resource, length: int) -> None:
     for kind, limit in (("Min", "minimum"), ("Max", "maximum")):
         bound = int(pool.body[f"{kind.lower()}_prefixlen"])
         if length < bound if kind == "Min" else length > bound:
@@ -153,13 +153,13 @@ def _check_length(pool: Thing, length: int) -> None:
             raise Refusal(400, f"{kind}PrefixSubnetAllocationError", text_)
 
 
-def _check_quota(pool: Thing, lengths: list[int]) -> None:
+def _check_quota(pool: Resource, lengths: list[int]) -> None:
     """Raise Refusal 409 if subnets with these prefix lengths would exceed the pool's quota.
 
     The quota is a number of IPv4 addresses, or of /64 networks of IPv6.
     """
-    quota, whole = pool.body["default_quota"], 32 if pool.body["ip_version"] == 4 else 64
-    if quota is not None and sum(2 ** max(whole - length, 0) for length in lengths) > quota:
+    quota, bits = pool.body["default_quota"], 32 if pool.body["ip_version"] == 4 else 64
+    if quota is not None and sum(2 ** max(bits - length, 0) for length in lengths) > quota:
         text_ = "Per-project subnet pool prefix quota exceeded."
         raise Refusal(409, "SubnetPoolQuotaExceeded", text_)
 
@@ -168,13 +168,13 @@ def _networks(pool: Body) -> list[addresses.Network]:
     return [ipaddress.ip_network(prefix) for prefix in pool["prefixes"]]
 
 
-def _is_in(net: addresses.Network, others: list[addresses.Network]) -> bool:
+def _is_in(net: addresses.Network, networks: list[addresses.Network]) -> bool:
     first, last = net.network_address, net.broadcast_address
-    return any(first in other and last in other for other in others)
+    return any(first in network and last in network for network in networks)
 
 
 class _SubnetPools(Rest):
-    def make(self, call: Call, project_id: str, values: Body) -> Thing:
+    def make(self, call: Call, project_id: str, values: Body) -> Resource:
         if not values["prefixes"]:
             raise Refusal(400, "EmptySubnetPoolPrefixList", "Empty subnet pool prefix list.")
         version = _networks(values)[0].version
@@ -186,39 +186,39 @@ class _SubnetPools(Rest):
             call, project_id, self._checked(call, {**values, "ip_version": version})
         )
 
-    def change(self, call: Call, thing: Thing, changes: Body) -> None:
+    def change(self, call: Call, resource: Resource, changes: Body) -> None:
         if "prefixes" in changes:
             new = _networks(changes)
-            if not all(_is_in(net, new) for net in _networks(thing.body)):
+            if not all(_is_in(net, new) for net in _networks(resource.body)):
                 text_ = "Illegal update to prefixes: existing prefixes must be kept."
                 raise Refusal(400, "IllegalSubnetPoolPrefixUpdate", text_)
-        super().change(call, thing, self._checked(call, {**thing.body, **changes}, thing))
+        super().change(call, resource, self._checked(call, {**resource.body, **changes}, resource))
 
-    def _checked(self, call: Call, pool: Body, own: Thing | None = None) -> Body:
+    def _checked(self, call: Call, pool: Body, current: Resource | None = None) -> Body:
         """Check a pool and return it with its prefix lengths as text, as Neutron shows them.
 
-        `own` is the pool that is updated. Raises Refusal.
+        `current` is the pool that is updated. Raises Refusal.
         """
         if {net.version for net in _networks(pool)} != {pool["ip_version"]}:
             text_ = "Cannot mix IPv4 and IPv6 prefixes in a subnet pool."
             raise Refusal(400, "PrefixVersionMismatch", text_)
         lengths = {key: int(pool[key]) for key in (*_LENGTHS[4], "default_prefixlen")}
-        most = 32 if pool["ip_version"] == 4 else 128
-        bounds = lengths | {"ip_version_max": most}
+        maximum = 32 if pool["ip_version"] == 4 else 128
+        bounds = lengths | {"ip_version_max": maximum}
         for low, high in _ORDER:
             if bounds[low] > bounds[high]:
                 text_ = f"Illegal prefix bounds: {low}={bounds[low]}, {high}={bounds[high]}."
                 raise Refusal(400, "IllegalSubnetPoolPrefixBounds", text_)
         if pool["address_scope_id"] is not None:
-            self._check_scope(call, pool, own)
+            self._check_scope(call, pool, current)
         return pool | {key: str(length) for key, length in lengths.items()}
 
     @staticmethod
-    def _check_scope(call: Call, pool: Body, own: Thing | None) -> None:
+    def _check_scope(call: Call, pool: Body, current: Resource | None) -> None:
         """Raise Refusal if a pool does not fit its address scope.
 
         The IP versions must be equal, a shared pool needs a shared scope, and the prefixes must not
-        overlap those of another pool in the scope. `own` is the pool that is updated.
+        overlap those of another pool in the scope. `current` is the pool that is updated.
         """
         scope = address_scopes.find(call, pool["address_scope_id"])
         if scope.body["ip_version"] != pool["ip_version"]:
@@ -231,15 +231,17 @@ class _SubnetPools(Rest):
             raise bad_input(
                 f"A shared subnet pool needs a shared address scope, and {scope.id} is not shared."
             )
-        for other in call.cloud.store.where(SUBNET_POOLS.table, address_scope_id=scope.id):
-            if other is own:
+        for subnet_pool in call.cloud.store.where(SUBNET_POOLS.table, address_scope_id=scope.id):
+            if subnet_pool is current:
                 continue
-            if any(addresses.overlaps(net, other.body["prefixes"]) for net in _networks(pool)):
+            if any(
+                addresses.overlaps(net, subnet_pool.body["prefixes"]) for net in _networks(pool)
+            ):
                 text_ = "Failed to associate address scope: its subnet pools may not overlap."
                 raise Refusal(409, "AddressScopePrefixConflict", text_)
 
-    def gone(self, call: Call, thing: Thing) -> None:
-        if call.cloud.store.where("network.subnets", subnetpool_id=thing.id):
+    def gone(self, call: Call, resource: Resource) -> None:
+        if call.cloud.store.where("network.subnets", subnetpool_id=resource.id):
             text_ = "Unable to delete subnet pool: Subnet pool has existing allocations."
             raise Refusal(400, "SubnetPoolDeleteError", text_)
 
@@ -247,22 +249,22 @@ class _SubnetPools(Rest):
 class _AddressScopes(Rest):
     standard = False
 
-    def change(self, call: Call, thing: Thing, changes: Body) -> None:
-        if thing.body["shared"] and changes.get("shared") is False:
-            text_ = f"Unable to update address scope {thing.id}: it cannot be unshared"
+    def change(self, call: Call, resource: Resource, changes: Body) -> None:
+        if resource.body["shared"] and changes.get("shared") is False:
+            text_ = f"Unable to update address scope {resource.id}: it cannot be unshared"
             raise Refusal(400, "AddressScopeUpdateError", text_)
-        super().change(call, thing, changes)
+        super().change(call, resource, changes)
 
-    def gone(self, call: Call, thing: Thing) -> None:
-        if call.cloud.store.where(SUBNET_POOLS.table, address_scope_id=thing.id):
-            text_ = f"Unable to complete operation on address scope {thing.id}: it is in use"
+    def gone(self, call: Call, resource: Resource) -> None:
+        if call.cloud.store.where(SUBNET_POOLS.table, address_scope_id=resource.id):
+            text_ = f"Unable to complete operation on address scope {resource.id}: it is in use"
             raise Refusal(409, "AddressScopeInUse", text_)
 
 
 class _RbacPolicies(Rest):
     standard = False
 
-    def make(self, call: Call, project_id: str, values: Body) -> Thing:
+    def make(self, call: Call, project_id: str, values: Body) -> Resource:
         kind, action = values["object_type"], values["action"]
         if kind not in _TABLES:
             raise bad_input(f"'{kind}' is not a valid RBAC object type.")
@@ -278,31 +280,33 @@ class _RbacPolicies(Rest):
         self._check(call, values)
         return super().make(call, project_id, values)
 
-    def change(self, call: Call, thing: Thing, changes: Body) -> None:
-        self._unused(call, thing)
-        self._check(call, {**thing.body, **changes}, thing)
-        super().change(call, thing, changes)
+    def change(self, call: Call, resource: Resource, changes: Body) -> None:
+        self._unused(call, resource)
+        self._check(call, {**resource.body, **changes}, resource)
+        super().change(call, resource, changes)
 
     @staticmethod
-    def _check(call: Call, values: Body, own: Thing | None = None) -> None:
+    def _check(call: Call, values: Body, current: Resource | None = None) -> None:
         if values["target_tenant"] == "*" and not call.caller.is_admin:
             raise not_authorized("create_rbac_policy:target_tenant")
         names = ("object_type", "object_id", "action", "target_tenant")
-        same = {name: values[name] for name in names}
-        if any(twin is not own for twin in call.cloud.store.where(RBAC_POLICIES.table, **same)):
-            text_ = f"An RBAC policy already exists with those values: {same}"
+        filters = {name: values[name] for name in names}
+        if any(
+            twin is not current for twin in call.cloud.store.where(RBAC_POLICIES.table, **filters)
+        ):
+            text_ = f"An RBAC policy already exists with those values: {filters}"
             raise Refusal(409, "DuplicateRbacPolicy", text_)
 
-    def gone(self, call: Call, thing: Thing) -> None:
-        self._unused(call, thing)
+    def gone(self, call: Call, resource: Resource) -> None:
+        self._unused(call, resource)
 
     @staticmethod
-    def _unused(call: Call, thing: Thing) -> None:
+    def _unused(call: Call, policy: Resource) -> None:
         """Raise Refusal 409 if the project to which a network is shared has ports on it."""
-        store, target = call.cloud.store, thing.body["target_tenant"]
-        ports = store.where("network.ports", network_id=thing.body["object_id"])
-        if any(port.project_id == target != thing.project_id for port in ports):
-            text_ = f"RBAC policy on object {thing.body['object_id']} cannot be removed: in use"
+        store, target = call.cloud.store, policy.body["target_tenant"]
+        ports = store.where("network.ports", network_id=policy.body["object_id"])
+        if any(port.project_id == target != policy.project_id for port in ports):
+            text_ = f"RBAC policy on object {policy.body['object_id']} cannot be removed: in use"
             raise Refusal(409, "RbacPolicyInUse", text_)
 
 

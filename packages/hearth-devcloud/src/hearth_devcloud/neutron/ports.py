@@ -23,7 +23,7 @@ from hearth_devcloud.listing import CONTROLS, filtered
 from hearth_devcloud.neutron import addresses, checks, security
 from hearth_devcloud.neutron.networks import networks
 from hearth_devcloud.neutron.rest import Rest, bad_input, not_authorized, owned, stamped
-from hearth_devcloud.store import Thing
+from hearth_devcloud.store import Resource
 
 _TABLE = "network.ports"
 _PAIRS_MAX = 10
@@ -45,8 +45,8 @@ def _pair(value: Any) -> Any:
 
 def _option(value: Any) -> Any:
     names = {"opt_name", "opt_value"}
-    given = set(mapping(value))
-    if not names <= given <= names | {"ip_version"} or value.get("ip_version", 4) not in (4, 6):
+    keys = set(mapping(value))
+    if not names <= keys <= names | {"ip_version"} or value.get("ip_version", 4) not in (4, 6):
         raise Unconvertible(f"No valid key specs matched for: {value}.")
     return value
 
@@ -106,19 +106,19 @@ _BOUND: Body = {
 
 def new_port(
     cloud: Cloud,
-    network: Thing,
+    network: Resource,
     project_id: str,
-    given: Body,
+    attributes: Body,
     *,
     implicit: bool = False,
     seed: str | None = None,
-) -> Thing:
+) -> Resource:
     """Create a port from checked values, allocate its addresses, and return it. Raises Refusal.
 
     `seed` is the fixed id of an initial port.
     """
     store = cloud.store
-    values = {**PORTS.for_create({"network_id": network.id}), **given}
+    values = {**PORTS.for_create({"network_id": network.id}), **attributes}
     secure = values["port_security_enabled"]
     if secure is None:
         secure = bool(network.body["port_security_enabled"])
@@ -161,9 +161,9 @@ def new_port(
         "ip_allocation": "immediate" if fixed else "none",
         **stamped(cloud, 1),
     }
-    thing = Thing(port_id, _TABLE, project_id, body, seed=seed is not None)
-    bind(thing)
-    return store.insert(thing, implicit=implicit)
+    port = Resource(port_id, _TABLE, project_id, body, seed=seed is not None)
+    bind(port)
+    return store.insert(port, implicit=implicit)
 
 
 def _free_mac(cloud: Cloud, network_id: str, mac: str) -> None:
@@ -173,7 +173,7 @@ def _free_mac(cloud: Cloud, network_id: str, mac: str) -> None:
         raise Refusal(409, "MacAddressInUse", text_)
 
 
-def bind(port: Thing) -> None:
+def bind(port: Resource) -> None:
     """Set the status and the binding fields of a port according to its host and device owner."""
     body = port.body
     owner = body["device_owner"]
@@ -194,53 +194,53 @@ def _pairs(port: Body, mac: str) -> list[Body]:
     if len(pairs) > _PAIRS_MAX:
         text_ = f"The number of allowed address pair exceeds the maximum {_PAIRS_MAX}."
         raise Refusal(400, "AllowedAddressPairExhausted", text_)
-    found = [
+    address_pairs = [
         {"mac_address": p.get("mac_address") or mac, "ip_address": p["ip_address"]} for p in pairs
     ]
-    if double := next((pair for pair in found if found.count(pair) > 1), None):
+    if double := next((pair for pair in address_pairs if address_pairs.count(pair) > 1), None):
         text_ = f"Request contains duplicate address pair: {double}."
         raise Refusal(400, "DuplicateAddressPairInRequest", text_)
-    return found
+    return address_pairs
 
 
 def _addresses(
     cloud: Cloud,
-    network: Thing,
+    network: Resource,
     port_id: str,
     mac: str,
-    wanted: list[Body] | None,
+    requested_ips: list[Body] | None,
     owner: str,
 ) -> list[Body]:
     """Allocate the addresses of a port and return its fixed IPs.
 
-    `wanted` are the requested fixed IPs; None means default addresses. `owner` is the device owner.
-    If an address cannot be allocated, release the addresses allocated so far and raise Refusal.
+    `requested_ips` are fixed IPs; None means default addresses. `owner` is the device owner. If
+    an address cannot be allocated, release the addresses allocated so far and raise Refusal.
     """
     subnets = cloud.store.where("network.subnets", network_id=network.id)
-    taken: list[Body] = []
+    fixed_ips: list[Body] = []
     try:
-        if wanted is None:
-            _default_addresses(network, subnets, port_id, taken)
+        if requested_ips is None:
+            _default_addresses(network, subnets, port_id, fixed_ips)
         else:
-            for item in wanted:
-                taken.append(_wanted_address(cloud, network, subnets, port_id, mac, item))  # noqa: PERF401
-        if wanted != [] and not owner.startswith("network:router"):
-            has = {item["subnet_id"] for item in taken}
+            for item in requested_ips:
+                fixed_ips.append(_wanted_address(cloud, network, subnets, port_id, mac, item))  # noqa: PERF401
+        if requested_ips != [] and not owner.startswith("network:router"):
+            has = {item["subnet_id"] for item in fixed_ips}
             for subnet in subnets:
                 if addresses.is_slaac(subnet) and subnet.id not in has:
                     ip = addresses.eui64(subnet.body["cidr"], mac)
                     ip = addresses.take(subnet, port_id, ip)
-                    taken.append({"subnet_id": subnet.id, "ip_address": ip})
+                    fixed_ips.append({"subnet_id": subnet.id, "ip_address": ip})
     except Refusal:
-        addresses.free(cloud.store, taken)
+        addresses.free(cloud.store, fixed_ips)
         raise
-    return taken
+    return fixed_ips
 
 
 def _default_addresses(
-    network: Thing, subnets: list[Thing], port_id: str, taken: list[Body]
+    network: Resource, subnets: list[Resource], port_id: str, fixed_ips: list[Body]
 ) -> None:
-    """Allocate one address per IP version and append it to `taken`.
+    """Allocate one address per IP version and append it to `fixed_ips`.
 
     It comes from the first subnet that has a free address. Raises Refusal if all are full.
     """
@@ -255,7 +255,7 @@ def _default_addresses(
             except Refusal as refused:
                 failure = refused
                 continue
-            taken.append({"subnet_id": subnet.id, "ip_address": ip})
+            fixed_ips.append({"subnet_id": subnet.id, "ip_address": ip})
             failure = None
             break
         if failure is not None:
@@ -263,7 +263,7 @@ def _default_addresses(
 
 
 def _wanted_address(
-    cloud: Cloud, network: Thing, subnets: list[Thing], port_id: str, mac: str, item: Body
+    cloud: Cloud, network: Resource, subnets: list[Resource], port_id: str, mac: str, item: Body
 ) -> Body:
     subnet_id, ip = item.get("subnet_id"), item.get("ip_address")
     if ip is None and subnet_id is None:
@@ -291,7 +291,7 @@ def _wanted_address(
     return {"subnet_id": subnet.id, "ip_address": addresses.take(subnet, port_id, ip)}
 
 
-def remove_port(cloud: Cloud, port: Thing) -> None:
+def remove_port(cloud: Cloud, port: Resource) -> None:
     """Remove a port; release its addresses, floating IPs and port forwardings."""
     store = cloud.store
     addresses.free(store, port.body["fixed_ips"])
@@ -312,7 +312,7 @@ def remove_port(cloud: Cloud, port: Thing) -> None:
     store.remove(port)
 
 
-def _trunk_details(cloud: Cloud, port: Thing) -> Body | None:
+def _trunk_details(cloud: Cloud, port: Resource) -> Body | None:
     """Return the value of `trunk_details` for the parent port of a trunk; None for other ports."""
     for trunk in cloud.store.where("network.trunks", port_id=port.id):
         subs = [
@@ -338,11 +338,11 @@ class _Ports(Rest):
         if call.caller.project_id:
             security.default_group(call.cloud, call.caller.project_id)
 
-    def visible(self, call: Call, thing: Thing) -> bool:
-        network = call.cloud.store.get("network.networks", thing.body["network_id"])
+    def visible(self, call: Call, resource: Resource) -> bool:
+        network = call.cloud.store.get("network.networks", resource.body["network_id"])
         return network is not None and network.project_id == call.caller.project_id
 
-    def make(self, call: Call, project_id: str, values: Body) -> Thing:
+    def make(self, call: Call, project_id: str, values: Body) -> Resource:
         network = networks.find(call, values["network_id"])
         self._allowed(call, network, values)
         for group_id in values["security_groups"] or []:
@@ -350,7 +350,7 @@ class _Ports(Rest):
         return new_port(call.cloud, network, project_id, values)
 
     @staticmethod
-    def _allowed(call: Call, network: Thing, values: Body) -> None:
+    def _allowed(call: Call, network: Resource, values: Body) -> None:
         caller = call.caller
         if caller.is_admin or network.project_id == caller.project_id:
             return
@@ -363,8 +363,8 @@ class _Ports(Rest):
         if network.body["router:external"] and not network.body["shared"]:
             raise not_authorized("create_port")
 
-    def change(self, call: Call, thing: Thing, changes: Body) -> None:
-        cloud, body = call.cloud, thing.body
+    def change(self, call: Call, resource: Resource, changes: Body) -> None:
+        cloud, body = call.cloud, resource.body
         for group_id in changes.get("security_groups") or []:
             security.groups.find(call, group_id)
         secure = changes.get("port_security_enabled", body["port_security_enabled"])
@@ -376,60 +376,60 @@ class _Ports(Rest):
             text_ = "Port security must be enabled in order to have security groups."
             raise Refusal(400, "PortSecurityAndIPRequiredForSecurityGroups", text_)
         if changes.get("mac_address", body["mac_address"]) != body["mac_address"]:
-            self._new_mac(call, thing, changes["mac_address"])
+            self._new_mac(call, resource, changes["mac_address"])
         pairs = _pairs({**body, **changes}, body["mac_address"])
         if "fixed_ips" in changes:
-            self._move(cloud, thing, changes)
+            self._move(cloud, resource, changes)
         if "allowed_address_pairs" in changes:
             changes["allowed_address_pairs"] = pairs
         if "binding:host_id" in changes:
             changes["binding:host_id"] = changes["binding:host_id"] or ""
-        call.cloud.store.change(thing, **{k: v for k, v in changes.items() if k in body})
-        bind(thing)
+        call.cloud.store.change(resource, **{k: v for k, v in changes.items() if k in body})
+        bind(resource)
 
     @staticmethod
-    def _new_mac(call: Call, port: Thing, mac: str) -> None:
+    def _new_mac(call: Call, port: Resource, mac: str) -> None:
         if not call.caller.is_admin:
             raise not_authorized("update_port:mac_address")
         _free_mac(call.cloud, port.body["network_id"], mac)
 
     @staticmethod
-    def _move(cloud: Cloud, thing: Thing, changes: Body) -> None:
-        body = thing.body
+    def _move(cloud: Cloud, port: Resource, changes: Body) -> None:
+        body = port.body
         network = cloud.store.table("network.networks")[body["network_id"]]
         before = body["fixed_ips"]
         addresses.free(cloud.store, before)
-        kept: list[Body] = []
+        unchanged: list[Body] = []
         for item in changes["fixed_ips"]:
-            same = [
+            matches = [
                 old
                 for old in before
                 if "ip_address" not in item and old["subnet_id"] == item.get("subnet_id")
             ]
-            kept.append(same[0] if same else item)
+            unchanged.append(matches[0] if matches else item)
         try:
             changes["fixed_ips"] = _addresses(
-                cloud, network, thing.id, body["mac_address"], kept, body["device_owner"]
+                cloud, network, port.id, body["mac_address"], unchanged, body["device_owner"]
             )
         except Refusal:
             for item in before:
                 subnet = cloud.store.table("network.subnets")[item["subnet_id"]]
-                addresses.take(subnet, thing.id, item["ip_address"])
+                addresses.take(subnet, port.id, item["ip_address"])
             raise
 
-    def view(self, call: Call, thing: Thing, *, created: bool = False) -> Body:
-        view = super().view(call, thing, created=created)
-        view["dns_assignment"] = addresses.assignment(thing.body)
-        if (details := _trunk_details(call.cloud, thing)) is not None:
+    def view(self, call: Call, resource: Resource, *, created: bool = False) -> Body:
+        view = super().view(call, resource, created=created)
+        view["dns_assignment"] = addresses.assignment(resource.body)
+        if (details := _trunk_details(call.cloud, resource)) is not None:
             view["trunk_details"] = details
         return view
 
-    def matching(self, call: Call, things: list[Thing]) -> list[Thing]:
+    def matching(self, call: Call, resources: list[Resource]) -> list[Resource]:
         for condition in call.query.get("fixed_ips", []):
             key, _, value = condition.partition("=")
-            things = [
+            resources = [
                 t
-                for t in things
+                for t in resources
                 if any(
                     value in item["ip_address"]
                     if key == "ip_address_substr"
@@ -437,28 +437,28 @@ class _Ports(Rest):
                     for item in t.body["fixed_ips"]
                 )
             ]
-        return filtered(things, call.query, CONTROLS | {"fixed_ips"})
+        return filtered(resources, call.query, CONTROLS | {"fixed_ips"})
 
-    def gone(self, call: Call, thing: Thing) -> None:
-        owner = thing.body["device_owner"]
+    def gone(self, call: Call, resource: Resource) -> None:
+        owner = resource.body["device_owner"]
         if owner.startswith("compute:") and not call.caller.is_admin:
             raise not_authorized("delete_port")
         if owner.startswith("network:") and owner != "network:dhcp":
-            text_ = f"Port {thing.id} cannot be deleted directly via the port API: {owner}."
+            text_ = f"Port {resource.id} cannot be deleted directly via the port API: {owner}."
             raise Refusal(409, "ServicePortInUse", text_)
         for trunk in call.cloud.store.all("network.trunks"):
-            if trunk.body["port_id"] == thing.id:
-                text_ = f"Port {thing.id} is currently a parent port for trunk {trunk.id}."
+            if trunk.body["port_id"] == resource.id:
+                text_ = f"Port {resource.id} is currently a parent port for trunk {trunk.id}."
                 raise Refusal(409, "PortInUseAsTrunkParent", text_)
-            if any(sub["port_id"] == thing.id for sub in trunk.body["sub_ports"]):
-                text_ = f"Port {thing.id} is currently a subport for trunk {trunk.id}."
+            if any(sub["port_id"] == resource.id for sub in trunk.body["sub_ports"]):
+                text_ = f"Port {resource.id} is currently a subport for trunk {trunk.id}."
                 raise Refusal(409, "PortInUseAsSubPort", text_)
         for table, ends in _CHAINED.items():
-            for one in call.cloud.store.all(table):
-                if thing.id in {one.body[end] for end in ends}:
-                    text_ = f"Port {thing.id} is in use by {one.id}."
+            for consumer in call.cloud.store.all(table):
+                if resource.id in {consumer.body[end] for end in ends}:
+                    text_ = f"Port {resource.id} is in use by {consumer.id}."
                     raise Refusal(409, "PortInUse", text_)
-        remove_port(call.cloud, thing)
+        remove_port(call.cloud, resource)
 
 
 ports = _Ports(PORTS)

@@ -7,7 +7,7 @@ from functools import partial
 from hearth_devcloud.collection import Collection, Field, Invalid, boolean, integer, one_of, text
 from hearth_devcloud.http import Body, Call, Refusal, Reply, Route
 from hearth_devcloud.neutron.rest import Rest, explain, not_authorized, touch
-from hearth_devcloud.store import Thing
+from hearth_devcloud.store import Resource
 
 _DIRECTION = Field(one_of("ingress", "egress"), default="egress")
 
@@ -48,23 +48,23 @@ RULES = {
 class _Policies(Rest):
     admin_only = True
 
-    def view(self, call: Call, thing: Thing, *, created: bool = False) -> Body:
+    def view(self, call: Call, resource: Resource, *, created: bool = False) -> Body:
         rules = [
-            {**rule.body, "qos_policy_id": thing.id, "type": kind}
+            {**rule.body, "qos_policy_id": resource.id, "type": kind}
             for kind, collection in RULES.items()
             for rule in call.cloud.store.all(collection.table)
-            if rule.hidden["policy"] == thing.id
+            if rule.hidden["policy"] == resource.id
         ]
-        return {**thing.body, "rules": rules}
+        return {**resource.body, "rules": rules}
 
-    def gone(self, call: Call, thing: Thing) -> None:
+    def gone(self, call: Call, resource: Resource) -> None:
         store = call.cloud.store
         for table in ("networks", "ports", "floatingips"):
-            if store.where(f"network.{table}", qos_policy_id=thing.id):
-                raise Refusal(409, "QosPolicyInUse", f"QoS Policy {thing.id} is used.")
+            if store.where(f"network.{table}", qos_policy_id=resource.id):
+                raise Refusal(409, "QosPolicyInUse", f"QoS Policy {resource.id} is used.")
         for collection in RULES.values():
             for rule in list(store.all(collection.table)):
-                if rule.hidden["policy"] == thing.id:
+                if rule.hidden["policy"] == resource.id:
                     store.remove(rule)
 
 
@@ -73,16 +73,16 @@ def rule_types(call: Call) -> Reply:
     return Reply(200, {"rule_types": [{"type": kind} for kind in RULES]})
 
 
-def _mine(call: Call, kind: str) -> list[Thing]:
+def _mine(call: Call, kind: str) -> list[Resource]:
     policy = policies.find(call, call.ids[0])
-    things = call.cloud.store.all(RULES[kind].table)
-    return [thing for thing in things if thing.hidden["policy"] == policy.id]
+    rules = call.cloud.store.all(RULES[kind].table)
+    return [rule for rule in rules if rule.hidden["policy"] == policy.id]
 
 
-def _rule(call: Call, kind: str) -> Thing:
-    for thing in _mine(call, kind):
-        if thing.id == call.ids[1]:
-            return thing
+def _rule(call: Call, kind: str) -> Resource:
+    for rule in _mine(call, kind):
+        if rule.id == call.ids[1]:
+            return rule
     raise Refusal(404, "QosRuleNotFound", f"QoS rule {call.ids[1]} could not be found.")
 
 
@@ -99,15 +99,17 @@ def create(call: Call, kind: str) -> Reply:
         text_ = f"QoS policy {policy.id} already has a {kind} rule for this direction"
         raise Refusal(409, "QoSRulesConflict", text_)
     body = {**values, "id": call.cloud.store.new_id()}
-    thing = Thing(body["id"], collection.table, policy.project_id, body, {"policy": policy.id})
-    call.cloud.store.insert(thing)
+    resource = Resource(
+        body["id"], collection.table, policy.project_id, body, {"policy": policy.id}
+    )
+    call.cloud.store.insert(resource)
     touch(call.cloud, policy)
     return Reply(201, {collection.singular: body})
 
 
 def rules(call: Call, kind: str) -> Reply:
     """Handle GET of the rules of a policy that have the type `kind`."""
-    return Reply(200, {RULES[kind].plural: [thing.body for thing in _mine(call, kind)]})
+    return Reply(200, {RULES[kind].plural: [rule.body for rule in _mine(call, kind)]})
 
 
 def show(call: Call, kind: str) -> Reply:
@@ -117,12 +119,12 @@ def show(call: Call, kind: str) -> Reply:
 
 def update(call: Call, kind: str) -> Reply:
     """Handle PUT of a QoS rule of the type `kind`."""
-    collection, thing = RULES[kind], _rule(call, kind)
+    collection, rule = RULES[kind], _rule(call, kind)
     try:
-        thing.body.update(collection.for_update(call.object(collection.singular)))
+        rule.body.update(collection.for_update(call.object(collection.singular)))
     except Invalid as error:
         raise explain(error, collection, creating=False) from None
-    return Reply(200, {collection.singular: thing.body})
+    return Reply(200, {collection.singular: rule.body})
 
 
 def delete(call: Call, kind: str) -> Reply:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hearth_devcloud.http import Body, Call, Cloud, Refusal, Reply, Route
-from hearth_devcloud.store import Thing
+from hearth_devcloud.store import Resource
 
 DEFAULTS = {
     "network": 100,
@@ -44,8 +44,8 @@ _QUOTAS = "network.quotas"
 def limits(cloud: Cloud, project_id: str) -> dict[str, int]:
     """Return the quota limits of a project by name; -1 means unlimited."""
     defaults = DEFAULTS if cloud.settings.quotas else dict.fromkeys(DEFAULTS, -1)
-    own = cloud.store.get(_QUOTAS, project_id)
-    return {**defaults, **(own.body if own is not None else {})}
+    quota = cloud.store.get(_QUOTAS, project_id)
+    return {**defaults, **(quota.body if quota is not None else {})}
 
 
 def used(cloud: Cloud, project_id: str, name: str) -> int:
@@ -87,42 +87,42 @@ def default(call: Call) -> Reply:
 def details(call: Call) -> Reply:
     """Handle GET /v2.0/quotas/{project}/details.json: show limits and usage of a project."""
     _may_see(call)
-    shown: Body = {
+    view: Body = {
         name: {"limit": limit, "used": used(call.cloud, call.ids[0], name), "reserved": 0}
         for name, limit in limits(call.cloud, call.ids[0]).items()
     }
-    return Reply(200, {"quota": shown})
+    return Reply(200, {"quota": view})
 
 
 def update(call: Call) -> Reply:
     """Handle PUT of a project's quotas. A limit below the usage needs `force` in the body."""
     _may_set(call)
     project_id = call.ids[0]
-    given = dict(call.object("quota"))
-    force = bool(given.pop("force", False))
-    given.pop("check_limit", None)
+    attributes = dict(call.object("quota"))
+    force = bool(attributes.pop("force", False))
+    attributes.pop("check_limit", None)
     for name in ("tenant_id", "project_id"):
-        given.pop(name, None)
-    for name, value in given.items():
+        attributes.pop(name, None)
+    for name, value in attributes.items():
         if name not in DEFAULTS:
             raise Refusal(400, "HTTPBadRequest", f"Unrecognized attribute(s) '{name}'")
         if not force and 0 <= value < used(call.cloud, project_id, name):
             raise Refusal(400, "HTTPBadRequest", f"Quota limit of {name} is below its usage")
     store = call.cloud.store
-    own = store.get(_QUOTAS, project_id)
-    if own is None:
-        own = store.insert(Thing(project_id, _QUOTAS, project_id, {}, seed=True))
-    own.body.update(given)
+    quota = store.get(_QUOTAS, project_id)
+    if quota is None:
+        quota = store.insert(Resource(project_id, _QUOTAS, project_id, {}, seed=True))
+    quota.body.update(attributes)
     return Reply(200, {"quota": limits(call.cloud, project_id)})
 
 
 def reset(call: Call) -> Reply:
     """Handle DELETE of a project's quotas: restore the defaults."""
     _may_set(call)
-    own = call.cloud.store.get(_QUOTAS, call.ids[0])
-    if own is None:
+    quota = call.cloud.store.get(_QUOTAS, call.ids[0])
+    if quota is None:
         raise Refusal(404, "TenantQuotaNotFound", f"Quota for {call.ids[0]} could not be found.")
-    call.cloud.store.remove(own)
+    call.cloud.store.remove(quota)
     return Reply(204)
 
 

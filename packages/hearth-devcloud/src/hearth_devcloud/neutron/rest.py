@@ -8,7 +8,7 @@ from hearth_devcloud.collection import Collection, Fault, Invalid
 from hearth_devcloud.http import Body, Call, Cloud, Refusal, Reply, Route
 from hearth_devcloud.listing import CONTROLS, filtered, ordered, page
 from hearth_devcloud.neutron import quotas
-from hearth_devcloud.store import Thing, stamp_z
+from hearth_devcloud.store import Resource, stamp_z
 
 _OWNER = ("project_id", "tenant_id")
 
@@ -30,9 +30,9 @@ def bad_input(message: str) -> Refusal:
     return Refusal(400, "InvalidInput", f"Invalid input for operation: {message}")
 
 
-def not_authorized(what: str) -> Refusal:
-    """Return a Refusal with status 403; `what` is the violated policy, such as `update_port`."""
-    return Refusal(403, "PolicyNotAuthorized", f"rule:{what} is disallowed by policy")
+def not_authorized(policy: str) -> Refusal:
+    """Return a Refusal with status 403; `policy` is the violated policy, such as `update_port`."""
+    return Refusal(403, "PolicyNotAuthorized", f"rule:{policy} is disallowed by policy")
 
 
 def explain(error: Invalid, collection: Collection, *, creating: bool) -> Refusal:
@@ -59,10 +59,10 @@ def explain(error: Invalid, collection: Collection, *, creating: bool) -> Refusa
             return Refusal(400, "HTTPBadRequest", text)
 
 
-def touch(cloud: Cloud, thing: Thing) -> None:
+def touch(cloud: Cloud, resource: Resource) -> None:
     """Increase the revision number of a changed object and set its update time."""
-    thing.body["updated_at"] = stamp_z(cloud.store.time)
-    thing.body["revision_number"] = thing.body.get("revision_number", 0) + 1
+    resource.body["updated_at"] = stamp_z(cloud.store.time)
+    resource.body["revision_number"] = resource.body.get("revision_number", 0) + 1
     cloud.store.changed = True
 
 
@@ -77,12 +77,12 @@ def owned(project_id: str | None) -> Body:
     return {"project_id": project_id or "", "tenant_id": project_id or ""}
 
 
-def _tags_in(given: Body) -> list[str] | None:
+def _tags_in(request: Body) -> list[str] | None:
     """Remove the tags from a body and return them; None if there are none.
 
     Raises Refusal 400 if they are not a list of strings.
     """
-    tags = given.pop("tags", None)
+    tags = request.pop("tags", None)
     if tags is None:
         return None
     if not isinstance(tags, list) or not all(isinstance(tag, str) for tag in tags):
@@ -98,10 +98,10 @@ def known_policy(call: Call, values: Body) -> None:
         raise Refusal(404, "QosPolicyNotFound", f"QoS policy {policy_id} could not be found.")
 
 
-def shared_with(call: Call, thing: Thing) -> bool:
+def shared_with(call: Call, resource: Resource) -> bool:
     """Return whether an RBAC policy lets the caller's project see an object."""
     targets = (call.caller.project_id, "*")
-    policies = call.cloud.store.where("network.rbac_policies", object_id=thing.id)
+    policies = call.cloud.store.where("network.rbac_policies", object_id=resource.id)
     return any(policy.body["target_tenant"] in targets for policy in policies)
 
 
@@ -137,33 +137,35 @@ class Rest:
             ("DELETE", path + "/{}/tags/{}", self.remove_tag),
         ]
 
-    def make(self, call: Call, project_id: str, values: Body) -> Thing:
+    def make(self, call: Call, project_id: str, values: Body) -> Resource:
         """Create an object with checked values and return it. Raises Refusal."""
         body = {"id": call.cloud.store.new_id(), **values, **owned(project_id)}
         if self.standard:
             body |= stamped(call.cloud, self.revision)
-        return call.cloud.store.insert(Thing(body["id"], self.collection.table, project_id, body))
+        return call.cloud.store.insert(
+            Resource(body["id"], self.collection.table, project_id, body)
+        )
 
-    def change(self, call: Call, thing: Thing, changes: Body) -> None:
+    def change(self, call: Call, resource: Resource, changes: Body) -> None:
         """Apply the checked changes of an update request to an object. Raises Refusal."""
-        thing.body.update(changes)
+        resource.body.update(changes)
 
-    def gone(self, call: Call, thing: Thing) -> None:
+    def gone(self, call: Call, resource: Resource) -> None:
         """Prepare the deletion of an object: remove the objects that depend on it.
 
         Raises Refusal if the object must not be deleted.
         """
 
-    def visible(self, call: Call, thing: Thing) -> bool:
+    def visible(self, call: Call, resource: Resource) -> bool:
         """Return whether callers other than the owner and administrators may see an object."""
-        return bool(thing.body.get("shared")) or shared_with(call, thing)
+        return bool(resource.body.get("shared")) or shared_with(call, resource)
 
-    def view(self, call: Call, thing: Thing, *, created: bool = False) -> Body:
+    def view(self, call: Call, resource: Resource, *, created: bool = False) -> Body:
         """Return an object in the format of the API, with the fields that the caller may see.
 
         `created` is true for the reply to a create request.
         """
-        view = dict(thing.body)
+        view = dict(resource.body)
         if not call.caller.is_admin:
             for name in self.admin_fields:
                 view.pop(name, None)
@@ -172,22 +174,26 @@ class Rest:
     def ready(self, call: Call) -> None:
         """Create the objects that Neutron creates on first use, such as default groups."""
 
-    def find(self, call: Call, thing_id: str) -> Thing:
+    def find(self, call: Call, resource_id: str) -> Resource:
         """Return an object that the caller may see. Raises Refusal 404."""
-        thing = call.cloud.store.get(self.collection.table, thing_id)
-        if thing is None or not self._sees(call, thing):
+        resource = call.cloud.store.get(self.collection.table, resource_id)
+        if resource is None or not self._sees(call, resource):
             kind = self.collection.type_name
-            text = f"{kind} {thing_id} could not be found."
+            text = f"{kind} {resource_id} could not be found."
             raise Refusal(404, f"{kind}NotFound", text)
-        return thing
+        return resource
 
-    def _sees(self, call: Call, thing: Thing) -> bool:
+    def _sees(self, call: Call, resource: Resource) -> bool:
         caller = call.caller
-        return caller.is_admin or thing.project_id == caller.project_id or self.visible(call, thing)
+        return (
+            caller.is_admin
+            or resource.project_id == caller.project_id
+            or self.visible(call, resource)
+        )
 
-    def owned_by_caller(self, call: Call, thing: Thing, verb: str) -> None:
+    def owned_by_caller(self, call: Call, resource: Resource, verb: str) -> None:
         """Raise Refusal 403 unless the caller may change the object."""
-        foreign = self.admin_only or thing.project_id != call.caller.project_id
+        foreign = self.admin_only or resource.project_id != call.caller.project_id
         if foreign and not call.caller.is_admin:
             raise not_authorized(f"{verb}_{self.collection.singular}")
 
@@ -200,73 +206,73 @@ class Rest:
             return self._create_many(call, body[kind.plural_key])
         if not isinstance(body, dict) or not isinstance(body.get(kind.singular), dict):
             raise Refusal(400, "HTTPBadRequest", f"Unable to find '{kind.singular}' in body")
-        thing = self.create_one(call, body[kind.singular])
-        return Reply(201, {kind.singular: self.view(call, thing, created=True)})
+        resource = self.create_one(call, body[kind.singular])
+        return Reply(201, {kind.singular: self.view(call, resource, created=True)})
 
     def _create_many(self, call: Call, items: list[Any]) -> Reply:
-        made: list[Thing] = []
+        resources: list[Resource] = []
         try:
             for item in items:
-                made.append(self.create_one(call, item))  # noqa: PERF401
+                resources.append(self.create_one(call, item))  # noqa: PERF401
         except Refusal:
-            for thing in made:
-                call.cloud.store.remove(thing)
+            for resource in resources:
+                call.cloud.store.remove(resource)
             raise
-        views = [self.view(call, thing, created=True) for thing in made]
+        views = [self.view(call, resource, created=True) for resource in resources]
         return Reply(201, {self.collection.plural_key: views})
 
-    def create_one(self, call: Call, given: Body) -> Thing:
+    def create_one(self, call: Call, attributes: Body) -> Resource:
         """Check the object in a create request, create it and return it. Raises Refusal."""
         caller = call.caller
         if self.admin_only and not caller.is_admin:
             raise not_authorized(f"create_{self.collection.singular}")
-        given = dict(given)
+        attributes = dict(attributes)
         project_id = caller.project_id or ""
         for key in _OWNER:
-            wanted = given.pop(key, None)
-            if wanted is not None and not isinstance(wanted, str):
+            tenant = attributes.pop(key, None)
+            if tenant is not None and not isinstance(tenant, str):
                 text = f"Invalid input for {key}. Reason: expected a string."
                 raise Refusal(400, "HTTPBadRequest", text)
-            if wanted is not None and wanted != project_id:
+            if tenant is not None and tenant != project_id:
                 if not caller.is_admin:
                     text = "Only an administrator may specify the project_id of another project."
                     raise Refusal(400, "HTTPBadRequest", text)
-                project_id = wanted
-        tags = _tags_in(given) if self.standard else None
+                project_id = tenant
+        tags = _tags_in(attributes) if self.standard else None
         try:
-            values = self.collection.for_create(given, admin=caller.is_admin)
+            values = self.collection.for_create(attributes, admin=caller.is_admin)
         except Invalid as error:
             raise explain(error, self.collection, creating=True) from None
         known_policy(call, values)
         if self.collection.quota:
             quotas.check(call.cloud, project_id, self.collection.quota, self.collection.table)
-        thing = self.make(call, project_id, values)
+        resource = self.make(call, project_id, values)
         if tags:
-            thing.body["tags"] = tags
-        return thing
+            resource.body["tags"] = tags
+        return resource
 
     def index(self, call: Call) -> Reply:
         """Handle GET of the collection, with filters, sorting, pagination and selected fields."""
         self.ready(call)
         store = call.cloud.store
-        things = self.matching(call, list(store.all(self.collection.table)))
-        things = [thing for thing in things if self._sees(call, thing)]
-        found, more = page(ordered(things, call), call)
-        views = [self.view(call, thing) for thing in found]
+        resources = self.matching(call, list(store.all(self.collection.table)))
+        resources = [resource for resource in resources if self._sees(call, resource)]
+        resources, has_next = page(ordered(resources, call), call)
+        views = [self.view(call, resource) for resource in resources]
         if fields := call.query.get("fields"):
             views = [{k: v for k, v in view.items() if k in fields} for view in views]
         key = self.collection.plural_key
         body: Body = {key: views}
-        if more:
-            limit, last = call.argument("limit"), found[-1].id
+        if has_next:
+            limit, last = call.argument("limit"), resources[-1].id
             query = f"limit={limit}&marker={last}"
             href = f"{call.base}/network{call.path}?{query}"
             body[f"{key}_links"] = [{"rel": "next", "href": href}]
         return Reply(200, body)
 
-    def matching(self, call: Call, things: list[Thing]) -> list[Thing]:
+    def matching(self, call: Call, resources: list[Resource]) -> list[Resource]:
         """Return the objects that match the filters of the query."""
-        return filtered(things, call.query, CONTROLS)
+        return filtered(resources, call.query, CONTROLS)
 
     def show(self, call: Call) -> Reply:
         """Handle GET of an object."""
@@ -279,40 +285,40 @@ class Rest:
     def update(self, call: Call) -> Reply:
         """Handle PUT of an object."""
         kind = self.collection
-        thing = self.find(call, call.ids[0])
-        self.owned_by_caller(call, thing, "update")
+        resource = self.find(call, call.ids[0])
+        self.owned_by_caller(call, resource, "update")
         body = call.json()
         if not isinstance(body, dict) or not isinstance(body.get(kind.singular), dict):
             raise Refusal(400, "HTTPBadRequest", f"Unable to find '{kind.singular}' in body")
-        given = dict(body[kind.singular])
-        tags = _tags_in(given) if self.standard else None
+        attributes = dict(body[kind.singular])
+        tags = _tags_in(attributes) if self.standard else None
         try:
-            changes = kind.for_update(given, admin=call.caller.is_admin)
+            changes = kind.for_update(attributes, admin=call.caller.is_admin)
         except Invalid as error:
             raise explain(error, kind, creating=False) from None
         known_policy(call, changes)
-        self._check_revision(call, thing)
-        self.change(call, thing, changes)
+        self._check_revision(call, resource)
+        self.change(call, resource, changes)
         if tags is not None:
-            thing.body["tags"] = tags
-        touch(call.cloud, thing)
-        return Reply(200, {kind.singular: self.view(call, thing)})
+            resource.body["tags"] = tags
+        touch(call.cloud, resource)
+        return Reply(200, {kind.singular: self.view(call, resource)})
 
-    def _check_revision(self, call: Call, thing: Thing) -> None:
-        wanted = call.headers.get("If-Match")
-        if not wanted:
+    def _check_revision(self, call: Call, resource: Resource) -> None:
+        condition = call.headers.get("If-Match")
+        if not condition:
             return
-        if wanted.rpartition("=")[2] != str(thing.body.get("revision_number")):
+        if condition.rpartition("=")[2] != str(resource.body.get("revision_number")):
             text = "The revision number in the If-Match header is not the current one"
             raise Refusal(412, "RevisionNumberConstraintFailed", text)
 
     def delete(self, call: Call) -> Reply:
         """Handle DELETE of an object; reply with status 204."""
-        thing = self.find(call, call.ids[0])
-        self.owned_by_caller(call, thing, "delete")
-        self._check_revision(call, thing)
-        self.gone(call, thing)
-        call.cloud.store.remove(thing)
+        resource = self.find(call, call.ids[0])
+        self.owned_by_caller(call, resource, "delete")
+        self._check_revision(call, resource)
+        self.gone(call, resource)
+        call.cloud.store.remove(resource)
         return Reply(204)
 
     def tags(self, call: Call) -> Reply:
@@ -321,12 +327,12 @@ class Rest:
 
     def set_tags(self, call: Call) -> Reply:
         """Handle PUT of tags: replace all tags of an object."""
-        thing = self._to_tag(call)
+        resource = self._to_tag(call)
         body = call.json()
         tags = body.get("tags") if isinstance(body, dict) else None
         if not isinstance(tags, list) or not all(isinstance(tag, str) for tag in tags):
             raise Refusal(400, "HTTPBadRequest", "Invalid tags body")
-        return self._tagged(call, thing, list(dict.fromkeys(tags)))
+        return self._tagged(call, resource, list(dict.fromkeys(tags)))
 
     def clear_tags(self, call: Call) -> Reply:
         """Handle DELETE of all tags of an object."""
@@ -341,24 +347,24 @@ class Rest:
 
     def add_tag(self, call: Call) -> Reply:
         """Handle PUT of one tag; reply with status 201."""
-        thing = self._to_tag(call)
-        self._tagged(call, thing, list(dict.fromkeys([*thing.body["tags"], call.ids[1]])))
+        resource = self._to_tag(call)
+        self._tagged(call, resource, list(dict.fromkeys([*resource.body["tags"], call.ids[1]])))
         return Reply(201)
 
     def remove_tag(self, call: Call) -> Reply:
         """Handle DELETE of one tag; reply with status 204."""
-        thing = self._to_tag(call)
-        if call.ids[1] not in thing.body["tags"]:
+        resource = self._to_tag(call)
+        if call.ids[1] not in resource.body["tags"]:
             raise Refusal(404, "TagNotFound", f"Tag {call.ids[1]} could not be found.")
-        self._tagged(call, thing, [tag for tag in thing.body["tags"] if tag != call.ids[1]])
+        self._tagged(call, resource, [tag for tag in resource.body["tags"] if tag != call.ids[1]])
         return Reply(204)
 
-    def _to_tag(self, call: Call) -> Thing:
-        thing = self.find(call, call.ids[0])
-        self.owned_by_caller(call, thing, "update")
-        return thing
+    def _to_tag(self, call: Call) -> Resource:
+        resource = self.find(call, call.ids[0])
+        self.owned_by_caller(call, resource, "update")
+        return resource
 
-    def _tagged(self, call: Call, thing: Thing, tags: Any) -> Reply:
-        thing.body["tags"] = tags
-        touch(call.cloud, thing)
+    def _tagged(self, call: Call, resource: Resource, tags: Any) -> Reply:
+        resource.body["tags"] = tags
+        touch(call.cloud, resource)
         return Reply(200, {"tags": tags})

@@ -17,7 +17,7 @@ from hearth_devcloud.collection import (
 )
 from hearth_devcloud.http import Body, Call, Cloud, Refusal, Reply
 from hearth_devcloud.neutron.rest import Rest, owned, stamped
-from hearth_devcloud.store import Thing
+from hearth_devcloud.store import Resource
 
 _GROUPS = "network.security_groups"
 _RULES = "network.security_group_rules"
@@ -132,47 +132,49 @@ RULES = Collection(
 )
 
 
-def default_group(cloud: Cloud, project_id: str) -> Thing:
+def default_group(cloud: Cloud, project_id: str) -> Resource:
     """Return the security group `default` of a project; create it if it does not exist."""
-    found = cloud.store.where(_GROUPS, name="default", project_id=project_id)
-    if found:
-        return found[0]
+    security_groups = cloud.store.where(_GROUPS, name="default", project_id=project_id)
+    if security_groups:
+        return security_groups[0]
     values = {"name": "default", "description": "Default security group", "stateful": True}
     group = _new_group(cloud, project_id, values, implicit=True)
     for ethertype in ("IPv4", "IPv6"):
-        given = {"direction": "ingress", "ethertype": ethertype, "remote_group_id": group.id}
-        _new_rule(cloud, group, given, implicit=True)
+        attributes = {"direction": "ingress", "ethertype": ethertype, "remote_group_id": group.id}
+        _new_rule(cloud, group, attributes, implicit=True)
     return group
 
 
-def _new_group(cloud: Cloud, project_id: str, values: Body, *, implicit: bool = False) -> Thing:
+def _new_group(cloud: Cloud, project_id: str, values: Body, *, implicit: bool = False) -> Resource:
     group_id = cloud.store.new_id()
     body = {"id": group_id, **values, "shared": False, **owned(project_id), **stamped(cloud, 1)}
-    thing = Thing(group_id, _GROUPS, project_id, body)
-    cloud.store.insert(thing, implicit=implicit)
+    group = Resource(group_id, _GROUPS, project_id, body)
+    cloud.store.insert(group, implicit=implicit)
     for ethertype in ("IPv4", "IPv6"):
-        given = {"direction": "egress", "ethertype": ethertype, "description": None}
-        _new_rule(cloud, thing, given, implicit=True)
-    return thing
+        attributes = {"direction": "egress", "ethertype": ethertype, "description": None}
+        _new_rule(cloud, group, attributes, implicit=True)
+    return group
 
 
-def _new_rule(cloud: Cloud, group: Thing, given: Body, *, implicit: bool = False) -> Thing:
+def _new_rule(
+    cloud: Cloud, group: Resource, attributes: Body, *, implicit: bool = False
+) -> Resource:
     rule_id = cloud.store.new_id()
-    prefix = given.get("remote_ip_prefix")
+    prefix = attributes.get("remote_ip_prefix")
     body = {
         "id": rule_id,
         "security_group_id": group.id,
-        **{key: given.get(key) for key in (*_SAME, "remote_address_group_id")},
+        **{key: attributes.get(key) for key in (*_SAME, "remote_address_group_id")},
         "normalized_cidr": str(ipaddress.ip_network(prefix, strict=False)) if prefix else None,
         "belongs_to_default_sg": None if group.body["name"] == "default" else False,
-        "description": given.get("description"),
+        "description": attributes.get("description"),
         **owned(group.project_id),
         **stamped(cloud, 0),
     }
     body.pop("tags")
     serial = {"standard_attr_id": cloud.store.new_serial()}
     return cloud.store.insert(
-        Thing(rule_id, _RULES, group.project_id, body, serial), implicit=implicit
+        Resource(rule_id, _RULES, group.project_id, body, serial), implicit=implicit
     )
 
 
@@ -181,7 +183,7 @@ class _Groups(Rest):
         if call.caller.project_id:
             default_group(call.cloud, call.caller.project_id)
 
-    def make(self, call: Call, project_id: str, values: Body) -> Thing:
+    def make(self, call: Call, project_id: str, values: Body) -> Resource:
         default_group(call.cloud, project_id)
         self._not_default(values)
         values.pop("shared")
@@ -193,30 +195,30 @@ class _Groups(Rest):
             text = "Default security group already exists."
             raise Refusal(409, "SecurityGroupDefaultAlreadyExists", text)
 
-    def view(self, call: Call, thing: Thing, *, created: bool = False) -> Body:
-        view = dict(thing.body)
+    def view(self, call: Call, resource: Resource, *, created: bool = False) -> Body:
+        view = dict(resource.body)
         view["security_group_rules"] = [
             {**rule.body, **rule.hidden, "tags": []}
-            for rule in call.cloud.store.where(_RULES, security_group_id=thing.id)
+            for rule in call.cloud.store.where(_RULES, security_group_id=resource.id)
         ]
         return view
 
-    def change(self, call: Call, thing: Thing, changes: Body) -> None:
-        if thing.body["name"] == "default" and "name" in changes:
+    def change(self, call: Call, resource: Resource, changes: Body) -> None:
+        if resource.body["name"] == "default" and "name" in changes:
             text = "Updating default security group not allowed."
             raise Refusal(409, "SecurityGroupCannotUpdateDefault", text)
         self._not_default(changes)
-        super().change(call, thing, changes)
+        super().change(call, resource, changes)
 
-    def gone(self, call: Call, thing: Thing) -> None:
+    def gone(self, call: Call, resource: Resource) -> None:
         store = call.cloud.store
-        if thing.body["name"] == "default" and not call.caller.is_admin:
+        if resource.body["name"] == "default" and not call.caller.is_admin:
             text = "Insufficient rights for removing default security group."
             raise Refusal(409, "SecurityGroupCannotRemoveDefault", text)
         for port in store.table("network.ports").values():
-            if thing.id in port.body["security_groups"]:
-                raise Refusal(409, "SecurityGroupInUse", f"Security Group {thing.id} in use.")
-        for rule in store.where(_RULES, security_group_id=thing.id):
+            if resource.id in port.body["security_groups"]:
+                raise Refusal(409, "SecurityGroupInUse", f"Security Group {resource.id} in use.")
+        for rule in store.where(_RULES, security_group_id=resource.id):
             store.remove(rule)
 
 
@@ -224,13 +226,13 @@ class _Rules(Rest):
     def ready(self, call: Call) -> None:
         groups.ready(call)
 
-    def make(self, call: Call, project_id: str, values: Body) -> Thing:
+    def make(self, call: Call, project_id: str, values: Body) -> Resource:
         group = groups.find(call, values["security_group_id"])
         _check_protocol(values)
         _check_remote(call, values)
-        same = _selects(values)
+        selector = _selects(values)
         for rule in call.cloud.store.where(_RULES, security_group_id=group.id):
-            if _selects(rule.body) == same:
+            if _selects(rule.body) == selector:
                 text = f"Security group rule already exists. Rule id is {rule.id}."
                 raise Refusal(409, "SecurityGroupRuleExists", text)
         return _new_rule(call.cloud, group, values)

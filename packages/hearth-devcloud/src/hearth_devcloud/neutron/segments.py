@@ -7,7 +7,7 @@ from hearth_devcloud.http import Body, Call, Refusal
 from hearth_devcloud.neutron.networks import networks
 from hearth_devcloud.neutron.physical import KINDS, new_segment
 from hearth_devcloud.neutron.rest import Rest
-from hearth_devcloud.store import Thing
+from hearth_devcloud.store import Resource
 
 SEGMENTS = Collection(
     "network",
@@ -30,19 +30,19 @@ class _Segments(Rest):
     standard = False
     admin_only = True
 
-    def make(self, call: Call, project_id: str, values: Body) -> Thing:
+    def make(self, call: Call, project_id: str, values: Body) -> Resource:
         network = networks.find(call, values["network_id"])
-        kind, place = values["network_type"], values["physical_network"]
+        kind, physical_network = values["network_type"], values["physical_network"]
         number = values["segmentation_id"]
-        more = {"name": values["name"], "description": values["description"]}
-        return new_segment(call.cloud, network, kind, place, number, **more)
+        fields = {"name": values["name"], "description": values["description"]}
+        return new_segment(call.cloud, network, kind, physical_network, number, **fields)
 
-    def gone(self, call: Call, thing: Thing) -> None:
-        if call.cloud.store.where("network.subnets", segment_id=thing.id):
-            text_ = f"Segment '{thing.id}' cannot be deleted: it is in use by a subnet."
+    def gone(self, call: Call, resource: Resource) -> None:
+        if call.cloud.store.where("network.subnets", segment_id=resource.id):
+            text_ = f"Segment '{resource.id}' cannot be deleted: it is in use by a subnet."
             raise Refusal(409, "SegmentInUse", text_)
 
-    def visible(self, call: Call, thing: Thing) -> bool:
+    def visible(self, call: Call, resource: Resource) -> bool:
         return False
 
 

@@ -77,9 +77,9 @@ def _check_pools(net: addresses.Network, subnet: Body) -> None:
             text = f"The allocation pool {text} spans beyond the subnet cidr {net}."
             raise Refusal(400, "OutOfBoundsAllocationPool", text)
         spans.append((int(low), int(high), text))
-    for one, other in combinations(sorted(spans), 2):
-        if other[0] <= one[1]:
-            text = f"Found overlapping allocation pools: {one[2]} {other[2]} for subnet {net}."
+    for lower, upper in combinations(sorted(spans), 2):
+        if upper[0] <= lower[1]:
+            text = f"Found overlapping allocation pools: {lower[2]} {upper[2]} for subnet {net}."
             raise Refusal(409, "OverlappingAllocationPools", text)
     gateway = subnet["gateway_ip"]
     number = int(ipaddress.ip_address(gateway)) if gateway else -1

@@ -26,7 +26,7 @@ from hearth_devcloud.neutron.networks import networks
 from hearth_devcloud.neutron.physical import TABLE
 from hearth_devcloud.neutron.ports import INTERFACE
 from hearth_devcloud.neutron.rest import Rest, bad_input, bad_request, owned, stamped, touch
-from hearth_devcloud.store import Thing
+from hearth_devcloud.store import Resource
 
 _UNSET = "unset"
 _MTU_MIN = {4: 68, 6: 1280}
@@ -34,7 +34,9 @@ _MODE = nullable(one_of("slaac", "dhcpv6-stateful", "dhcpv6-stateless"))
 
 
 def _pools(value: Any) -> Any:
-    if not isinstance(value, list | None) or not all(isinstance(one, dict) for one in value or []):
+    if not isinstance(value, list | None) or not all(
+        isinstance(pool, dict) for pool in value or []
+    ):
         raise Unconvertible("Invalid data format for allocation pools.")
     return list_of(checks.members(start=address, end=address), null=True)(value)
 
@@ -74,14 +76,14 @@ SUBNETS = Collection(
 
 
 def new_subnet(
-    cloud: Cloud, subnet_id: str, network: Thing, given: Body, *, seed: bool = False
-) -> Thing:
+    cloud: Cloud, subnet_id: str, network: Resource, attributes: Body, *, seed: bool = False
+) -> Resource:
     """Create a subnet of a network and return it. Raises Refusal.
 
-    `given` contains checked values; missing ones get their defaults. `seed` is true for an initial
-    subnet.
+    `attributes` contains checked values; missing ones get their defaults. `seed` is true for an
+    initial subnet.
     """
-    values = {**SUBNETS.for_create({"network_id": network.id, "ip_version": 4}), **given}
+    values = {**SUBNETS.for_create({"network_id": network.id, "ip_version": 4}), **attributes}
     net = _network_of(cloud, network, values)
     if network.body["mtu"] < _MTU_MIN[net.version]:
         text_ = f"MTU of {network.id} is too small for IPv{net.version}"
@@ -113,14 +115,14 @@ def new_subnet(
     }
     shape.check(net, body)
     _put_on(cloud, network, body, values["segment_id"])
-    thing = Thing(subnet_id, SUBNETS.table, body["project_id"], body, seed=seed)
-    cloud.store.insert(thing)
+    subnet = Resource(subnet_id, SUBNETS.table, body["project_id"], body, seed=seed)
+    cloud.store.insert(subnet)
     network.body["subnets"].append(subnet_id)
     touch(cloud, network)
-    return thing
+    return subnet
 
 
-def _put_on(cloud: Cloud, network: Thing, body: Body, segment_id: Any) -> None:
+def _put_on(cloud: Cloud, network: Resource, body: Body, segment_id: Any) -> None:
     """Associate a subnet with a segment of its network. Raises Refusal.
 
     The segment of a subnet cannot be changed once it is set.
@@ -137,7 +139,7 @@ def _put_on(cloud: Cloud, network: Thing, body: Body, segment_id: Any) -> None:
     network.body["l2_adjacency"] = False
 
 
-def _network_of(cloud: Cloud, network: Thing, values: Body) -> addresses.Network:
+def _network_of(cloud: Cloud, network: Resource, values: Body) -> addresses.Network:
     version = values["ip_version"]
     siblings = cloud.store.where(SUBNETS.table, network_id=network.id, ip_version=version)
     if any(s.body["subnetpool_id"] != values["subnetpool_id"] for s in siblings):
@@ -145,14 +147,14 @@ def _network_of(cloud: Cloud, network: Thing, values: Body) -> addresses.Network
         raise Refusal(400, "NetworkSubnetPoolAffinityError", text_)
     if values["cidr"] is not None and values["prefixlen"] is not None:
         raise bad_request("Bad subnets request: cidr and prefixlen must not be supplied together.")
-    wanted = None if values["cidr"] is None else _cidr(values)
+    cidr = None if values["cidr"] is None else _cidr(values)
     if values["subnetpool_id"] is not None:
-        wanted = pools.allocate(cloud, values, wanted)
-    if wanted is None:
+        cidr = pools.allocate(cloud, values, cidr)
+    if cidr is None:
         raise bad_request("a subnetpool must be specified in the absence of a cidr")
-    if addresses.overlaps(wanted, (s.body["cidr"] for s in siblings)):
-        raise bad_input(f"Requested subnet with cidr {wanted} overlaps with another subnet")
-    return wanted
+    if addresses.overlaps(cidr, (s.body["cidr"] for s in siblings)):
+        raise bad_input(f"Requested subnet with cidr {cidr} overlaps with another subnet")
+    return cidr
 
 
 def _cidr(values: Body) -> addresses.Network:
@@ -166,30 +168,30 @@ def _cidr(values: Body) -> addresses.Network:
 
 
 class _Subnets(Rest):
-    def make(self, call: Call, project_id: str, values: Body) -> Thing:
+    def make(self, call: Call, project_id: str, values: Body) -> Resource:
         network = networks.find(call, values["network_id"])
         networks.owned_by_caller(call, network, "create_subnet on")
         owner = {"tenant_id": project_id}
-        thing = new_subnet(call.cloud, call.cloud.store.new_id(), network, {**values, **owner})
-        if addresses.is_slaac(thing):
-            _spread(call, thing)
-        return thing
+        subnet = new_subnet(call.cloud, call.cloud.store.new_id(), network, {**values, **owner})
+        if addresses.is_slaac(subnet):
+            _spread(call, subnet)
+        return subnet
 
-    def visible(self, call: Call, thing: Thing) -> bool:
-        network = call.cloud.store.get("network.networks", thing.body["network_id"])
+    def visible(self, call: Call, resource: Resource) -> bool:
+        network = call.cloud.store.get("network.networks", resource.body["network_id"])
         return network is not None and bool(network.body["shared"])
 
-    def change(self, call: Call, thing: Thing, changes: Body) -> None:
-        body = {**thing.body, **changes}
-        if body["gateway_ip"] != thing.body["gateway_ip"]:
-            self._free_gateway(call, thing)
+    def change(self, call: Call, resource: Resource, changes: Body) -> None:
+        body = {**resource.body, **changes}
+        if body["gateway_ip"] != resource.body["gateway_ip"]:
+            self._free_gateway(call, resource)
         shape.check(ipaddress.ip_network(body["cidr"]), body)
-        network = call.cloud.store.table("network.networks")[thing.body["network_id"]]
-        _put_on(call.cloud, network, thing.body, changes.pop("segment_id", None))
-        thing.body.update({k: v for k, v in changes.items() if k in thing.body})
+        network = call.cloud.store.table("network.networks")[resource.body["network_id"]]
+        _put_on(call.cloud, network, resource.body, changes.pop("segment_id", None))
+        resource.body.update({k: v for k, v in changes.items() if k in resource.body})
 
     @staticmethod
-    def _free_gateway(call: Call, subnet: Thing) -> None:
+    def _free_gateway(call: Call, subnet: Resource) -> None:
         """Raise Refusal 409 if a router port uses the current gateway address of the subnet."""
         gateway = subnet.body["gateway_ip"]
         user = subnet.hidden.get("used", {}).get(gateway)
@@ -198,19 +200,19 @@ class _Subnets(Rest):
             text_ = f"Current gateway ip {gateway} already in use by port {port.id}."
             raise Refusal(409, "GatewayIpInUse", text_)
 
-    def gone(self, call: Call, thing: Thing) -> None:
-        slaac = addresses.is_slaac(thing)
-        ports = ports_on(call.cloud, thing)
+    def gone(self, call: Call, resource: Resource) -> None:
+        slaac = addresses.is_slaac(resource)
+        ports = ports_on(call.cloud, resource)
         if any(not slaac or port.body["device_owner"] == INTERFACE for port in ports):
             text = (
-                f"Unable to complete operation on subnet {thing.id}: One or more ports have an"
+                f"Unable to complete operation on subnet {resource.id}: One or more ports have an"
                 " IP allocation from this subnet."
             )
             raise Refusal(409, "SubnetInUse", text)
-        forget(call.cloud, thing)
+        forget(call.cloud, resource)
 
 
-def ports_on(cloud: Cloud, subnet: Thing) -> list[Thing]:
+def ports_on(cloud: Cloud, subnet: Resource) -> list[Resource]:
     """Return the ports that have an address of a subnet."""
     return [
         port
@@ -219,18 +221,18 @@ def ports_on(cloud: Cloud, subnet: Thing) -> list[Thing]:
     ]
 
 
-def forget(cloud: Cloud, subnet: Thing) -> None:
+def forget(cloud: Cloud, subnet: Resource) -> None:
     """Take the addresses of a subnet from all ports, and the subnet from its network."""
     for port in ports_on(cloud, subnet):
-        kept = [item for item in port.body["fixed_ips"] if item["subnet_id"] != subnet.id]
-        port.body["fixed_ips"] = kept
+        fixed_ips = [item for item in port.body["fixed_ips"] if item["subnet_id"] != subnet.id]
+        port.body["fixed_ips"] = fixed_ips
     network = cloud.store.get("network.networks", subnet.body["network_id"])
     if network is not None:
         network.body["subnets"].remove(subnet.id)
         touch(cloud, network)
 
 
-def _spread(call: Call, subnet: Thing) -> None:
+def _spread(call: Call, subnet: Resource) -> None:
     """Give each existing port of the network an address of a new SLAAC subnet."""
     network_id = subnet.body["network_id"]
     for port in call.cloud.store.where("network.ports", network_id=network_id):

@@ -9,7 +9,7 @@ from hearth_devcloud.collection import READ_ONLY, Collection, Field, nullable, o
 from hearth_devcloud.http import Body, Call, Refusal
 from hearth_devcloud.neutron.agents import Pending
 from hearth_devcloud.neutron.ports import ports
-from hearth_devcloud.store import Thing
+from hearth_devcloud.store import Resource
 
 _VLANS = re.compile(r"^\d+(-\d+)?(,\d+(-\d+)?)*$")
 
@@ -48,29 +48,29 @@ FLOWS = Collection(
 
 
 class _Taps(Pending):
-    def change(self, call: Call, thing: Thing, changes: Body) -> None:
-        thing.body.update(changes)  # only names can change, so no agent is involved
+    def change(self, call: Call, resource: Resource, changes: Body) -> None:
+        resource.body.update(changes)  # only names can change, so no agent is involved
 
 
 class _Services(_Taps):
-    def make(self, call: Call, project_id: str, values: Body) -> Thing:
+    def make(self, call: Call, project_id: str, values: Body) -> Resource:
         port = ports.find(call, values["port_id"])
         self.port_of_caller(call, port)
         return super().make(call, project_id, values)
 
     @staticmethod
-    def port_of_caller(call: Call, port: Thing) -> None:
+    def port_of_caller(call: Call, port: Resource) -> None:
         """Raise Refusal 403 if the port belongs to another project."""
         if not call.caller.is_admin and port.project_id != call.caller.project_id:
             raise Refusal(403, "PortDoesNotBelongToTenant", "The port belongs to another project.")
 
-    def gone(self, call: Call, thing: Thing) -> None:
-        for flow in call.cloud.store.where(FLOWS.table, tap_service_id=thing.id):
+    def gone(self, call: Call, resource: Resource) -> None:
+        for flow in call.cloud.store.where(FLOWS.table, tap_service_id=resource.id):
             call.cloud.store.remove(flow)
 
 
 class _Flows(_Taps):
-    def make(self, call: Call, project_id: str, values: Body) -> Thing:
+    def make(self, call: Call, project_id: str, values: Body) -> Resource:
         service = services.find(call, values["tap_service_id"])
         services.owned_by_caller(call, service, "use")
         _Services.port_of_caller(call, ports.find(call, values["source_port"]))

@@ -6,7 +6,7 @@ from hearth_devcloud.collection import READ_ONLY, Collection, Field, boolean, li
 from hearth_devcloud.http import Body, Call, Refusal, Reply, Route
 from hearth_devcloud.neutron.ports import ports
 from hearth_devcloud.neutron.rest import Rest, touch
-from hearth_devcloud.store import Thing
+from hearth_devcloud.store import Resource
 
 TRUNKS = Collection(
     "network",
@@ -29,7 +29,7 @@ TRUNKS = Collection(
 class _Trunks(Rest):
     revision = 1
 
-    def make(self, call: Call, project_id: str, values: Body) -> Thing:
+    def make(self, call: Call, project_id: str, values: Body) -> Resource:
         port = ports.find(call, values["port_id"])
         if call.cloud.store.where(TRUNKS.table, port_id=port.id):
             text_ = f"Port {port.id} is in use by another trunk."
@@ -49,49 +49,49 @@ class _Trunks(Rest):
             "segmentation_id": item.get("segmentation_id"),
         }
 
-    def gone(self, call: Call, thing: Thing) -> None:
-        _switched_on(thing)
-        super().gone(call, thing)
+    def gone(self, call: Call, resource: Resource) -> None:
+        _switched_on(resource)
+        super().gone(call, resource)
 
     def add(self, call: Call) -> Reply:
         """Handle PUT add_subports: add sub-ports to a trunk."""
         trunk = _switched_on(self.find(call, call.ids[0]))
-        given = call.json().get("sub_ports") or []
-        trunk.body["sub_ports"] += [self._sub_port(call, item) for item in given]
+        sub_ports = call.json().get("sub_ports") or []
+        trunk.body["sub_ports"] += [self._sub_port(call, item) for item in sub_ports]
         return self._changed(call, trunk)
 
     def remove(self, call: Call) -> Reply:
         """Handle PUT remove_subports: remove sub-ports from a trunk."""
         trunk = _switched_on(self.find(call, call.ids[0]))
-        gone = {item.get("port_id") for item in call.json().get("sub_ports") or []}
+        port_ids = {item.get("port_id") for item in call.json().get("sub_ports") or []}
         present = {sub["port_id"] for sub in trunk.body["sub_ports"]}
-        if not gone <= present:
+        if not port_ids <= present:
             raise Refusal(404, "SubPortNotFound", f"SubPort on trunk {trunk.id} not found.")
-        kept = [sub for sub in trunk.body["sub_ports"] if sub["port_id"] not in gone]
-        trunk.body["sub_ports"] = kept
+        sub_ports = [sub for sub in trunk.body["sub_ports"] if sub["port_id"] not in port_ids]
+        trunk.body["sub_ports"] = sub_ports
         return self._changed(call, trunk)
 
     def subs(self, call: Call) -> Reply:
         """Handle GET get_subports: list the sub-ports of a trunk."""
         return Reply(200, {"sub_ports": self.find(call, call.ids[0]).body["sub_ports"]})
 
-    def _changed(self, call: Call, trunk: Thing) -> Reply:
+    def _changed(self, call: Call, trunk: Resource) -> Reply:
         trunk.body["status"] = "DOWN"
         touch(call.cloud, trunk)
         call.cloud.store.later(0, trunk, "network.trunk")
         return Reply(200, self.view(call, trunk))
 
 
-def _switched_on(trunk: Thing) -> Thing:
+def _switched_on(trunk: Resource) -> Resource:
     """Return the given trunk, or raise Refusal 409 if its admin state is down."""
     if not trunk.body["admin_state_up"]:
         raise Refusal(409, "TrunkDisabled", f"Trunk {trunk.id} is currently disabled.")
     return trunk
 
 
-def settle_trunk(_: object, thing: Thing) -> None:
+def settle_trunk(_: object, trunk: Resource) -> None:
     """Carry out the transition of a trunk to ACTIVE after its sub-ports have changed."""
-    thing.body["status"] = "ACTIVE"
+    trunk.body["status"] = "ACTIVE"
 
 
 trunks = _Trunks(TRUNKS)

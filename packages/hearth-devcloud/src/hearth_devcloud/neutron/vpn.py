@@ -21,7 +21,7 @@ from hearth_devcloud.neutron.agents import Pending
 from hearth_devcloud.neutron.rest import Rest
 from hearth_devcloud.neutron.routers import interfaces, routers
 from hearth_devcloud.neutron.subnets import subnets
-from hearth_devcloud.store import Thing
+from hearth_devcloud.store import Resource
 
 _AUTH = one_of("sha1", "sha256", "sha384", "sha512", "aes-xcbc", "aes-cmac")
 _AES = ("aes-128", "aes-192", "aes-256")
@@ -35,23 +35,23 @@ _GROUPS = one_of("group2", "group5", *(f"group{n}" for n in range(14, 32)))
 _DPD_ACTIONS = one_of("hold", "clear", "restart", "restart-by-peer", "disabled")
 
 
-def _known(given: Any, usual: Body) -> Body:
-    if not isinstance(given, dict) or not set(given) <= set(usual):
+def _known(fields: Any, usual: Body) -> Body:
+    if not isinstance(fields, dict) or not set(fields) <= set(usual):
         names = ", ".join(sorted(usual))
-        raise ValueError(f"expected an object with no other keys than {names}, got {given!r}")
-    return {**usual, **given}
+        raise ValueError(f"expected an object with no other keys than {names}, got {fields!r}")
+    return {**usual, **fields}
 
 
-def _lifetime(given: Any) -> Body:
+def _lifetime(lifetime: Any) -> Body:
     """Check the lifetime in an IKE or IPsec policy; return it with defaults. Raises ValueError."""
-    value = _known(given or {}, {"units": "seconds", "value": 3600})
+    value = _known(lifetime or {}, {"units": "seconds", "value": 3600})
     one_of("seconds", "kilobytes")(value["units"])
     return {**value, "value": integer(60)(value["value"])}
 
 
-def _dpd(given: Any) -> Body:
+def _dpd(dpd: Any) -> Body:
     """Check settings of dead peer detection; return them with defaults. Raises ValueError."""
-    value = _known(given or {}, {"action": "hold", "interval": 30, "timeout": 120})
+    value = _known(dpd or {}, {"action": "hold", "interval": 30, "timeout": 120})
     _DPD_ACTIONS(value["action"])
     return {**value, **{name: integer(1)(value[name]) for name in ("interval", "timeout")}}
 
@@ -143,17 +143,17 @@ _BUSY = (400, "VPNStateInvalidToUpdate")
 class _Policies(Rest):
     standard = False
 
-    def gone(self, call: Call, thing: Thing) -> None:
+    def gone(self, call: Call, resource: Resource) -> None:
         field = f"{self.collection.singular}_id"
-        if call.cloud.store.where(CONNECTIONS.table, **{field: thing.id}):
+        if call.cloud.store.where(CONNECTIONS.table, **{field: resource.id}):
             kind = self.collection.type_name
-            raise Refusal(409, f"{kind}InUse", f"{kind} {thing.id} is in use by a connection")
+            raise Refusal(409, f"{kind}InUse", f"{kind} {resource.id} is in use by a connection")
 
 
 class _Services(Pending):
     busy = _BUSY
 
-    def make(self, call: Call, project_id: str, values: Body) -> Thing:
+    def make(self, call: Call, project_id: str, values: Body) -> Resource:
         router = routers.find(call, values["router_id"])
         info = router.body["external_gateway_info"]
         if not info:
@@ -169,28 +169,28 @@ class _Services(Pending):
         values |= {"external_v4_ip": outer, "external_v6_ip": None}
         return Rest.make(self, call, project_id, {**values, "status": "PENDING_CREATE"})
 
-    def gone(self, call: Call, thing: Thing) -> None:
-        if call.cloud.store.where(CONNECTIONS.table, vpnservice_id=thing.id):
-            raise Refusal(409, "VPNServiceInUse", f"VPNService {thing.id} is still in use")
+    def gone(self, call: Call, resource: Resource) -> None:
+        if call.cloud.store.where(CONNECTIONS.table, vpnservice_id=resource.id):
+            raise Refusal(409, "VPNServiceInUse", f"VPNService {resource.id} is still in use")
 
 
 class _Connections(Pending):
     busy = _BUSY
 
-    def make(self, call: Call, project_id: str, values: Body) -> Thing:
+    def make(self, call: Call, project_id: str, values: Body) -> Resource:
         service = services.find(call, values["vpnservice_id"])
         ike_policies.find(call, values["ikepolicy_id"])
         ipsec_policies.find(call, values["ipsecpolicy_id"])
         self._check(values)
         values |= {"route_mode": "static", "auth_mode": "psk"}
-        thing = super().make(call, project_id, values)
-        thing.hidden["works"] = "DOWN"  # nobody answers at the other end
+        connection = super().make(call, project_id, values)
+        connection.hidden["works"] = "DOWN"  # nobody answers at the other end
         self.begin(call, service)
-        return thing
+        return connection
 
-    def change(self, call: Call, thing: Thing, changes: Body) -> None:
-        self._check({**thing.body, **changes})
-        super().change(call, thing, changes)
+    def change(self, call: Call, resource: Resource, changes: Body) -> None:
+        self._check({**resource.body, **changes})
+        super().change(call, resource, changes)
 
     @staticmethod
     def _check(values: Body) -> None:

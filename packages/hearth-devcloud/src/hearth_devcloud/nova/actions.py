@@ -11,18 +11,18 @@ from hearth_devcloud.nova import life, order, quotas, view
 from hearth_devcloud.nova.base import admin_only, bad, conflict, missing
 from hearth_devcloud.nova.flavors import flavor_of
 from hearth_devcloud.nova.servers import find, record
-from hearth_devcloud.store import Thing
+from hearth_devcloud.store import Resource
 
 
 @dataclass(frozen=True)
 class Task:
     """An action that only changes the state of a server, such as os-stop.
 
-    `allowed` are the VM states in which the action is possible, `task_state` is the task state
+    `vm_states` are the VM states in which the action is possible, `task_state` is the task state
     while it runs, and `target` is the VM state after it.
     """
 
-    allowed: frozenset[str]
+    vm_states: frozenset[str]
     task_state: str
     target: str
 
@@ -47,9 +47,9 @@ TASKS = {
 }
 
 
-def _allow(server: Thing, verb: str, allowed: frozenset[str]) -> None:
+def _allow(server: Resource, verb: str, states: frozenset[str]) -> None:
     body = server.body
-    if body["vm_state"] not in allowed:
+    if body["vm_state"] not in states:
         state = body["vm_state"]
         raise conflict(f"Cannot '{verb}' instance {server.id} while it is in vm_state {state}")
     if body["task_state"] is not None:
@@ -57,7 +57,7 @@ def _allow(server: Thing, verb: str, allowed: frozenset[str]) -> None:
         raise conflict(f"Cannot '{verb}' instance {server.id} while it is in task_state {state}")
 
 
-def _begin(call: Call, server: Thing, task_state: str, target: str) -> None:
+def _begin(call: Call, server: Resource, task_state: str, target: str) -> None:
     """Set the task state of a server and schedule the transition to the VM state `target`."""
     server.hidden["target"] = target
     server.hidden["task_fails"] = call.effects.error
@@ -70,25 +70,25 @@ def act(call: Call) -> Reply:
     server, body = find(call), call.json()
     if not isinstance(body, dict) or len(body) != 1:
         raise bad("The body must be an object with exactly one key, the action")
-    verb, given = next(iter(body.items()))
+    verb, arguments = next(iter(body.items()))
     handler = HANDLERS.get(verb)
     if verb not in TASKS and handler is None:
         raise bad(f"There is no such action: {verb}")
     if server.hidden["locked"] and verb not in ("unlock", "lock") and not call.caller.is_admin:
         raise conflict(f"Instance {server.id} is locked")
     if handler is not None:
-        reply = handler(call, server, given if isinstance(given, dict) else {})
+        reply = handler(call, server, arguments if isinstance(arguments, dict) else {})
     else:
         task = TASKS[verb]
-        _allow(server, verb, task.allowed)
+        _allow(server, verb, task.vm_states)
         _begin(call, server, task.task_state, task.target)
         reply = Reply(202)
     record(call, server, verb.removeprefix("os-"))
     return reply
 
 
-def _reboot(call: Call, server: Thing, given: Body) -> Reply:
-    kind = given.get("type")
+def _reboot(call: Call, server: Resource, arguments: Body) -> Reply:
+    kind = arguments.get("type")
     if kind not in ("SOFT", "HARD"):
         raise bad("Invalid input for field/attribute type: expected SOFT or HARD")
     states = {"active"} if kind == "SOFT" else {"active", "stopped", "paused", "suspended", "error"}
@@ -97,38 +97,38 @@ def _reboot(call: Call, server: Thing, given: Body) -> Reply:
     return Reply(202)
 
 
-def _rescue(call: Call, server: Thing, given: Body) -> Reply:
+def _rescue(call: Call, server: Resource, arguments: Body) -> Reply:
     _allow(server, "rescue", _states("active", "stopped", "error"))
     _begin(call, server, "rescuing", "rescued")
-    return Reply(200, {"adminPass": given.get("adminPass") or call.cloud.store.new_secret(12)})
+    return Reply(200, {"adminPass": arguments.get("adminPass") or call.cloud.store.new_secret(12)})
 
 
-def _rebuild(call: Call, server: Thing, given: Body) -> Reply:
+def _rebuild(call: Call, server: Resource, arguments: Body) -> Reply:
     _allow(server, "rebuild", _states("active", "stopped", "error"))
-    image_id = given.get("imageRef")
+    image_id = arguments.get("imageRef")
     if not isinstance(image_id, str):
         raise bad("'imageRef' is a required property")
     order.check_image(call, image_id, server.hidden["flavor"])
     server.hidden["image_id"] = image_id
     for key in ("name", "metadata", "accessIPv4", "accessIPv6", "description"):
-        if given.get(key) is not None:
-            server.body[key] = given[key]
-    if call.version >= (2, 57) and "user_data" in given:
-        server.hidden["user_data"] = given["user_data"]
-    if call.version >= (2, 54) and "key_name" in given:
-        server.hidden["key_name"] = given["key_name"]
+        if arguments.get(key) is not None:
+            server.body[key] = arguments[key]
+    if call.version >= (2, 57) and "user_data" in arguments:
+        server.hidden["user_data"] = arguments["user_data"]
+    if call.version >= (2, 54) and "key_name" in arguments:
+        server.hidden["key_name"] = arguments["key_name"]
     target = "stopped" if server.body["vm_state"] == "stopped" else "active"
     server.hidden["fault"] = None
     if server.body["vm_state"] == "error":
         server.body["vm_state"] = "active"
     _begin(call, server, "rebuilding", target)
-    shown = view.core(call, server, extended=False)
-    shown["adminPass"] = given.get("adminPass") or call.cloud.store.new_secret(12)
-    return Reply(202, {"server": shown})
+    body = view.core(call, server, extended=False)
+    body["adminPass"] = arguments.get("adminPass") or call.cloud.store.new_secret(12)
+    return Reply(202, {"server": body})
 
 
-def _resize(call: Call, server: Thing, given: Body) -> Reply:
-    reference = str(given.get("flavorRef", "")).rpartition("/")[2]
+def _resize(call: Call, server: Resource, arguments: Body) -> Reply:
+    reference = str(arguments.get("flavorRef", "")).rpartition("/")[2]
     flavor = flavor_of(call, reference)
     if flavor is None:
         raise bad(f"Flavor {reference} could not be found.")
@@ -136,11 +136,11 @@ def _resize(call: Call, server: Thing, given: Body) -> Reply:
         raise bad("When resizing, instances must change flavor!")
     _allow(server, "resize", _states("active", "stopped"))
     before = server.hidden["flavor"]
-    more = {
+    increase = {
         "cores": max(0, flavor.body["vcpus"] - before["vcpus"]),
         "ram": max(0, flavor.body["ram"] - before["ram"]),
     }
-    quotas.check(call.cloud, server.project_id or "", {k: n for k, n in more.items() if n})
+    quotas.check(call.cloud, server.project_id or "", {k: n for k, n in increase.items() if n})
     server.hidden["before_resize"] = {
         "flavor_id": server.hidden["flavor_id"],
         "flavor": before,
@@ -152,14 +152,14 @@ def _resize(call: Call, server: Thing, given: Body) -> Reply:
     return Reply(202)
 
 
-def _confirm(call: Call, server: Thing, given: Body) -> Reply:
+def _confirm(call: Call, server: Resource, arguments: Body) -> Reply:
     _allow(server, "confirmResize", _states("resized"))
     before = server.hidden.pop("before_resize")
     life.set_state(call.cloud, server, before["vm_state"])
     return Reply(204)
 
 
-def _revert(call: Call, server: Thing, given: Body) -> Reply:
+def _revert(call: Call, server: Resource, arguments: Body) -> Reply:
     _allow(server, "revertResize", _states("resized"))
     before = server.hidden.pop("before_resize")
     server.hidden.update(flavor_id=before["flavor_id"], flavor=before["flavor"])
@@ -167,22 +167,22 @@ def _revert(call: Call, server: Thing, given: Body) -> Reply:
     return Reply(202)
 
 
-def _create_image(call: Call, server: Thing, given: Body) -> Reply:
-    if not isinstance(given.get("name"), str):
+def _create_image(call: Call, server: Resource, arguments: Body) -> Reply:
+    if not isinstance(arguments.get("name"), str):
         raise bad("'name' is a required property")
     _allow(server, "createImage", _states("active", "stopped", "paused", "suspended"))
     image = new_image(
         call.cloud,
         server.project_id or "",
         {
-            "name": given["name"],
+            "name": arguments["name"],
             "disk_format": "qcow2",
             "container_format": "bare",
             "visibility": "private",
             "min_disk": server.hidden["flavor"]["disk"],
         },
         {
-            **{key: str(value) for key, value in (given.get("metadata") or {}).items()},
+            **{key: str(value) for key, value in (arguments.get("metadata") or {}).items()},
             "image_type": "snapshot",
             "instance_uuid": server.id,
             "base_image_ref": server.hidden["image_id"],
@@ -195,42 +195,42 @@ def _create_image(call: Call, server: Thing, given: Body) -> Reply:
     return Reply(202, None, {**location, "Content-Type": "text/html; charset=UTF-8"})
 
 
-def _lock(call: Call, server: Thing, given: Body) -> Reply:
-    server.hidden.update(locked=True, locked_reason=given.get("locked_reason"))
+def _lock(call: Call, server: Resource, arguments: Body) -> Reply:
+    server.hidden.update(locked=True, locked_reason=arguments.get("locked_reason"))
     return Reply(202)
 
 
-def _unlock(call: Call, server: Thing, given: Body) -> Reply:
+def _unlock(call: Call, server: Resource, arguments: Body) -> Reply:
     server.hidden.update(locked=False, locked_reason=None)
     return Reply(202)
 
 
-def _console_output(call: Call, server: Thing, given: Body) -> Reply:
+def _console_output(call: Call, server: Resource, arguments: Body) -> Reply:
     if server.body["vm_state"] == "building":
         raise conflict(f"Instance {server.id} is not ready")
     if call.cloud.machines is not None:
-        return Reply(200, {"output": _tail(call.cloud.machines.console(server), given)})
+        return Reply(200, {"output": _tail(call.cloud.machines.console(server), arguments)})
     lines = [f"{server.body['name']} login:"]
     return Reply(200, {"output": "\n".join([*server.hidden.get("console", []), *lines])})
 
 
-def _tail(text: str, given: Body) -> str:
-    """Return the last lines of a text; `given` contains their number as `length`, default all."""
+def _tail(text: str, arguments: Body) -> str:
+    """Return the last lines of a text; `arguments` has their number as `length`, default all."""
     try:
-        length = int(given.get("length") or -1)
+        length = int(arguments.get("length") or -1)
     except (TypeError, ValueError):
         raise bad("Invalid input for field/attribute length: expected an integer") from None
     return text if length < 0 else "".join(text.splitlines(keepends=True)[-length:])
 
 
-def _console_url(call: Call, server: Thing) -> str:
+def _console_url(call: Call, server: Resource) -> str:
     return f"{call.base}/console?token={call.cloud.store.new_secret(24)}&server={server.id}"
 
 
-def _console(call: Call, server: Thing, given: Body) -> Reply:
+def _console(call: Call, server: Resource, arguments: Body) -> Reply:
     if server.body["vm_state"] == "building":
         raise conflict(f"Instance {server.id} is not ready")
-    kind = given.get("type")
+    kind = arguments.get("type")
     if not isinstance(kind, str):
         raise bad("'type' is a required property")
     return Reply(200, {"console": {"type": kind, "url": _console_url(call, server)}})
@@ -238,16 +238,16 @@ def _console(call: Call, server: Thing, given: Body) -> Reply:
 
 def remote_console(call: Call) -> Reply:
     """Handle POST remote-consoles: return a console URL of a server."""
-    server, given = find(call), call.object("remote_console")
+    server, arguments = find(call), call.object("remote_console")
     if call.version < (2, 6):
         raise Refusal(404, message="The resource could not be found.")
-    shown = {"protocol": given.get("protocol"), "type": given.get("type")}
-    return Reply(200, {"remote_console": {**shown, "url": _console_url(call, server)}})
+    console = {"protocol": arguments.get("protocol"), "type": arguments.get("type")}
+    return Reply(200, {"remote_console": {**console, "url": _console_url(call, server)}})
 
 
-def _reset(call: Call, server: Thing, given: Body) -> Reply:
+def _reset(call: Call, server: Resource, arguments: Body) -> Reply:
     admin_only(call)
-    state = given.get("state")
+    state = arguments.get("state")
     if state not in ("active", "error"):
         raise bad(
             f"Invalid input for field/attribute state. Value: {state}. "
@@ -257,30 +257,30 @@ def _reset(call: Call, server: Thing, given: Body) -> Reply:
     return Reply(202)
 
 
-def _force_delete(call: Call, server: Thing, given: Body) -> Reply:
+def _force_delete(call: Call, server: Resource, arguments: Body) -> Reply:
     server.body["task_state"] = "deleting"
     life.tell(call.cloud, server, "compute.instance.delete.start")
     call.cloud.store.later(0, server, "compute.deleted")
     return Reply(202)
 
 
-def _groups_of(call: Call, server: Thing) -> list[list[str]]:
+def _groups_of(call: Call, server: Resource) -> list[list[str]]:
     ports = call.cloud.store.table("network.ports")
     return [ports[p].body["security_groups"] for p in server.hidden["ports"] if p in ports]
 
 
-def _add_group(call: Call, server: Thing, given: Body) -> Reply:
-    group_id = order.security_group(call, str(given.get("name")))
+def _add_group(call: Call, server: Resource, arguments: Body) -> Reply:
+    group_id = order.security_group(call, str(arguments.get("name")))
     groups = _groups_of(call, server)
     if any(group_id in present for present in groups):
-        raise bad(f"Security group {given.get('name')} is already associated with the instance")
+        raise bad(f"Security group {arguments.get('name')} is already associated with the instance")
     for present in groups:
         present.append(group_id)
     return Reply(202)
 
 
-def _remove_group(call: Call, server: Thing, given: Body) -> Reply:
-    name = str(given.get("name"))
+def _remove_group(call: Call, server: Resource, arguments: Body) -> Reply:
+    name = str(arguments.get("name"))
     try:
         group_id = order.security_group(call, name)
     except Refusal:
@@ -293,16 +293,16 @@ def _remove_group(call: Call, server: Thing, given: Body) -> Reply:
     return Reply(202)
 
 
-def _no_floating_ip(call: Call, server: Thing, given: Body) -> Reply:
-    raise missing("Floating IP", str(given.get("address")))
+def _no_floating_ip(call: Call, server: Resource, arguments: Body) -> Reply:
+    raise missing("Floating IP", str(arguments.get("address")))
 
 
-def _change_password(call: Call, server: Thing, given: Body) -> Reply:
+def _change_password(call: Call, server: Resource, arguments: Body) -> Reply:
     _allow(server, "changePassword", _states("active"))
     return Reply(202)
 
 
-HANDLERS: dict[str, Callable[[Call, Thing, Body], Reply]] = {
+HANDLERS: dict[str, Callable[[Call, Resource, Body], Reply]] = {
     "reboot": _reboot,
     "rescue": _rescue,
     "rebuild": _rebuild,

@@ -7,10 +7,10 @@ from hearth_devcloud.http import Body, Call, Refusal, Reply, Route
 from hearth_devcloud.nova import life
 from hearth_devcloud.nova.base import bad, conflict, missing
 from hearth_devcloud.nova.servers import find, record
-from hearth_devcloud.store import Thing
+from hearth_devcloud.store import Resource
 
 
-def _interface(call: Call, port: Thing) -> Body:
+def _interface(call: Call, port: Resource) -> Body:
     body = port.body
     return {
         "net_id": body["network_id"],
@@ -21,15 +21,15 @@ def _interface(call: Call, port: Thing) -> Body:
     }
 
 
-def _ports(call: Call, server: Thing) -> list[Thing]:
+def _ports(call: Call, server: Resource) -> list[Resource]:
     table = call.cloud.store.table("network.ports")
     return [table[port_id] for port_id in server.hidden["ports"] if port_id in table]
 
 
 def interfaces(call: Call) -> Reply:
     """Handle GET of the interfaces of a server."""
-    found = [_interface(call, port) for port in _ports(call, find(call))]
-    return Reply(200, {"interfaceAttachments": found})
+    views = [_interface(call, port) for port in _ports(call, find(call))]
+    return Reply(200, {"interfaceAttachments": views})
 
 
 def interface(call: Call) -> Reply:
@@ -45,7 +45,7 @@ DETACHABLE = frozenset(
 )  # the states in which a server lets its volumes go
 
 
-def _unlocked(call: Call) -> Thing:
+def _unlocked(call: Call) -> Resource:
     """Return the server of the call. Raises Refusal if it is locked for the caller."""
     server = find(call)
     if server.hidden["locked"] and not call.caller.is_admin:
@@ -53,7 +53,7 @@ def _unlocked(call: Call) -> Thing:
     return server
 
 
-def _settled(server: Thing) -> None:
+def _settled(server: Resource) -> None:
     if server.body["vm_state"] not in ("active", "paused", "stopped"):
         state = server.body["vm_state"]
         raise conflict(
@@ -67,39 +67,39 @@ def _settled(server: Thing) -> None:
 
 def plug(call: Call) -> Reply:
     """Handle POST of an interface: attach a port, or a new port on a network, to a server."""
-    server, given = _unlocked(call), call.object("interfaceAttachment")
-    if set(given) - {"net_id", "port_id", "fixed_ips", "tag"}:
+    server, attributes = _unlocked(call), call.object("interfaceAttachment")
+    if set(attributes) - {"net_id", "port_id", "fixed_ips", "tag"}:
         raise bad("Additional properties are not allowed")
-    if given.get("net_id") and given.get("port_id"):
+    if attributes.get("net_id") and attributes.get("port_id"):
         raise bad("Must not input both network_id and port_id")
     _settled(server)
     store = call.cloud.store
     item: Body = {}
-    if given.get("port_id"):
-        port = store.get("network.ports", given["port_id"])
+    if attributes.get("port_id"):
+        port = store.get("network.ports", attributes["port_id"])
         if port is None:
-            raise missing("Port", given["port_id"])
+            raise missing("Port", attributes["port_id"])
         if port.body["device_id"]:
             raise conflict(f"Port {port.id} is still in use.")
         item["port"] = port.id
     else:
-        net_id = given.get("net_id")
+        net_id = attributes.get("net_id")
         if net_id is None:
-            here = _ports(call, server)
-            net_id = here[0].body["network_id"] if here else None
+            ports = _ports(call, server)
+            net_id = ports[0].body["network_id"] if ports else None
         network = store.get("network.networks", net_id)
         if network is None:
             raise missing("Network", str(net_id))
         item["uuid"] = network.id
-        if fixed := given.get("fixed_ips"):
+        if fixed := attributes.get("fixed_ips"):
             item["fixed_ip"] = fixed[0].get("ip_address")
     try:
-        made = life.plug(call.cloud, server, item)
+        new_port = life.plug(call.cloud, server, item)
     except Refusal as refused:
         raise bad(refused.message) from None
-    server.hidden["ports"].append(made.id)
+    server.hidden["ports"].append(new_port.id)
     record(call, server, "attach_interface")
-    return Reply(200, {"interfaceAttachment": _interface(call, made)})
+    return Reply(200, {"interfaceAttachment": _interface(call, new_port)})
 
 
 def unplug(call: Call) -> Reply:
@@ -111,71 +111,71 @@ def unplug(call: Call) -> Reply:
     return Reply(202)
 
 
-def _attachment(call: Call, server: Thing, item: Body) -> Body:
+def _attachment(call: Call, server: Resource, item: Body) -> Body:
     version = call.version
-    shown: Body = {} if version >= (2, 89) else {"id": item["volume_id"]}
-    shown |= {
+    view: Body = {} if version >= (2, 89) else {"id": item["volume_id"]}
+    view |= {
         "volumeId": item["volume_id"],
         "serverId": server.id,
         "device": item["device"],
     }
     if version >= (2, 70):
-        shown["tag"] = item["tag"]
+        view["tag"] = item["tag"]
     if version >= (2, 79):
-        shown["delete_on_termination"] = item["delete_on_termination"]
+        view["delete_on_termination"] = item["delete_on_termination"]
     if version >= (2, 89):
-        shown |= {"attachment_id": item["attachment_id"], "bdm_uuid": item["bdm_uuid"]}
-    return shown
+        view |= {"attachment_id": item["attachment_id"], "bdm_uuid": item["bdm_uuid"]}
+    return view
 
 
 def volumes(call: Call) -> Reply:
     """Handle GET of the attached volumes of a server."""
     server = find(call)
-    found = [_attachment(call, server, item) for item in server.hidden["volumes"]]
-    return Reply(200, {"volumeAttachments": found})
+    views = [_attachment(call, server, item) for item in server.hidden["volumes"]]
+    return Reply(200, {"volumeAttachments": views})
 
 
-def _item(server: Thing, volume_id: str) -> Body:
+def _item(server: Resource, volume_id: str) -> Body:
     for item in server.hidden["volumes"]:
         if item["volume_id"] == volume_id:
-            found: Body = item
-            return found
+            volume: Body = item
+            return volume
     raise missing("Volume attachment", volume_id)
 
 
 def volume(call: Call) -> Reply:
     """Handle GET of a volume attachment of a server."""
     server = find(call)
-    shown = _attachment(call, server, _item(server, call.ids[1]))
-    return Reply(200, {"volumeAttachment": shown})
+    view = _attachment(call, server, _item(server, call.ids[1]))
+    return Reply(200, {"volumeAttachment": view})
 
 
 def attach(call: Call) -> Reply:
     """Handle POST /servers/{id}/os-volume_attachments: attach an available volume."""
-    server, given = _unlocked(call), call.object("volumeAttachment")
-    if unknown := set(given) - {"volumeId", "device", "tag", "delete_on_termination"}:
+    server, attributes = _unlocked(call), call.object("volumeAttachment")
+    if unknown := set(attributes) - {"volumeId", "device", "tag", "delete_on_termination"}:
         raise bad(f"Additional properties are not allowed: {sorted(unknown)}")
     store = call.cloud.store
-    found = store.get("volume.volumes", given.get("volumeId"))
-    if found is None or not (call.caller.is_admin or found.project_id == server.project_id):
-        raise missing("Volume", str(given.get("volumeId")))
-    if found.body["status"] != "available":
-        raise bad(f"Invalid volume: volume {found.id} status must be available to attach")
+    volume = store.get("volume.volumes", attributes.get("volumeId"))
+    if volume is None or not (call.caller.is_admin or volume.project_id == server.project_id):
+        raise missing("Volume", str(attributes.get("volumeId")))
+    if volume.body["status"] != "available":
+        raise bad(f"Invalid volume: volume {volume.id} status must be available to attach")
     if server.body["vm_state"] == "building":
-        words = f"Cannot 'attach_volume' instance {server.id} while it is in vm_state building"
-        raise conflict(words)
-    wanted = {**given, "slow_s": call.effects.slow_s}
-    item = life.attach_volume(call.cloud, server, found, wanted)
+        message = f"Cannot 'attach_volume' instance {server.id} while it is in vm_state building"
+        raise conflict(message)
+    device = {**attributes, "slow_s": call.effects.slow_s}
+    item = life.attach_volume(call.cloud, server, volume, device)
     record(call, server, "attach_volume")
     return Reply(200, {"volumeAttachment": _attachment(call, server, item)})
 
 
 def update_attachment(call: Call) -> Reply:
     """Handle PUT of a volume attachment: change its field delete_on_termination."""
-    server, given = find(call), call.object("volumeAttachment")
+    server, attributes = find(call), call.object("volumeAttachment")
     item = _item(server, call.ids[1])
-    if "delete_on_termination" in given:
-        item["delete_on_termination"] = bool(given["delete_on_termination"])
+    if "delete_on_termination" in attributes:
+        item["delete_on_termination"] = bool(attributes["delete_on_termination"])
     return Reply(202)
 
 
@@ -187,13 +187,13 @@ def detach(call: Call) -> Reply:
         raise Refusal(403, message="Cannot detach a root device volume")
     if server.body["vm_state"] not in DETACHABLE:
         state = server.body["vm_state"]
-        words = f"Cannot 'detach_volume' instance {server.id} while it is in vm_state {state}"
-        raise conflict(words)
+        message = f"Cannot 'detach_volume' instance {server.id} while it is in vm_state {state}"
+        raise conflict(message)
     server.hidden["volumes"].remove(item)
-    found = call.cloud.store.get("volume.volumes", call.ids[1])
-    if found is not None:
+    volume = call.cloud.store.get("volume.volumes", call.ids[1])
+    if volume is not None:
         slow_s = call.effects.slow_s or 0.0
-        attachments.detach(call.cloud, found, item["attachment_id"], after_s=slow_s)
+        attachments.detach(call.cloud, volume, item["attachment_id"], after_s=slow_s)
     record(call, server, "detach_volume")
     return Reply(202)
 

@@ -80,17 +80,17 @@ def finish(call: Call, reply: Reply) -> None:
         reply.headers.setdefault("Content-Type", "application/json")
 
 
-def links(call: Call, kind: str, thing_id: str) -> list[Body]:
+def links(call: Call, kind: str, resource_id: str) -> list[Body]:
     """Return the value of the field `links` of an object."""
     return [
-        {"rel": "self", "href": f"{call.base}/compute/v2.1/{kind}/{thing_id}"},
-        bookmark(call, kind, thing_id),
+        {"rel": "self", "href": f"{call.base}/compute/v2.1/{kind}/{resource_id}"},
+        bookmark(call, kind, resource_id),
     ]
 
 
-def bookmark(call: Call, kind: str, thing_id: str) -> Body:
+def bookmark(call: Call, kind: str, resource_id: str) -> Body:
     """Return the bookmark link of an object, whose URL has no API version."""
-    return {"rel": "bookmark", "href": f"{call.base}/compute/{kind}/{thing_id}"}
+    return {"rel": "bookmark", "href": f"{call.base}/compute/{kind}/{resource_id}"}
 
 
 def versions(call: Call) -> Reply:

@@ -6,7 +6,7 @@ from hearth_devcloud.collection import Collection, Field, Invalid, boolean, inte
 from hearth_devcloud.http import Body, Call, Reply, Route
 from hearth_devcloud.listing import page
 from hearth_devcloud.nova.base import admin_only, bad, conflict, links, missing
-from hearth_devcloud.store import Thing
+from hearth_devcloud.store import Resource
 
 _TABLE = "compute.flavors"
 
@@ -29,33 +29,33 @@ FLAVORS = Collection(
 )
 
 
-def flavor_body(**given: object) -> Body:
-    """Return the stored fields of a flavor: those in `given`, and defaults for the others."""
-    values = FLAVORS.for_create(given)
+def flavor_body(**fields: object) -> Body:
+    """Return the stored fields of a flavor: those in `fields`, and defaults for the others."""
+    values = FLAVORS.for_create(fields)
     values.pop("id")
     values["extra_specs"] = {}
     values["access"] = []
     return values
 
 
-def flavor_of(call: Call, flavor_id: str) -> Thing | None:
+def flavor_of(call: Call, flavor_id: str) -> Resource | None:
     """Return the flavor with this id, or None if it does not exist or the caller may not use it."""
-    thing = call.cloud.store.get(_TABLE, flavor_id)
-    if thing is None or call.caller.is_admin or thing.body["os-flavor-access:is_public"]:
-        return thing
-    return thing if call.caller.project_id in thing.body["access"] else None
+    flavor = call.cloud.store.get(_TABLE, flavor_id)
+    if flavor is None or call.caller.is_admin or flavor.body["os-flavor-access:is_public"]:
+        return flavor
+    return flavor if call.caller.project_id in flavor.body["access"] else None
 
 
-def _find(call: Call) -> Thing:
-    thing = flavor_of(call, call.ids[0])
-    if thing is None:
+def _find(call: Call) -> Resource:
+    flavor = flavor_of(call, call.ids[0])
+    if flavor is None:
         raise missing("Flavor", call.ids[0])
-    return thing
+    return flavor
 
 
-def _view(call: Call, thing: Thing) -> Body:
-    body = thing.body
-    view: Body = {"id": thing.id}
+def _view(call: Call, flavor: Resource) -> Body:
+    body = flavor.body
+    view: Body = {"id": flavor.id}
     for key in ("name", "ram", "disk"):
         view[key] = body[key]
     view["swap"] = body["swap"] if body["swap"] or call.version >= (2, 75) else ""
@@ -64,7 +64,7 @@ def _view(call: Call, thing: Thing) -> Body:
     view["vcpus"] = body["vcpus"]
     view["os-flavor-access:is_public"] = body["os-flavor-access:is_public"]
     view["rxtx_factor"] = body["rxtx_factor"]
-    view["links"] = links(call, "flavors", thing.id)
+    view["links"] = links(call, "flavors", flavor.id)
     if call.version >= (2, 55):
         view["description"] = body["description"]
     if call.version >= (2, 61):
@@ -74,24 +74,24 @@ def _view(call: Call, thing: Thing) -> Body:
 
 def _page(call: Call, *, detail: bool) -> Reply:
     store = call.cloud.store
-    things = [t for t in store.all(_TABLE) if flavor_of(call, t.id) is not None]
+    flavors = [t for t in store.all(_TABLE) if flavor_of(call, t.id) is not None]
     public = call.argument("is_public")
     if public is not None and public.lower() != "none" and call.caller.is_admin:
-        wanted = public.lower() in ("true", "1", "t")
-        things = [t for t in things if t.body["os-flavor-access:is_public"] is wanted]
+        is_public = public.lower() in ("true", "1", "t")
+        flavors = [t for t in flavors if t.body["os-flavor-access:is_public"] is is_public]
     for argument, key in (("minRam", "ram"), ("minDisk", "disk")):
         if (least := call.argument(argument)) and least.isdecimal():
-            things = [t for t in things if t.body[key] >= int(least)]
-    found, more = page(things, call)
+            flavors = [t for t in flavors if t.body[key] >= int(least)]
+    flavors, has_next = page(flavors, call)
     views = [
         _view(call, t)
         if detail
         else {"id": t.id, "name": t.body["name"], "links": links(call, "flavors", t.id)}
-        for t in found
+        for t in flavors
     ]
     body: Body = {"flavors": views}
-    if more:
-        query = f"limit={call.argument('limit')}&marker={found[-1].id}"
+    if has_next:
+        query = f"limit={call.argument('limit')}&marker={flavors[-1].id}"
         href = f"{call.base}/compute{call.path}?{query}"
         body["flavors_links"] = [{"rel": "next", "href": href}]
     return Reply(200, body)
@@ -115,27 +115,27 @@ def show(call: Call) -> Reply:
 def create(call: Call) -> Reply:
     """Handle POST of a flavor, for administrators."""
     admin_only(call)
-    given = call.object("flavor")
+    attributes = call.object("flavor")
     try:
-        values = FLAVORS.for_create(given)
+        values = FLAVORS.for_create(attributes)
     except Invalid as error:
         raise bad(error.message) from None
     store = call.cloud.store
-    wanted = values.pop("id")
-    flavor_id = store.new_id() if wanted in (None, "auto") else str(wanted)
+    requested_id = values.pop("id")
+    flavor_id = store.new_id() if requested_id in (None, "auto") else str(requested_id)
     if store.get(_TABLE, flavor_id) is not None or store.where(_TABLE, name=values["name"]):
         raise conflict(f"Flavor with name {values['name']} already exists.")
     body = {"id": flavor_id, **values, "extra_specs": {}, "access": []}
-    thing = store.insert(Thing(flavor_id, _TABLE, None, body))
-    return Reply(200, {"flavor": _view(call, thing)})
+    flavor = store.insert(Resource(flavor_id, _TABLE, None, body))
+    return Reply(200, {"flavor": _view(call, flavor)})
 
 
 def update(call: Call) -> Reply:
     """Handle PUT of a flavor's description, for administrators."""
     admin_only(call)
-    thing = _find(call)
-    thing.body["description"] = call.object("flavor").get("description")
-    return Reply(200, {"flavor": _view(call, thing)})
+    flavor = _find(call)
+    flavor.body["description"] = call.object("flavor").get("description")
+    return Reply(200, {"flavor": _view(call, flavor)})
 
 
 def delete(call: Call) -> Reply:
@@ -153,74 +153,74 @@ def specs(call: Call) -> Reply:
 def set_specs(call: Call) -> Reply:
     """Handle POST of extra specs: add them to those of a flavor."""
     admin_only(call)
-    thing, given = _find(call), call.object("extra_specs")
-    thing.body["extra_specs"] = {**thing.body["extra_specs"], **given}
-    return Reply(200, {"extra_specs": given})
+    flavor, specs = _find(call), call.object("extra_specs")
+    flavor.body["extra_specs"] = {**flavor.body["extra_specs"], **specs}
+    return Reply(200, {"extra_specs": specs})
 
 
 def spec(call: Call) -> Reply:
     """Handle GET of one extra spec of a flavor."""
-    found = _find(call).body["extra_specs"]
-    if call.ids[1] not in found:
+    specs = _find(call).body["extra_specs"]
+    if call.ids[1] not in specs:
         raise missing("Extra spec", call.ids[1])
-    return Reply(200, {call.ids[1]: found[call.ids[1]]})
+    return Reply(200, {call.ids[1]: specs[call.ids[1]]})
 
 
 def set_spec(call: Call) -> Reply:
     """Handle PUT of one extra spec of a flavor."""
     admin_only(call)
-    thing, given = _find(call), call.json()
-    if not isinstance(given, dict) or list(given) != [call.ids[1]]:
+    flavor, specs = _find(call), call.json()
+    if not isinstance(specs, dict) or list(specs) != [call.ids[1]]:
         raise bad("The key in the body must be the key in the path")
-    thing.body["extra_specs"] = {**thing.body["extra_specs"], **given}
-    return Reply(200, given)
+    flavor.body["extra_specs"] = {**flavor.body["extra_specs"], **specs}
+    return Reply(200, specs)
 
 
 def unset_spec(call: Call) -> Reply:
     """Handle DELETE of one extra spec of a flavor."""
     admin_only(call)
-    thing = _find(call)
-    if call.ids[1] not in thing.body["extra_specs"]:
+    flavor = _find(call)
+    if call.ids[1] not in flavor.body["extra_specs"]:
         raise missing("Extra spec", call.ids[1])
-    kept = {k: v for k, v in thing.body["extra_specs"].items() if k != call.ids[1]}
-    thing.body["extra_specs"] = kept
+    specs = {k: v for k, v in flavor.body["extra_specs"].items() if k != call.ids[1]}
+    flavor.body["extra_specs"] = specs
     return Reply(200)
 
 
-def _access(thing: Thing) -> Reply:
-    found = [{"flavor_id": thing.id, "tenant_id": project} for project in thing.body["access"]]
-    return Reply(200, {"flavor_access": found})
+def _access(flavor: Resource) -> Reply:
+    access = [{"flavor_id": flavor.id, "tenant_id": project} for project in flavor.body["access"]]
+    return Reply(200, {"flavor_access": access})
 
 
 def access(call: Call) -> Reply:
     """Handle GET of the projects that may use a private flavor."""
     admin_only(call)
-    thing = _find(call)
-    if thing.body["os-flavor-access:is_public"]:
-        raise missing("Access list", thing.id)
-    return _access(thing)
+    flavor = _find(call)
+    if flavor.body["os-flavor-access:is_public"]:
+        raise missing("Access list", flavor.id)
+    return _access(flavor)
 
 
 def act(call: Call) -> Reply:
     """Handle POST of the action addTenantAccess or removeTenantAccess on a flavor."""
     admin_only(call)
-    thing, given = _find(call), call.json()
-    present = thing.body["access"]
-    match given:
+    flavor, arguments = _find(call), call.json()
+    present = flavor.body["access"]
+    match arguments:
         case {"addTenantAccess": {"tenant": str(project)}}:
             if project in present:
                 raise conflict("Flavor access already exists")
-            thing.body["access"] = [*present, project]
+            flavor.body["access"] = [*present, project]
         case {"removeTenantAccess": {"tenant": str(project)}}:
             if project not in present:
                 raise missing("Flavor access", project)
-            thing.body["access"] = [other for other in present if other != project]
+            flavor.body["access"] = [project_id for project_id in present if project_id != project]
         case _:
             raise bad(
                 'Expected {"addTenantAccess": {"tenant": ID}} '
                 'or {"removeTenantAccess": {"tenant": ID}}'
             )
-    return _access(thing)
+    return _access(flavor)
 
 
 _PATH = "/v2.1/flavors"

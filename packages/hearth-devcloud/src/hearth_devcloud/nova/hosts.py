@@ -5,7 +5,7 @@ from __future__ import annotations
 from hearth_devcloud.http import Body, Call, Refusal, Reply, Route
 from hearth_devcloud.nova import quotas
 from hearth_devcloud.nova.base import admin_only, bad, conflict, missing
-from hearth_devcloud.store import Thing, stamp_micro
+from hearth_devcloud.store import Resource, stamp_micro
 
 _AGGREGATES = "compute.aggregates"
 _GROUPS = "compute.server_groups"
@@ -19,17 +19,17 @@ HOST_RAM_MB = 800_000
 def zone_names(call: Call) -> set[str]:
     """Return the names of the availability zones: `nova`, and those of aggregates with hosts."""
     aggregates = call.cloud.store.all(_AGGREGATES)
-    named = (a.body["availability_zone"] for a in aggregates if a.body["hosts"])
-    return {"nova", *filter(None, named)}
+    names = (a.body["availability_zone"] for a in aggregates if a.body["hosts"])
+    return {"nova", *filter(None, names)}
 
 
 def zones(call: Call) -> Reply:
     """Handle GET os-availability-zone: list the availability zones."""
-    found = [
+    views = [
         {"zoneName": name, "zoneState": {"available": True}, "hosts": None}
         for name in sorted(zone_names(call))
     ]
-    return Reply(200, {"availabilityZoneInfo": found})
+    return Reply(200, {"availabilityZoneInfo": views})
 
 
 def zones_detail(call: Call) -> Reply:
@@ -46,7 +46,7 @@ def services(call: Call) -> Reply:
         ("nova-conductor", "internal"),
         ("nova-compute", "nova"),
     )
-    found = [
+    views = [
         {
             "binary": binary,
             "host": HOST,
@@ -60,7 +60,7 @@ def services(call: Call) -> Reply:
         for number, (binary, zone) in enumerate(rows, 2)
         if call.argument("binary") in (None, binary) and call.argument("host") in (None, HOST)
     ]
-    return Reply(200, {"services": found})
+    return Reply(200, {"services": views})
 
 
 def _hypervisor(call: Call) -> Body:
@@ -68,7 +68,7 @@ def _hypervisor(call: Call) -> Body:
     servers = [t.hidden["flavor"] for t in call.cloud.store.all("compute.servers")]
     cpus, ram = sum(f["vcpus"] for f in servers), sum(f["ram"] for f in servers)
     disk = sum(f["disk"] for f in servers)
-    found: Body = {
+    view: Body = {
         "id": HYPERVISOR_ID if call.version >= (2, 53) else 1,
         "hypervisor_hostname": HOST,
         "state": "up",
@@ -79,9 +79,9 @@ def _hypervisor(call: Call) -> Body:
         "service": {"id": 4, "host": HOST, "disabled_reason": None},
     }
     if call.version >= (2, 88):
-        return {**found, "uptime": None}
+        return {**view, "uptime": None}
     return {
-        **found,
+        **view,
         "vcpus": HOST_CPUS,
         "memory_mb": HOST_RAM_MB,
         "local_gb": 600_000,
@@ -101,10 +101,10 @@ def _hypervisors(call: Call) -> list[Body]:
     """Return the hypervisors that match the pattern in the query. Raises Refusal 404 if none do."""
     admin_only(call)
     pattern = call.argument("hypervisor_hostname_pattern") or ""
-    found = [_hypervisor(call)] if pattern in HOST else []
-    if not found:
+    hypervisors = [_hypervisor(call)] if pattern in HOST else []
+    if not hypervisors:
         raise Refusal(404, message=f"No hypervisor matching '{pattern}' could be found.")
-    return found
+    return hypervisors
 
 
 def hypervisors(call: Call) -> Reply:
@@ -121,49 +121,49 @@ def hypervisors_detail(call: Call) -> Reply:
 def show_hypervisor(call: Call) -> Reply:
     """Handle GET of a hypervisor."""
     admin_only(call)
-    found = _hypervisor(call)
-    if call.ids[0] != str(found["id"]):
+    hypervisor = _hypervisor(call)
+    if call.ids[0] != str(hypervisor["id"]):
         raise Refusal(404, message=f"Hypervisor with ID '{call.ids[0]}' could not be found.")
-    return Reply(200, {"hypervisor": found})
+    return Reply(200, {"hypervisor": hypervisor})
 
 
-def _aggregate(call: Call) -> Thing:
-    thing = call.cloud.store.get(_AGGREGATES, call.ids[0])
-    if thing is None:
+def _aggregate(call: Call) -> Resource:
+    aggregate = call.cloud.store.get(_AGGREGATES, call.ids[0])
+    if aggregate is None:
         raise missing("Aggregate", call.ids[0])
-    return thing
+    return aggregate
 
 
-def _checked(call: Call, own: Thing | None = None) -> Body:
-    """Return the checked fields of an aggregate in a request; `own` is the updated aggregate.
+def _checked(call: Call, current: Resource | None = None) -> Body:
+    """Return the checked fields of an aggregate in a request; `current` is the updated aggregate.
 
     Raises Refusal 400, or 409 if the name is in use.
     """
-    given = call.object("aggregate")
-    if set(given) - {"name", "availability_zone"}:
-        raise bad(f"Additional properties are not allowed: {sorted(given)}")
-    name = given.get("name", "x")
+    attributes = call.object("aggregate")
+    if set(attributes) - {"name", "availability_zone"}:
+        raise bad(f"Additional properties are not allowed: {sorted(attributes)}")
+    name = attributes.get("name", "x")
     if not isinstance(name, str) or not 0 < len(name) <= 255:
         raise bad("Invalid input for field/attribute name: expected 1 to 255 characters")
-    zone = given.get("availability_zone")
+    zone = attributes.get("availability_zone")
     if zone is not None and (not isinstance(zone, str) or not zone or ":" in zone):
         raise bad("Invalid input for field/attribute availability_zone: expected text without ':'")
-    for other in call.cloud.store.where(_AGGREGATES, name=given.get("name")):
-        if other is not own:
+    for aggregate in call.cloud.store.where(_AGGREGATES, name=attributes.get("name")):
+        if aggregate is not current:
             raise conflict(f"Aggregate {name} already exists.")
-    return given
+    return attributes
 
 
 def create_aggregate(call: Call) -> Reply:
     """Handle POST os-aggregates: create an aggregate."""
     admin_only(call)
-    given, store = _checked(call), call.cloud.store
-    if "name" not in given:
+    attributes, store = _checked(call), call.cloud.store
+    if "name" not in attributes:
         raise bad("'name' is a required property")
-    number, zone = store.new_serial("aggregate"), given.get("availability_zone")
+    number, zone = store.new_serial("aggregate"), attributes.get("availability_zone")
     body = {
         "id": number,
-        "name": given["name"],
+        "name": attributes["name"],
         "created_at": stamp_micro(store.time),
         "updated_at": None,
         "deleted_at": None,
@@ -172,9 +172,9 @@ def create_aggregate(call: Call) -> Reply:
         "hosts": [],
         "metadata": {"availability_zone": zone} if zone else {},
     }
-    store.insert(Thing(str(number), _AGGREGATES, None, body))
-    shown = {key: value for key, value in body.items() if key not in ("hosts", "metadata")}
-    return Reply(200, {"aggregate": shown})
+    store.insert(Resource(str(number), _AGGREGATES, None, body))
+    view = {key: value for key, value in body.items() if key not in ("hosts", "metadata")}
+    return Reply(200, {"aggregate": view})
 
 
 def aggregates(call: Call) -> Reply:
@@ -192,39 +192,39 @@ def show_aggregate(call: Call) -> Reply:
 def update_aggregate(call: Call) -> Reply:
     """Handle PUT of an aggregate's name or zone."""
     admin_only(call)
-    thing = _aggregate(call)
-    given = _checked(call, thing)
-    if not given:
+    aggregate = _aggregate(call)
+    attributes = _checked(call, aggregate)
+    if not attributes:
         raise bad("'name' or 'availability_zone' is required")
-    thing.body.update({key: value for key, value in given.items() if key == "name"})
-    if "availability_zone" in given:
-        _set_metadata(call, thing, {"availability_zone": given["availability_zone"]})
-    return Reply(200, {"aggregate": thing.body})
+    aggregate.body.update({key: value for key, value in attributes.items() if key == "name"})
+    if "availability_zone" in attributes:
+        _set_metadata(call, aggregate, {"availability_zone": attributes["availability_zone"]})
+    return Reply(200, {"aggregate": aggregate.body})
 
 
-def _set_metadata(call: Call, thing: Thing, changes: Body) -> None:
+def _set_metadata(call: Call, aggregate: Resource, changes: Body) -> None:
     """Merge changes into the metadata of an aggregate. One of the keys is `availability_zone`.
 
     A value of None removes a key. Raises Refusal 409 if a host would be in two zones.
     """
-    merged = {**thing.body["metadata"], **changes}
-    kept = {key: value for key, value in merged.items() if value is not None}
-    zone = kept.get("availability_zone")
-    for host in thing.body["hosts"]:
-        _one_zone(call, thing, host, zone)
-    thing.body |= {"metadata": kept, "availability_zone": zone}
-    thing.body["updated_at"] = stamp_micro(call.cloud.store.time)
+    merged = {**aggregate.body["metadata"], **changes}
+    metadata = {key: value for key, value in merged.items() if value is not None}
+    zone = metadata.get("availability_zone")
+    for host in aggregate.body["hosts"]:
+        _one_zone(call, aggregate, host, zone)
+    aggregate.body |= {"metadata": metadata, "availability_zone": zone}
+    aggregate.body["updated_at"] = stamp_micro(call.cloud.store.time)
 
 
-def _one_zone(call: Call, own: Thing, host: str, zone: object) -> None:
+def _one_zone(call: Call, current: Resource, host: str, zone: object) -> None:
     """Raise Refusal 409 if a host would be in two availability zones.
 
-    `zone` is the zone of the aggregate `own`. Another aggregate with the same host may have no zone
-    or the same zone.
+    `zone` is the zone of the aggregate `current`. Another aggregate with the same host may have
+    no zone or the same zone.
     """
-    for other in call.cloud.store.all(_AGGREGATES):
-        elsewhere = other.body["availability_zone"]
-        shared = other is not own and host in other.body["hosts"]
+    for aggregate in call.cloud.store.all(_AGGREGATES):
+        elsewhere = aggregate.body["availability_zone"]
+        shared = aggregate is not current and host in aggregate.body["hosts"]
         if shared and zone and elsewhere and zone != elsewhere:
             raise conflict(f"Host {host} already exists in availability zone {elsewhere}.")
 
@@ -232,42 +232,42 @@ def _one_zone(call: Call, own: Thing, host: str, zone: object) -> None:
 def delete_aggregate(call: Call) -> Reply:
     """Handle DELETE of an aggregate, which must not have hosts."""
     admin_only(call)
-    thing = _aggregate(call)
-    if thing.body["hosts"]:
-        raise bad(f"Cannot delete aggregate {thing.id}: it still has hosts")
-    call.cloud.store.remove(thing)
+    aggregate = _aggregate(call)
+    if aggregate.body["hosts"]:
+        raise bad(f"Cannot delete aggregate {aggregate.id}: it still has hosts")
+    call.cloud.store.remove(aggregate)
     return Reply(200)
 
 
 def act_on_aggregate(call: Call) -> Reply:
     """Handle POST of the action add_host, remove_host or set_metadata on an aggregate."""
     admin_only(call)
-    thing, body = _aggregate(call), call.json()
-    hosts = thing.body["hosts"]
+    aggregate, body = _aggregate(call), call.json()
+    hosts = aggregate.body["hosts"]
     match body:
         case {"add_host": {"host": str(host)}}:
             if host != HOST:
                 raise missing("Compute host", host)
             if host in hosts:
-                raise conflict(f"Aggregate {thing.id} already has host {host}.")
-            _one_zone(call, thing, host, thing.body["availability_zone"])
-            thing.body["hosts"] = [*hosts, host]
+                raise conflict(f"Aggregate {aggregate.id} already has host {host}.")
+            _one_zone(call, aggregate, host, aggregate.body["availability_zone"])
+            aggregate.body["hosts"] = [*hosts, host]
         case {"remove_host": {"host": str(host)}}:
             if host not in hosts:
                 raise missing("Compute host", host)
-            thing.body["hosts"] = [other for other in hosts if other != host]
+            aggregate.body["hosts"] = [name for name in hosts if name != host]
         case {"set_metadata": {"metadata": dict(metadata)}}:
             if not all(value is None or isinstance(value, str) for value in metadata.values()):
                 raise bad("Invalid input for metadata: expected values that are text or null")
-            _set_metadata(call, thing, metadata)
+            _set_metadata(call, aggregate, metadata)
         case _:
             raise bad("Unknown action; expected add_host, remove_host or set_metadata")
-    return Reply(200, {"aggregate": thing.body})
+    return Reply(200, {"aggregate": aggregate.body})
 
 
-def _group_view(call: Call, thing: Thing) -> Body:
-    body = thing.body
-    view: Body = {"id": thing.id, "name": body["name"]}
+def _group_view(call: Call, group: Resource) -> Body:
+    body = group.body
+    view: Body = {"id": group.id, "name": body["name"]}
     if call.version >= (2, 64):
         view |= {"policy": body["policy"], "rules": body["rules"]}
     else:
@@ -283,53 +283,57 @@ def create_group(call: Call) -> Reply:
 
     The format of the request changed with microversion 2.64.
     """
-    given, caller = call.object("server_group"), call.caller
-    known = {"name", "policy", "rules"} if call.version >= (2, 64) else {"name", "policies"}
-    if set(given) - known:
-        raise bad(f"Additional properties are not allowed: {sorted(set(given) - known)}")
-    policies = given.get("policies") or [given.get("policy")]
-    if not isinstance(given.get("name"), str) or len(policies) != 1 or policies[0] not in POLICIES:
+    attributes, caller = call.object("server_group"), call.caller
+    names = {"name", "policy", "rules"} if call.version >= (2, 64) else {"name", "policies"}
+    if set(attributes) - names:
+        raise bad(f"Additional properties are not allowed: {sorted(set(attributes) - names)}")
+    policies = attributes.get("policies") or [attributes.get("policy")]
+    if (
+        not isinstance(attributes.get("name"), str)
+        or len(policies) != 1
+        or policies[0] not in POLICIES
+    ):
         raise bad(f"A server group needs a name and one policy of: {', '.join(POLICIES)}")
     project_id, store = caller.project_id or "", call.cloud.store
     quotas.check(call.cloud, project_id, {"server_groups": 1})
     group_id = store.new_id()
     body: Body = {
         "id": group_id,
-        "name": given["name"],
+        "name": attributes["name"],
         "policy": policies[0],
-        "rules": given.get("rules") or {},
+        "rules": attributes.get("rules") or {},
         "members": [],
         "project_id": project_id,
         "user_id": caller.user_id,
     }
-    thing = store.insert(Thing(group_id, _GROUPS, project_id, body))
-    return Reply(200, {"server_group": _group_view(call, thing)})
+    group = store.insert(Resource(group_id, _GROUPS, project_id, body))
+    return Reply(200, {"server_group": _group_view(call, group)})
 
 
-def _group(call: Call) -> Thing:
-    thing = group_of(call, call.ids[0])
-    if thing is None:
+def _group(call: Call) -> Resource:
+    group = group_of(call, call.ids[0])
+    if group is None:
         raise missing("Instance group", call.ids[0])
-    return thing
+    return group
 
 
-def group_of(call: Call, group_id: str) -> Thing | None:
+def group_of(call: Call, group_id: str) -> Resource | None:
     """Return the server group with this id, or None if the caller may not use it."""
-    thing = call.cloud.store.get(_GROUPS, group_id)
-    if thing is None or call.caller.is_admin or thing.project_id == call.caller.project_id:
-        return thing
+    group = call.cloud.store.get(_GROUPS, group_id)
+    if group is None or call.caller.is_admin or group.project_id == call.caller.project_id:
+        return group
     return None
 
 
 def groups(call: Call) -> Reply:
     """Handle GET os-server-groups: list the server groups."""
     everywhere = call.caller.is_admin and "all_projects" in call.query
-    found = [
+    server_groups = [
         _group_view(call, t)
         for t in call.cloud.store.all(_GROUPS)
         if everywhere or t.project_id == call.caller.project_id
     ]
-    return Reply(200, {"server_groups": found})
+    return Reply(200, {"server_groups": server_groups})
 
 
 def show_group(call: Call) -> Reply:

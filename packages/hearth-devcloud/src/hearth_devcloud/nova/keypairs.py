@@ -14,7 +14,7 @@ from hearth_devcloud.http import Body, Call, Reply, Route
 from hearth_devcloud.listing import page
 from hearth_devcloud.nova import quotas
 from hearth_devcloud.nova.base import admin_only, bad, conflict, forbidden, missing
-from hearth_devcloud.store import Thing, stamp_micro
+from hearth_devcloud.store import Resource, stamp_micro
 
 _TABLE = "compute.keypairs"
 KEYPAIRS = Collection(
@@ -30,24 +30,24 @@ KEYPAIRS = Collection(
 )
 
 
-def key_of(call: Call, user_id: str, name: str) -> Thing | None:
+def key_of(call: Call, user_id: str, name: str) -> Resource | None:
     """Return the key pair `name` of a user, or None."""
     return call.cloud.store.get(_TABLE, f"{user_id}/{name}")
 
 
 def _user(call: Call) -> str:
-    wanted = call.argument("user_id")
-    if wanted and wanted != call.caller.user_id:
+    user_id = call.argument("user_id")
+    if user_id and user_id != call.caller.user_id:
         admin_only(call)
-        return wanted
+        return user_id
     return call.caller.user_id
 
 
-def _find(call: Call) -> Thing:
-    thing = key_of(call, _user(call), call.ids[0])
-    if thing is None:
+def _find(call: Call) -> Resource:
+    key_pair = key_of(call, _user(call), call.ids[0])
+    if key_pair is None:
         raise missing("Keypair", call.ids[0])
-    return thing
+    return key_pair
 
 
 def _fingerprint(public_key: str) -> str:
@@ -78,9 +78,9 @@ def create(call: Call) -> Reply:
     If the request has no public key, Nova generates a pair; since microversion 2.92 this is an
     error.
     """
-    given = call.object("keypair")
+    attributes = call.object("keypair")
     try:
-        values = KEYPAIRS.for_create(given)
+        values = KEYPAIRS.for_create(attributes)
     except Invalid as error:
         raise bad(f"Additional properties are not allowed: {error.message}") from None
     user_id = values["user_id"] or call.caller.user_id
@@ -106,24 +106,24 @@ def create(call: Call) -> Reply:
         "created_at": stamp_micro(store.time),
         "serial": store.new_serial(),
     }
-    store.insert(Thing(f"{user_id}/{values['name']}", _TABLE, call.caller.project_id, body))
-    shown = {key: body[key] for key in ("name", "public_key", "fingerprint", "user_id")}
+    store.insert(Resource(f"{user_id}/{values['name']}", _TABLE, call.caller.project_id, body))
+    view = {key: body[key] for key in ("name", "public_key", "fingerprint", "user_id")}
     if private is not None:
-        shown["private_key"] = private
+        view["private_key"] = private
     if call.version >= (2, 2):
-        shown["type"] = body["type"]
-    return Reply(201 if call.version >= (2, 2) else 200, {"keypair": shown})
+        view["type"] = body["type"]
+    return Reply(201 if call.version >= (2, 2) else 200, {"keypair": view})
 
 
 def keypairs(call: Call) -> Reply:
     """Handle GET of a user's key pairs."""
-    things = call.cloud.store.where(_TABLE, user_id=_user(call))
-    found, _ = page(things, call)
+    key_pairs = call.cloud.store.where(_TABLE, user_id=_user(call))
+    key_pairs, _ = page(key_pairs, call)
     views = []
-    for thing in found:
-        view = {key: thing.body[key] for key in ("name", "public_key", "fingerprint")}
+    for key_pair in key_pairs:
+        view = {key: key_pair.body[key] for key in ("name", "public_key", "fingerprint")}
         if call.version >= (2, 2):
-            view["type"] = thing.body["type"]
+            view["type"] = key_pair.body["type"]
         views.append({"keypair": view})
     return Reply(200, {"keypairs": views})
 

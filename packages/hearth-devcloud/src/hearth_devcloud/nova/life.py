@@ -11,7 +11,7 @@ from hearth_devcloud.http import Body, Cloud, Refusal
 from hearth_devcloud.neutron.ports import bind, new_port, remove_port
 from hearth_devcloud.neutron.rest import touch
 from hearth_devcloud.nova.hosts import HOST, HOST_CPUS, HOST_RAM_MB
-from hearth_devcloud.store import Thing, stamp_micro, stamp_z
+from hearth_devcloud.store import Resource, stamp_micro, stamp_z
 
 STATES = {
     "active": "ACTIVE",
@@ -27,7 +27,7 @@ STATES = {
 }
 
 
-def set_state(cloud: Cloud, server: Thing, vm_state: str, task_state: str | None = None) -> None:
+def set_state(cloud: Cloud, server: Resource, vm_state: str, task_state: str | None = None) -> None:
     """Set the VM state and the task state of a server, and the resulting API status."""
     status, before = STATES[vm_state], server.body["vm_state"]
     match task_state:
@@ -48,10 +48,10 @@ def set_state(cloud: Cloud, server: Thing, vm_state: str, task_state: str | None
         tell(cloud, server, "compute.instance.update", old_state=before)
 
 
-def tell(cloud: Cloud, server: Thing, event_type: str, **more: Any) -> None:
+def tell(cloud: Cloud, server: Resource, event_type: str, **extra: Any) -> None:
     """Report an event of a server to the alarm service, which may have alarms about it.
 
-    `more` are further traits of the event.
+    `extra` are further traits of the event.
     """
     traits = {
         "instance_id": server.id,
@@ -59,20 +59,20 @@ def tell(cloud: Cloud, server: Thing, event_type: str, **more: Any) -> None:
         "host": server.hidden.get("host"),
         "state": server.body["vm_state"],
         "tenant_id": server.project_id,
-        **more,
+        **extra,
     }
     traits = {name: value for name, value in traits.items() if value is not None}
     happened(cloud, event_type, traits)
 
 
-def fail(cloud: Cloud, server: Thing, message: str) -> None:
+def fail(cloud: Cloud, server: Resource, message: str) -> None:
     """Set a server to the state error; `message` becomes its fault message."""
     now = stamp_z(cloud.store.time)
     server.hidden["fault"] = {"code": 500, "created": now, "message": message}
     set_state(cloud, server, "error")
 
 
-def wire(cloud: Cloud, server: Thing) -> None:
+def wire(cloud: Cloud, server: Resource) -> None:
     """Carry out the first half of a server's build: connect ports and attach volumes.
 
     Schedule the second half, or set the server to error.
@@ -98,7 +98,7 @@ def wire(cloud: Cloud, server: Thing) -> None:
     cloud.store.later(hidden["build_s"] / 2, server, "compute.built")
 
 
-def _attach(cloud: Cloud, server: Thing, device: Body) -> None:
+def _attach(cloud: Cloud, server: Resource, device: Body) -> None:
     volume = None
     if device["source"] == "volume":
         volume = cloud.store.get("volume.volumes", device["id"])
@@ -109,17 +109,17 @@ def _attach(cloud: Cloud, server: Thing, device: Body) -> None:
     attach_volume(cloud, server, volume, device)
 
 
-def attach_volume(cloud: Cloud, server: Thing, volume: Thing, device: Body) -> Body:
+def attach_volume(cloud: Cloud, server: Resource, volume: Resource, device: Body) -> Body:
     """Attach a volume to a server; return the server's entry about it.
 
     `device` contains the options of the attachment, such as the device name.
     """
-    taken = {item["device"] for item in server.hidden["volumes"]}
+    devices = {item["device"] for item in server.hidden["volumes"]}
     name = device.get("device")
-    if not name or name in taken:
+    if not name or name in devices:
         letters = "abcdefghijklmnopqrstuvwxyz"
         first = 0 if device.get("boot") else 1
-        name = next(f"/dev/vd{c}" for c in letters[first:] if f"/dev/vd{c}" not in taken)
+        name = next(f"/dev/vd{c}" for c in letters[first:] if f"/dev/vd{c}" not in devices)
     slow_s = float(device.get("slow_s") or 0)
     attachment = attachments.attach(cloud, volume, server.id, name, after_s=slow_s)
     item = {
@@ -135,7 +135,7 @@ def attach_volume(cloud: Cloud, server: Thing, volume: Thing, device: Body) -> B
     return item
 
 
-def plug(cloud: Cloud, server: Thing, item: Body) -> Thing:
+def plug(cloud: Cloud, server: Resource, item: Body) -> Resource:
     """Connect a server to a port, and return the port.
 
     This is the port in `item`, or a new one on the network in `item`. Raises Refusal.
@@ -157,23 +157,25 @@ def plug(cloud: Cloud, server: Thing, item: Body) -> Thing:
     network = store.get("network.networks", item["uuid"])
     if network is None:
         raise Refusal(404, message=f"Network {item['uuid']} no longer exists.")
-    given: Body = {**binding, "dns_name": server.hidden["hostname"]}
+    attributes: Body = {**binding, "dns_name": server.hidden["hostname"]}
     if item.get("fixed_ip"):
-        given["fixed_ips"] = [{"ip_address": item["fixed_ip"]}]
+        attributes["fixed_ips"] = [{"ip_address": item["fixed_ip"]}]
     if server.hidden["security_group_ids"] and network.body["port_security_enabled"]:
-        given["security_groups"] = server.hidden["security_group_ids"]
-    port = new_port(cloud, network, server.project_id or "", given, implicit=True)
+        attributes["security_groups"] = server.hidden["security_group_ids"]
+    port = new_port(cloud, network, server.project_id or "", attributes, implicit=True)
     server.hidden["own_ports"].append(port.id)
     return port
 
 
-def unplug(cloud: Cloud, server: Thing, port_id: str) -> None:
+def unplug(cloud: Cloud, server: Resource, port_id: str) -> None:
     """Disconnect a server from a port.
 
     A port that was created for the server is deleted; any other port is unbound.
     """
     port = cloud.store.table("network.ports").get(port_id)
-    server.hidden["ports"] = [other for other in server.hidden["ports"] if other != port_id]
+    server.hidden["ports"] = [
+        other_id for other_id in server.hidden["ports"] if other_id != port_id
+    ]
     if port is None:
         return
     if port_id in server.hidden["own_ports"]:
@@ -184,13 +186,13 @@ def unplug(cloud: Cloud, server: Thing, port_id: str) -> None:
     touch(cloud, port)
 
 
-def unplug_all(cloud: Cloud, server: Thing) -> None:
+def unplug_all(cloud: Cloud, server: Resource) -> None:
     """Disconnect a server from all its ports."""
     for port_id in list(server.hidden["ports"]):
         unplug(cloud, server, port_id)
 
 
-def _let_go(cloud: Cloud, server: Thing) -> None:
+def _let_go(cloud: Cloud, server: Resource) -> None:
     for item in server.hidden["volumes"]:
         volume = cloud.store.table("volume.volumes").get(item["volume_id"])
         if volume is not None:
@@ -200,7 +202,7 @@ def _let_go(cloud: Cloud, server: Thing) -> None:
     server.hidden["volumes"] = []
 
 
-def built(cloud: Cloud, server: Thing) -> None:
+def built(cloud: Cloud, server: Resource) -> None:
     """Carry out the second half of a server's build: it becomes active, or fails.
 
     If a driver runs the servers, make it boot the server.
@@ -218,14 +220,14 @@ def built(cloud: Cloud, server: Thing) -> None:
     simulated.begin(cloud, server)
 
 
-def running(cloud: Cloud, server: Thing) -> None:
+def running(cloud: Cloud, server: Resource) -> None:
     """Set a new server to active, and set its host and launch time."""
     server.hidden["host"] = HOST
     server.hidden["launched_at"] = stamp_micro(cloud.store.time)
     set_state(cloud, server, "active")
 
 
-def changed(cloud: Cloud, server: Thing) -> None:
+def changed(cloud: Cloud, server: Resource) -> None:
     """Complete a task of a server: set its target state, or make the driver carry it out."""
     target = server.hidden.pop("target", None)
     if target is None or server.body["task_state"] == "deleting":
@@ -241,7 +243,7 @@ def changed(cloud: Cloud, server: Thing) -> None:
         simulated.started(cloud, server)
 
 
-def deleted(cloud: Cloud, server: Thing) -> None:
+def deleted(cloud: Cloud, server: Resource) -> None:
     """Complete the deletion of a server.
 
     If a driver runs the servers, it removes the processes first.
@@ -252,7 +254,7 @@ def deleted(cloud: Cloud, server: Thing) -> None:
     gone(cloud, server)
 
 
-def gone(cloud: Cloud, server: Thing) -> None:
+def gone(cloud: Cloud, server: Resource) -> None:
     """Remove a server, and the ports and volumes that were created for it."""
     before = server.body["vm_state"]
     server.body["vm_state"] = "deleted"

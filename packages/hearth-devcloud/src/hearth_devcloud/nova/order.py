@@ -27,7 +27,7 @@ from hearth_devcloud.nova.base import admin_only, bad, conflict, forbidden
 from hearth_devcloud.nova.flavors import flavor_of
 from hearth_devcloud.nova.hosts import group_of, zone_names
 from hearth_devcloud.nova.keypairs import key_of
-from hearth_devcloud.store import Thing
+from hearth_devcloud.store import Resource
 
 USER_DATA_MAX = 65535
 _SINCE = {
@@ -50,10 +50,10 @@ def words(value: Any) -> Any:
 
 def name_of_server(value: Any) -> Any:
     """Check the name of a server and return it without outer spaces. Raises ValueError."""
-    found = text()(value)
-    if not found.strip():
+    name = text()(value)
+    if not name.strip():
         raise ValueError("name must not be empty")
-    return found.strip()
+    return name.strip()
 
 
 SERVERS = Collection(
@@ -91,18 +91,18 @@ SERVERS = Collection(
 )
 
 
-def checked(call: Call, given: Mapping[str, Any]) -> Body:
+def checked(call: Call, attributes: Mapping[str, Any]) -> Body:
     """Return all fields of a request for a server, checked and with defaults.
 
     Raises Refusal 400 with a message as in Nova's schema validation.
     """
     for key, since in _SINCE.items():
-        if key in given and call.version < since:
+        if key in attributes and call.version < since:
             raise bad(f"Additional properties are not allowed ('{key}' was unexpected)")
-    if "personality" in given and call.version >= (2, 57):
+    if "personality" in attributes and call.version >= (2, 57):
         raise bad("Additional properties are not allowed ('personality' was unexpected)")
     try:
-        values = SERVERS.for_create(given)
+        values = SERVERS.for_create(attributes)
     except Invalid as error:
         names = ", ".join(f"'{name}'" for name in error.names)
         if error.fault.value == "unknown":
@@ -118,16 +118,16 @@ def checked(call: Call, given: Mapping[str, Any]) -> Body:
     return values
 
 
-def flavor(call: Call, values: Body) -> Thing:
+def flavor(call: Call, values: Body) -> Resource:
     """Return the requested flavor. Raises Refusal 400."""
     reference = str(values["flavorRef"]).rpartition("/")[2]
-    thing = flavor_of(call, reference)
-    if thing is None:
+    resource = flavor_of(call, reference)
+    if resource is None:
         raise bad(f"Flavor {reference} could not be found.")
-    return thing
+    return resource
 
 
-def image(call: Call, values: Body, chosen: Thing) -> str:
+def image(call: Call, values: Body, chosen: Resource) -> str:
     """Return the id of the requested image, or an empty text for a boot from a volume.
 
     `chosen` is the flavor. Raises Refusal 400 or 403.
@@ -147,30 +147,30 @@ def image(call: Call, values: Body, chosen: Thing) -> str:
     return reference
 
 
-def check_image(call: Call, reference: str, chosen: Body) -> Thing:
+def check_image(call: Call, reference: str, chosen: Body) -> Resource:
     """Return the image with the id `reference`. `chosen` are the fields of the flavor.
 
     Raises Refusal 400 if the caller may not use the image or it does not fit the flavor.
     """
     if not is_uuid(reference):
         raise bad("Invalid imageRef provided.")
-    thing = call.cloud.store.get("image.images", reference)
-    if thing is None or not _may_use(call, thing):
+    image = call.cloud.store.get("image.images", reference)
+    if image is None or not _may_use(call, image):
         raise bad(f"Can not find requested image {reference}")
-    if thing.body["status"] != "active":
+    if image.body["status"] != "active":
         raise bad(f"Image {reference} is not active.")
-    if thing.body["min_ram"] > chosen["ram"]:
+    if image.body["min_ram"] > chosen["ram"]:
         raise bad("Flavor's memory is too small for requested image.")
-    if thing.body["min_disk"] > chosen["disk"]:
+    if image.body["min_disk"] > chosen["disk"]:
         raise bad("Flavor's disk is too small for requested image.")
-    return thing
+    return image
 
 
-def _may_use(call: Call, thing: Thing) -> bool:
+def _may_use(call: Call, image: Resource) -> bool:
     caller = call.caller
-    if caller.is_admin or thing.body["visibility"] in ("public", "community"):
+    if caller.is_admin or image.body["visibility"] in ("public", "community"):
         return True
-    return thing.project_id == caller.project_id or caller.project_id in thing.hidden.get(
+    return image.project_id == caller.project_id or caller.project_id in image.hidden.get(
         "members", {}
     )
 
@@ -180,33 +180,35 @@ def networks(call: Call, values: Body) -> list[Body]:
 
     Each item has a `port`, or the `uuid` of a network and perhaps a `fixed_ip`.
     """
-    wanted = values["networks"]
-    if wanted is None:
+    requested_networks = values["networks"]
+    if requested_networks is None:
         if call.version >= (2, 37):
             raise bad("'networks' is a required property")
         return _only_network(call)
-    if wanted == "auto" and call.version >= (2, 37):
+    if requested_networks == "auto" and call.version >= (2, 37):
         return _only_network(call)
-    if wanted == "none" and call.version >= (2, 37):
+    if requested_networks == "none" and call.version >= (2, 37):
         return []
-    if not isinstance(wanted, list):
+    if not isinstance(requested_networks, list):
         raise bad("Invalid input for field/attribute networks: expected a list, auto or none")
-    return [_network(call, item) for item in wanted]
+    return [_network(call, item) for item in requested_networks]
 
 
-def _mine(call: Call) -> list[Thing]:
-    return [thing for thing in call.cloud.store.all("network.networks") if _may_plug(call, thing)]
+def _mine(call: Call) -> list[Resource]:
+    return [
+        network for network in call.cloud.store.all("network.networks") if _may_plug(call, network)
+    ]
 
 
-def _may_plug(call: Call, network: Thing) -> bool:
+def _may_plug(call: Call, network: Resource) -> bool:
     return network.project_id == call.caller.project_id or bool(network.body["shared"])
 
 
 def _only_network(call: Call) -> list[Body]:
-    found = [thing for thing in _mine(call) if not thing.body["router:external"]]
-    if len(found) > 1:
+    candidates = [network for network in _mine(call) if not network.body["router:external"]]
+    if len(candidates) > 1:
         raise conflict("Multiple possible networks found, use a Network ID to be more specific.")
-    return [{"uuid": thing.id} for thing in found if thing.body["subnets"]]
+    return [{"uuid": network.id} for network in candidates if network.body["subnets"]]
 
 
 def _network(call: Call, item: Any) -> Body:
@@ -222,12 +224,12 @@ def _network(call: Call, item: Any) -> Body:
         return {"port": port.id}
     if not item.get("uuid"):
         raise bad("Bad networks format: network uuid is not given")
-    thing = store.get("network.networks", item["uuid"])
-    if thing is None or not (caller.is_admin or _may_plug(call, thing)):
+    network = store.get("network.networks", item["uuid"])
+    if network is None or not (caller.is_admin or _may_plug(call, network)):
         raise bad(f"Network {item['uuid']} could not be found.")
-    if not thing.body["subnets"]:
-        raise bad(f"Network {thing.id} requires a subnet in order to boot instances on.")
-    return {"uuid": thing.id, "fixed_ip": item.get("fixed_ip")}
+    if not network.body["subnets"]:
+        raise bad(f"Network {network.id} requires a subnet in order to boot instances on.")
+    return {"uuid": network.id, "fixed_ip": item.get("fixed_ip")}
 
 
 def block_devices(call: Call, values: Body) -> list[Body]:
@@ -255,14 +257,16 @@ def block_devices(call: Call, values: Body) -> list[Body]:
             )
         if item.get("no_device"):
             continue
-        thing = None
+        resource = None
         if source != "blank":
-            thing = call.cloud.store.get(tables[source], item.get("uuid"))
-            if thing is None:
+            resource = call.cloud.store.get(tables[source], item.get("uuid"))
+            if resource is None:
                 kind = source.capitalize()
                 raise bad(f"Block Device Mapping is Invalid: {kind} {item.get('uuid')} not found.")
-            if source == "volume" and thing.body["status"] != "available":
-                raise bad(f"Block Device Mapping is Invalid: volume {thing.id} is not available.")
+            if source == "volume" and resource.body["status"] != "available":
+                raise bad(
+                    f"Block Device Mapping is Invalid: volume {resource.id} is not available."
+                )
         if source == "image" and item.get("destination_type") != "volume":
             continue
         if source == "blank" and item.get("destination_type") != "volume":
@@ -274,7 +278,7 @@ def block_devices(call: Call, values: Body) -> list[Body]:
         devices.append(
             {
                 "source": source,
-                "id": thing.id if thing is not None else None,
+                "id": resource.id if resource is not None else None,
                 "size": int(item.get("volume_size") or 0) or None,
                 "boot": str(item.get("boot_index")) == "0",
                 "delete_on_termination": bool(item.get("delete_on_termination", False)),
@@ -286,7 +290,7 @@ def block_devices(call: Call, values: Body) -> list[Body]:
     return devices
 
 
-def references(call: Call, values: Body, hints: Body) -> Thing | None:
+def references(call: Call, values: Body, hints: Body) -> Resource | None:
     """Check the key pair, security groups, zone and server group that a request refers to.
 
     `hints` are the scheduler hints. Return the server group or None. Raises Refusal.
@@ -306,17 +310,17 @@ def references(call: Call, values: Body, hints: Body) -> Thing | None:
     for key in ("host", "hypervisor_hostname"):
         if values[key]:
             admin_only(call)
-    wanted = hints.get("group")
-    if wanted is None:
+    group_id = hints.get("group")
+    if group_id is None:
         return None
-    found = group_of(call, str(wanted))
-    if found is None:
-        raise bad(f"Instance group {wanted} could not be found.")
+    server_group = group_of(call, str(group_id))
+    if server_group is None:
+        raise bad(f"Instance group {group_id} could not be found.")
     bound = quotas.limits(call.cloud, caller.project_id or "")["server_group_members"]
     alive = store.table("compute.servers")
-    if 0 <= bound <= sum(member in alive for member in found.body["members"]):
+    if 0 <= bound <= sum(member in alive for member in server_group.body["members"]):
         raise forbidden("Quota exceeded, too many servers in group")
-    return found
+    return server_group
 
 
 def security_group(call: Call, name: str) -> str:
@@ -326,7 +330,7 @@ def security_group(call: Call, name: str) -> str:
     project_id = call.caller.project_id or ""
     if name == "default":
         return default_group(call.cloud, project_id).id
-    for thing in call.cloud.store.all("network.security_groups"):
-        if thing.project_id == project_id and name in (thing.id, thing.body["name"]):
-            return thing.id
+    for group in call.cloud.store.all("network.security_groups"):
+        if group.project_id == project_id and name in (group.id, group.body["name"]):
+            return group.id
     raise bad(f"Security group {name} not found for project {project_id}.")

@@ -6,7 +6,7 @@ import re
 
 from hearth_devcloud.http import Body, Call, Cloud, Reply, Route
 from hearth_devcloud.nova.base import admin_only, bad, forbidden
-from hearth_devcloud.store import Thing
+from hearth_devcloud.store import Resource
 
 _TABLE = "compute.quotas"
 INTEGER = re.compile(r"-?[0-9]{1,9}")
@@ -34,8 +34,8 @@ def limits(cloud: Cloud, project_id: str) -> dict[str, int]:
     defaults = dict(DEFAULTS)
     if not cloud.settings.quotas:
         defaults |= dict.fromkeys(_COUNTED, -1)
-    own = cloud.store.get(_TABLE, project_id)
-    return {**defaults, **(own.body if own is not None else {})}
+    quota = cloud.store.get(_TABLE, project_id)
+    return {**defaults, **(quota.body if quota is not None else {})}
 
 
 def used(cloud: Cloud, project_id: str) -> dict[str, int]:
@@ -52,13 +52,13 @@ def used(cloud: Cloud, project_id: str) -> dict[str, int]:
     return total
 
 
-def check(cloud: Cloud, project_id: str, more: dict[str, int]) -> None:
-    """Raise Refusal 403 if `more` usage (by quota name) would exceed a quota of the project."""
+def check(cloud: Cloud, project_id: str, increase: dict[str, int]) -> None:
+    """Raise Refusal 403 if `increase` usage (by quota name) would exceed a quota of the project."""
     bounds = limits(cloud, project_id)
-    if all(bounds[key] < 0 for key in more):
+    if all(bounds[key] < 0 for key in increase):
         return
     present = used(cloud, project_id)
-    for key, count in more.items():
+    for key, count in increase.items():
         if 0 <= bounds[key] < present[key] + count:
             raise forbidden(
                 f"Quota exceeded for {key}: Requested {count}, but already used {present[key]}"
@@ -87,41 +87,41 @@ def detail(call: Call) -> Reply:
     if call.caller.project_id != call.ids[0]:
         admin_only(call)
     present = used(call.cloud, call.ids[0])
-    shown: Body = {
+    view: Body = {
         key: {"limit": limit, "in_use": present.get(key, 0), "reserved": 0}
         for key, limit in _shown(call, call.ids[0]).items()
     }
-    return Reply(200, {"quota_set": {"id": call.ids[0], **shown}})
+    return Reply(200, {"quota_set": {"id": call.ids[0], **view}})
 
 
 def update(call: Call) -> Reply:
     """Handle PUT of a project's quotas. A limit below the usage needs `force` in the body."""
     admin_only(call)
-    project_id, given = call.ids[0], dict(call.object("quota_set"))
-    force = bool(given.pop("force", False))
-    given.pop("tenant_id", None)
+    project_id, attributes = call.ids[0], dict(call.object("quota_set"))
+    force = bool(attributes.pop("force", False))
+    attributes.pop("tenant_id", None)
     present = used(call.cloud, project_id)
-    for key, value in given.items():
+    for key, value in attributes.items():
         if key not in DEFAULTS or not INTEGER.fullmatch(str(value)):
             raise bad(f"Invalid input for quota_set: {key} is unknown or not an integer")
-        given[key] = int(value)
-        if not force and 0 <= given[key] < present.get(key, 0):
-            most = present[key]
-            raise bad(f"Quota limit {value} for {key} must not be less than the {most} in use")
+        attributes[key] = int(value)
+        if not force and 0 <= attributes[key] < present.get(key, 0):
+            limit = present[key]
+            raise bad(f"Quota limit {value} for {key} must not be less than the {limit} in use")
     store = call.cloud.store
-    own = store.get(_TABLE, project_id)
-    if own is None:
-        own = store.insert(Thing(project_id, _TABLE, project_id, {}, seed=True))
-    own.body.update(given)
+    quota = store.get(_TABLE, project_id)
+    if quota is None:
+        quota = store.insert(Resource(project_id, _TABLE, project_id, {}, seed=True))
+    quota.body.update(attributes)
     return Reply(200, {"quota_set": _shown(call, project_id)})
 
 
 def reset(call: Call) -> Reply:
     """Handle DELETE of a project's quotas: restore the defaults."""
     admin_only(call)
-    own = call.cloud.store.get(_TABLE, call.ids[0])
-    if own is not None:
-        call.cloud.store.remove(own)
+    quota = call.cloud.store.get(_TABLE, call.ids[0])
+    if quota is not None:
+        call.cloud.store.remove(quota)
     return Reply(202)
 
 

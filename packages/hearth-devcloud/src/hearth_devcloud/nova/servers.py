@@ -10,7 +10,7 @@ from hearth_devcloud.http import Body, Call, Refusal, Reply, Route
 from hearth_devcloud.listing import TAG_FILTERS, ordered, page, same, tagged
 from hearth_devcloud.nova import order, quotas, view
 from hearth_devcloud.nova.base import admin_only, bad, conflict, links, missing
-from hearth_devcloud.store import Thing, stamp_micro, stamp_z
+from hearth_devcloud.store import Resource, stamp_micro, stamp_z
 
 TABLE = "compute.servers"
 FAILS = ("devcloud", "cloudstub")
@@ -27,12 +27,12 @@ _FILTERS = TAG_FILTERS | {
 }
 
 
-def find(call: Call) -> Thing:
+def find(call: Call) -> Resource:
     """Return the server that the path names. Raises Refusal 404."""
-    thing = call.cloud.store.get(TABLE, call.ids[0])
-    if thing is None or not (call.caller.is_admin or thing.project_id == call.caller.project_id):
+    server = call.cloud.store.get(TABLE, call.ids[0])
+    if server is None or not (call.caller.is_admin or server.project_id == call.caller.project_id):
         raise missing("Instance", call.ids[0])
-    return thing
+    return server
 
 
 def create(call: Call) -> Reply:
@@ -43,22 +43,22 @@ def create(call: Call) -> Reply:
     hints = body.get("os:scheduler_hints") or body.get("OS-SCH-HNT:scheduler_hints") or {}
     if set(body) - {"server", "os:scheduler_hints", "OS-SCH-HNT:scheduler_hints"}:
         raise bad("Additional properties are not allowed")
-    given = dict(body["server"])
-    hints = given.pop("os:scheduler_hints", None) or hints
-    values = order.checked(call, given)
+    attributes = dict(body["server"])
+    hints = attributes.pop("os:scheduler_hints", None) or hints
+    values = order.checked(call, attributes)
     chosen = order.flavor(call, values)
     count = max(values["min_count"], values["max_count"] or 1)
     image_id = order.image(call, values, chosen)
     group = order.references(call, values, hints)
-    wanted = order.networks(call, values)
+    networks = order.networks(call, values)
     devices = order.block_devices(call, values)
     groups = [order.security_group(call, str(g.get("name"))) for g in values["security_groups"]]
-    more = {"instances": 1, "cores": chosen.body["vcpus"], "ram": chosen.body["ram"]}
+    increase = {"instances": 1, "cores": chosen.body["vcpus"], "ram": chosen.body["ram"]}
     quotas.check(
-        call.cloud, call.caller.project_id or "", {key: n * count for key, n in more.items()}
+        call.cloud, call.caller.project_id or "", {key: n * count for key, n in increase.items()}
     )
     plan: Body = {
-        "wanted_networks": wanted,
+        "wanted_networks": networks,
         "wanted_devices": devices,
         "security_group_ids": groups,
         "flavor_id": chosen.id,
@@ -67,13 +67,13 @@ def create(call: Call) -> Reply:
         "hints": hints,
         "reservation_id": "r-" + call.cloud.store.new_secret(8),
     }
-    made = [_accept(call, values, dict(plan), number, count) for number in range(count)]
+    servers = [_accept(call, values, dict(plan), number, count) for number in range(count)]
     if group is not None:
-        group.body["members"] = [*group.body["members"], *(server.id for server in made)]
+        group.body["members"] = [*group.body["members"], *(server.id for server in servers)]
     if values["return_reservation_id"]:
         return Reply(202, {"reservation_id": plan["reservation_id"]})
-    server = made[0]
-    shown = {
+    server = servers[0]
+    view = {
         "id": server.id,
         "links": links(call, "servers", server.id),
         "OS-DCF:diskConfig": values["OS-DCF:diskConfig"],
@@ -81,10 +81,10 @@ def create(call: Call) -> Reply:
         "adminPass": values["adminPass"] or call.cloud.store.new_secret(12),
     }
     location = f"{call.base}/compute/v2.1/servers/{server.id}"
-    return Reply(202, {"server": shown}, {"Location": location})
+    return Reply(202, {"server": view}, {"Location": location})
 
 
-def _accept(call: Call, values: Body, plan: Body, number: int, count: int) -> Thing:
+def _accept(call: Call, values: Body, plan: Body, number: int, count: int) -> Resource:
     store, caller, effects = call.cloud.store, call.caller, call.effects
     server_id, now = store.new_id(), stamp_z(store.time)
     name = values["name"] if count == 1 else f"{values['name']}-{number + 1}"
@@ -127,10 +127,10 @@ def _accept(call: Call, values: Body, plan: Body, number: int, count: int) -> Th
         "fails": effects.error or any(values["metadata"].get(k) == "fail" for k in FAILS),
         "actions": [],
     }
-    thing = store.insert(Thing(server_id, TABLE, caller.project_id, body, hidden))
-    record(call, thing, "create")
-    store.later(hidden["build_s"] / 2, thing, "compute.wire")
-    return thing
+    server = store.insert(Resource(server_id, TABLE, caller.project_id, body, hidden))
+    record(call, server, "create")
+    store.later(hidden["build_s"] / 2, server, "compute.wire")
+    return server
 
 
 def hostname(name: str) -> str:
@@ -139,7 +139,7 @@ def hostname(name: str) -> str:
     return re.sub(r"[^0-9A-Za-z-]+", "", text).strip("-").lower()[:63] or "server"
 
 
-def record(call: Call, server: Thing, action: str) -> None:
+def record(call: Call, server: Resource, action: str) -> None:
     """Add an entry to the list of actions of a server."""
     now = stamp_micro(call.cloud.store.time)
     server.hidden["actions"].insert(
@@ -157,7 +157,7 @@ def record(call: Call, server: Thing, action: str) -> None:
     )
 
 
-def _matching(call: Call) -> list[Thing]:
+def _matching(call: Call) -> list[Resource]:
     caller, query = call.caller, call.query
     everywhere = caller.is_admin and any(
         query.get(key, ["0"])[0].lower() not in ("0", "false") for key in ("all_tenants",)
@@ -165,14 +165,14 @@ def _matching(call: Call) -> list[Thing]:
     project = call.argument("tenant_id") or call.argument("project_id")
     if not everywhere or not project:
         project = None if everywhere else caller.project_id
-    found = [t for t in call.cloud.store.all(TABLE) if project is None or t.project_id == project]
+    servers = [t for t in call.cloud.store.all(TABLE) if project is None or t.project_id == project]
     for key in query.keys() & _FILTERS:
-        found = [thing for thing in found if _fits(thing, key, query[key])]
-    found.reverse()
-    return found
+        servers = [server for server in servers if _fits(server, key, query[key])]
+    servers.reverse()
+    return servers
 
 
-def _fits(thing: Thing, key: str, values: list[str]) -> bool:
+def _fits(server: Resource, key: str, values: list[str]) -> bool:
     """Return whether a server matches at least one of the query's `values` for the filter `key`.
 
     The tag filters use all values together.
@@ -180,29 +180,29 @@ def _fits(thing: Thing, key: str, values: list[str]) -> bool:
     match key:
         case "name":
             try:
-                return any(re.search(value, thing.body["name"]) for value in values)
+                return any(re.search(value, server.body["name"]) for value in values)
             except re.error:
                 return False
         case "status":
-            return thing.body["status"] in [value.upper() for value in values]
+            return server.body["status"] in [value.upper() for value in values]
         case "image" | "flavor":
-            reference = thing.hidden[f"{key}_id"]
+            reference = server.hidden[f"{key}_id"]
             return reference in [value.rpartition("/")[2] for value in values]
         case _ if key in TAG_FILTERS:
-            return tagged(key, set(",".join(values).split(",")), thing.body["tags"])
+            return tagged(key, set(",".join(values).split(",")), server.body["tags"])
         case "uuid":
-            return thing.id in values
+            return server.id in values
         case _:
-            return any(same(wanted, thing.body[key]) for wanted in values)
+            return any(same(pattern, server.body[key]) for pattern in values)
 
 
 def _page(call: Call, *, detail: bool) -> Reply:
-    found, more = page(ordered(_matching(call), call), call)
-    shown = view.full if detail else view.brief
-    body: Body = {"servers": [shown(call, thing) for thing in found]}
-    if more:
-        kept = "&".join(p for p in call.raw_query.split("&") if not p.startswith("marker="))
-        href = f"{call.base}/compute{call.path}?{kept}&marker={found[-1].id}"
+    servers, has_next = page(ordered(_matching(call), call), call)
+    render = view.full if detail else view.brief
+    body: Body = {"servers": [render(call, server) for server in servers]}
+    if has_next:
+        query = "&".join(p for p in call.raw_query.split("&") if not p.startswith("marker="))
+        href = f"{call.base}/compute{call.path}?{query}&marker={servers[-1].id}"
         body["servers_links"] = [{"rel": "next", "href": href}]
     return Reply(200, body)
 
@@ -224,24 +224,24 @@ def show(call: Call) -> Reply:
 
 def update(call: Call) -> Reply:
     """Handle PUT of a server: change its name, description, access addresses or host name."""
-    server, given = find(call), call.object("server")
-    allowed = {"name", "accessIPv4", "accessIPv6", "OS-DCF:diskConfig"}
-    allowed |= {"description"} if call.version >= (2, 19) else set()
-    allowed |= {"hostname"} if call.version >= (2, 90) else set()
-    if set(given) - allowed:
-        raise bad(f"Additional properties are not allowed: {sorted(set(given) - allowed)}")
+    server, attributes = find(call), call.object("server")
+    field_names = {"name", "accessIPv4", "accessIPv6", "OS-DCF:diskConfig"}
+    field_names |= {"description"} if call.version >= (2, 19) else set()
+    field_names |= {"hostname"} if call.version >= (2, 90) else set()
+    if set(attributes) - field_names:
+        raise bad(f"Additional properties are not allowed: {sorted(set(attributes) - field_names)}")
     try:
-        changes = order.SERVERS.for_update(given)
+        changes = order.SERVERS.for_update(attributes)
     except Invalid as error:
         raise bad(f"Invalid input for field/attribute {error.message}") from None
     if "hostname" in changes:
         server.hidden["hostname"] = changes.pop("hostname")
     server.body.update(changes)
     server.body["updated"] = stamp_z(call.cloud.store.time)
-    shown = view.core(call, server, extended=False)
+    body = view.core(call, server, extended=False)
     if call.version >= (2, 75):
-        shown = view.full(call, server)
-    return Reply(200, {"server": shown})
+        body = view.full(call, server)
+    return Reply(200, {"server": body})
 
 
 def delete(call: Call) -> Reply:
@@ -264,12 +264,12 @@ def delete(call: Call) -> Reply:
 
 
 def _metadata(call: Call, key: str) -> Body:
-    given = call.object(key)
+    attributes = call.object(key)
     try:
-        found: Body = order.words(given)
+        metadata: Body = order.words(attributes)
     except ValueError as error:
         raise bad(f"Invalid input for field/attribute {key}: {error}") from None
-    return found
+    return metadata
 
 
 def metadata(call: Call) -> Reply:
@@ -293,19 +293,19 @@ def set_metadata(call: Call) -> Reply:
 
 def item(call: Call) -> Reply:
     """Handle GET of a metadata item."""
-    found = find(call).body["metadata"]
-    if call.ids[1] not in found:
+    metadata = find(call).body["metadata"]
+    if call.ids[1] not in metadata:
         raise missing("Metadata item", call.ids[1])
-    return Reply(200, {"meta": {call.ids[1]: found[call.ids[1]]}})
+    return Reply(200, {"meta": {call.ids[1]: metadata[call.ids[1]]}})
 
 
 def set_item(call: Call) -> Reply:
     """Handle PUT of a metadata item."""
-    server, given = find(call), _metadata(call, "meta")
-    if list(given) != [call.ids[1]]:
+    server, metadata = find(call), _metadata(call, "meta")
+    if list(metadata) != [call.ids[1]]:
         raise bad("Request body and URI mismatch")
-    server.body["metadata"] = {**server.body["metadata"], **given}
-    return Reply(200, {"meta": given})
+    server.body["metadata"] = {**server.body["metadata"], **metadata}
+    return Reply(200, {"meta": metadata})
 
 
 def remove_item(call: Call) -> Reply:
@@ -313,12 +313,12 @@ def remove_item(call: Call) -> Reply:
     server = find(call)
     if call.ids[1] not in server.body["metadata"]:
         raise missing("Metadata item", call.ids[1])
-    kept = {k: v for k, v in server.body["metadata"].items() if k != call.ids[1]}
-    server.body["metadata"] = kept
+    metadata = {k: v for k, v in server.body["metadata"].items() if k != call.ids[1]}
+    server.body["metadata"] = metadata
     return Reply(204)
 
 
-def _tags_known(call: Call) -> Thing:
+def _tags_known(call: Call) -> Resource:
     if call.version < (2, 26):
         raise Refusal(404, message="The resource could not be found.")
     return find(call)
@@ -331,19 +331,19 @@ def tags(call: Call) -> Reply:
 
 def set_tags(call: Call) -> Reply:
     """Handle PUT of tags: replace all tags of a server."""
-    server, given = _tags_known(call), call.json()
-    wanted: Any = given.get("tags") if isinstance(given, dict) else None
-    if not isinstance(wanted, list) or any(
+    server, request = _tags_known(call), call.json()
+    tags: Any = request.get("tags") if isinstance(request, dict) else None
+    if not isinstance(tags, list) or any(
         not isinstance(tag, str) or not 0 < len(tag) <= 60 or "/" in tag or "," in tag
-        for tag in wanted
+        for tag in tags
     ):
         raise bad(
             "Invalid input for field/attribute tags: expected a list of strings of 1 to 60 "
             "characters each, without '/' or ','"
         )
-    if len(wanted) > 50:
+    if len(tags) > 50:
         raise bad("The number of tags exceeded the per-server limit 50")
-    server.body["tags"] = list(dict.fromkeys(wanted))
+    server.body["tags"] = list(dict.fromkeys(tags))
     return Reply(200, {"tags": server.body["tags"]})
 
 
@@ -374,7 +374,7 @@ def remove_tag(call: Call) -> Reply:
     server = _tags_known(call)
     if call.ids[1] not in server.body["tags"]:
         raise missing("Tag", call.ids[1])
-    server.body["tags"] = [other for other in server.body["tags"] if other != call.ids[1]]
+    server.body["tags"] = [tag for tag in server.body["tags"] if tag != call.ids[1]]
     return Reply(204)
 
 
@@ -398,28 +398,28 @@ def ips(call: Call) -> Reply:
 
 def ips_of(call: Call) -> Reply:
     """Handle GET of the addresses of a server on one network."""
-    found = view.addresses(call, find(call), extended=False)
-    if call.ids[1] not in found:
+    addresses = view.addresses(call, find(call), extended=False)
+    if call.ids[1] not in addresses:
         raise missing("Network", call.ids[1])
-    return Reply(200, {call.ids[1]: found[call.ids[1]]})
+    return Reply(200, {call.ids[1]: addresses[call.ids[1]]})
 
 
 def groups(call: Call) -> Reply:
     """Handle GET of the security groups of a server."""
-    store, found = call.cloud.store, {}
+    store, groups_by_id = call.cloud.store, {}
     for port_id in find(call).hidden["ports"]:
         port = store.table("network.ports").get(port_id)
         for group_id in port.body["security_groups"] if port is not None else []:
             group = store.table("network.security_groups").get(group_id)
             if group is not None:
-                found[group_id] = {
+                groups_by_id[group_id] = {
                     "id": group_id,
                     "name": group.body["name"],
                     "description": group.body["description"],
                     "tenant_id": group.project_id,
                     "rules": [],
                 }
-    return Reply(200, {"security_groups": list(found.values())})
+    return Reply(200, {"security_groups": list(groups_by_id.values())})
 
 
 def diagnostics(call: Call) -> Reply:

@@ -8,12 +8,12 @@ from functools import cache
 from hearth_devcloud.http import Body, Call
 from hearth_devcloud.nova.base import bookmark, links
 from hearth_devcloud.nova.hosts import HOST
-from hearth_devcloud.store import Thing
+from hearth_devcloud.store import Resource
 
 POWER = {"active": 1, "stopped": 4, "paused": 3, "suspended": 7, "rescued": 1, "resized": 1}
 
 
-def brief(call: Call, server: Thing) -> Body:
+def brief(call: Call, server: Resource) -> Body:
     """Return a server as in the brief list: id, name and links."""
     return {
         "id": server.id,
@@ -22,16 +22,16 @@ def brief(call: Call, server: Thing) -> Body:
     }
 
 
-def addresses(call: Call, server: Thing, *, extended: bool = True) -> Body:
+def addresses(call: Call, server: Resource, *, extended: bool = True) -> Body:
     """Return the addresses of a server by network name; fixed IPs come before floating IPs."""
     store = call.cloud.store
-    shown: dict[str, list[Body]] = {}
+    addresses_by_network: dict[str, list[Body]] = {}
     for port_id in server.hidden["ports"]:
         port = store.table("network.ports").get(port_id)
         if port is None:
             continue
         network = store.table("network.networks")[port.body["network_id"]]
-        found = shown.setdefault(network.body["name"], [])
+        network_addresses = addresses_by_network.setdefault(network.body["name"], [])
         fixed = [(item["ip_address"], "fixed") for item in port.body["fixed_ips"]]
         fixed += [
             (f.body["floating_ip_address"], "floating")
@@ -42,8 +42,8 @@ def addresses(call: Call, server: Thing, *, extended: bool = True) -> Body:
             if extended:
                 item["OS-EXT-IPS:type"] = kind
                 item["OS-EXT-IPS-MAC:mac_addr"] = port.body["mac_address"]
-            found.append(item)
-    return shown
+            network_addresses.append(item)
+    return addresses_by_network
 
 
 @cache
@@ -51,7 +51,7 @@ def _host_id(project_id: str) -> str:
     return hashlib.sha224(project_id.encode()).hexdigest()
 
 
-def _flavor(call: Call, server: Thing) -> Body:
+def _flavor(call: Call, server: Resource) -> Body:
     flavor = server.hidden["flavor"]
     if call.version < (2, 47):
         flavor_id = server.hidden["flavor_id"]
@@ -67,14 +67,14 @@ def _flavor(call: Call, server: Thing) -> Body:
     }
 
 
-def _image(call: Call, server: Thing) -> Body | str:
+def _image(call: Call, server: Resource) -> Body | str:
     image_id = server.hidden["image_id"]
     if not image_id:
         return ""
     return {"id": image_id, "links": [bookmark(call, "images", image_id)]}
 
 
-def core(call: Call, server: Thing, *, extended: bool) -> Body:
+def core(call: Call, server: Resource, *, extended: bool) -> Body:
     """Return a server with the basic fields, which `full` extends.
 
     The reply to a rebuild, and to an update before microversion 2.75, contains these fields. If
@@ -107,7 +107,7 @@ def core(call: Call, server: Thing, *, extended: bool) -> Body:
     return view
 
 
-def full(call: Call, server: Thing) -> Body:
+def full(call: Call, server: Resource) -> Body:
     """Return a server with all fields, as in GET of one server and in the detailed list."""
     body, hidden, version = server.body, server.hidden, call.version
     view = core(call, server, extended=True)
@@ -128,14 +128,14 @@ def full(call: Call, server: Thing) -> Body:
     view["OS-EXT-STS:power_state"] = POWER.get(body["vm_state"], 0)
     volumes: list[Body] = [{"id": item["volume_id"]} for item in hidden["volumes"]]
     if version >= (2, 3):
-        for shown, item in zip(volumes, hidden["volumes"], strict=True):
-            shown["delete_on_termination"] = item["delete_on_termination"]
+        for volume_view, item in zip(volumes, hidden["volumes"], strict=True):
+            volume_view["delete_on_termination"] = item["delete_on_termination"]
     view["os-extended-volumes:volumes_attached"] = volumes
     _newer(call, server, view)
     return view
 
 
-def _admin(call: Call, server: Thing, view: Body) -> None:
+def _admin(call: Call, server: Resource, view: Body) -> None:
     hidden = server.hidden
     host = HOST if hidden["host"] else None
     view["OS-EXT-SRV-ATTR:host"] = host
@@ -153,7 +153,7 @@ def _admin(call: Call, server: Thing, view: Body) -> None:
         view["host_status"] = "UP" if host else ""
 
 
-def _newer(call: Call, server: Thing, view: Body) -> None:
+def _newer(call: Call, server: Resource, view: Body) -> None:
     """Add the fields of newer microversions, up to the microversion of the call, to `view`."""
     body, hidden, version = server.body, server.hidden, call.version
     if version >= (2, 9):
@@ -173,7 +173,7 @@ def _newer(call: Call, server: Thing, view: Body) -> None:
         view["pinned_availability_zone"] = hidden["pinned_zone"]
 
 
-def _security_groups(call: Call, server: Thing) -> list[Body]:
+def _security_groups(call: Call, server: Resource) -> list[Body]:
     store = call.cloud.store
     names: dict[str, None] = {}
     for port_id in server.hidden["ports"]:

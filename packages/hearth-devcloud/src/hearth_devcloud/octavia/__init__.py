@@ -16,7 +16,7 @@ def _refusal(call: Call, fault: Refusal) -> Reply:
 def _versions(call: Call) -> Reply:
     newest = 30
     links = [{"href": f"{call.base}/load-balancer/v2", "rel": "self"}]
-    found = [
+    versions = [
         {
             "id": f"v2.{minor}",
             "status": "CURRENT" if minor == newest else "SUPPORTED",
@@ -25,12 +25,14 @@ def _versions(call: Call) -> Reply:
         }
         for minor in range(newest + 1)
     ]
-    return Reply(200, {"versions": found})
+    return Reply(200, {"versions": versions})
 
 
 def _providers(call: Call) -> Reply:
-    found = [{"name": name, "description": f"The provider {name}."} for name in offers.PROVIDERS]
-    return Reply(200, {"providers": found})
+    providers = [
+        {"name": name, "description": f"The provider {name}."} for name in offers.PROVIDERS
+    ]
+    return Reply(200, {"providers": providers})
 
 
 _PARTS = (

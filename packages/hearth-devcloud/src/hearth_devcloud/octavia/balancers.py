@@ -8,7 +8,7 @@ from hearth_devcloud.octavia import grown, quotas, tree
 from hearth_devcloud.octavia.offers import may_choose
 from hearth_devcloud.octavia.parts import Part
 from hearth_devcloud.octavia.refusals import bad, only_admins
-from hearth_devcloud.store import Thing
+from hearth_devcloud.store import Resource
 
 
 class Balancers(Part):
@@ -29,28 +29,30 @@ class Balancers(Part):
             ("PUT", path + "/failover", self.failover),
         ]
 
-    def balancer(self, call: Call, thing: Thing) -> Thing:
-        return thing
+    def balancer(self, call: Call, resource: Resource) -> Resource:
+        return resource
 
     def create(self, call: Call) -> Reply:
         """Handle POST of a load balancer; reply with status 201.
 
         If the request has `listeners`, these and their pools are created too.
         """
-        given = call.object(self.collection.singular)
-        project_id = given.get("project_id") or given.get("tenant_id") or call.caller.project_id
+        attributes = call.object(self.collection.singular)
+        project_id = (
+            attributes.get("project_id") or attributes.get("tenant_id") or call.caller.project_id
+        )
         if project_id != call.caller.project_id:
             only_admins(call)
-        plan = grown.planned(given.get("listeners", []))
+        plan = grown.planned(attributes.get("listeners", []))
         values = self.given(call, creating=True)
         may_choose(call, values)
         quotas.check(call, self.collection, project_id)
-        own = self._address(call, values, project_id)
-        thing = self.insert(call, values, {"own_port": own}, project_id)
-        grown.grow(call, thing, plan)
-        call.cloud.store.later(call.effects.slow_s or 0, thing, "load-balancer.done")
-        thing.hidden["fails"] = thing.id if call.effects.error else None
-        return Reply(201, {"loadbalancer": self.view(call, thing)})
+        port_id = self._address(call, values, project_id)
+        resource = self.insert(call, values, {"own_port": port_id}, project_id)
+        grown.grow(call, resource, plan)
+        call.cloud.store.later(call.effects.slow_s or 0, resource, "load-balancer.done")
+        resource.hidden["fails"] = resource.id if call.effects.error else None
+        return Reply(201, {"loadbalancer": self.view(call, resource)})
 
     def _address(self, call: Call, values: Body, project_id: str | None) -> str | None:
         """Set the VIP fields in `values`; return the id of the VIP port if it was created.
@@ -73,21 +75,21 @@ class Balancers(Part):
             raise bad(f"network {network_id} not found.")
         if network is None:
             raise bad("VIP must contain one of: vip_port_id, vip_network_id, vip_subnet_id.")
-        wanted = {"subnet_id": subnet.id} if subnet else {}
+        fixed_ip = {"subnet_id": subnet.id} if subnet else {}
         if values["vip_address"]:
-            wanted["ip_address"] = values["vip_address"]
-        given: Body = {"device_owner": "Octavia", "name": "octavia-lb-vip"}
-        if wanted:
-            given["fixed_ips"] = [wanted]
+            fixed_ip["ip_address"] = values["vip_address"]
+        attributes: Body = {"device_owner": "Octavia", "name": "octavia-lb-vip"}
+        if fixed_ip:
+            attributes["fixed_ips"] = [fixed_ip]
         try:
-            port = new_port(call.cloud, network, project_id or "", given, implicit=True)
+            port = new_port(call.cloud, network, project_id or "", attributes, implicit=True)
         except Refusal as refused:
             raise bad(refused.message) from None
         self._follow(values, port)
         return port.id
 
     @staticmethod
-    def _follow(values: Body, port: Thing) -> None:
+    def _follow(values: Body, port: Resource) -> None:
         fixed = port.body["fixed_ips"]
         if not fixed:
             raise bad("The VIP port has no address")
@@ -98,39 +100,41 @@ class Balancers(Part):
             vip_address=fixed[0]["ip_address"],
         )
 
-    def links(self, call: Call, thing: Thing) -> Body:
+    def links(self, call: Call, resource: Resource) -> Body:
         store = call.cloud.store
-        shown: Body = {}
+        links_by_kind: Body = {}
         for kind in (tree.LISTENERS, tree.POOLS):
-            mine = [t for t in store.all(kind.table) if t.hidden["balancer"] == thing.id]
-            shown[kind.plural] = [{"id": item.id} for item in mine]
-        return {**shown, "vip_vnic_type": "normal"}
+            parts = [t for t in store.all(kind.table) if t.hidden["balancer"] == resource.id]
+            links_by_kind[kind.plural] = [{"id": item.id} for item in parts]
+        return {**links_by_kind, "vip_vnic_type": "normal"}
 
     def delete(self, call: Call) -> Reply:
         """Handle DELETE of a load balancer; reply with status 204.
 
         If it has listeners or pools, the argument `cascade` is required.
         """
-        thing = self._own(call)
-        parts = tree.below(call.cloud, thing.id)
-        if thing.body["provisioning_status"] not in ("ACTIVE", "ERROR"):
-            state = thing.body["provisioning_status"]
-            raise Refusal(409, message=f"Invalid state {state} of loadbalancer resource {thing.id}")
+        resource = self._own(call)
+        parts = tree.below(call.cloud, resource.id)
+        if resource.body["provisioning_status"] not in ("ACTIVE", "ERROR"):
+            state = resource.body["provisioning_status"]
+            raise Refusal(
+                409, message=f"Invalid state {state} of loadbalancer resource {resource.id}"
+            )
         if parts and (call.argument("cascade") or "").lower() != "true":
-            raise bad(f"Cannot delete Load Balancer {thing.id} - it has children")
+            raise bad(f"Cannot delete Load Balancer {resource.id} - it has children")
         for part in parts:
             part.body["provisioning_status"] = "PENDING_DELETE"
-        thing.body["provisioning_status"] = "PENDING_DELETE"
-        port = call.cloud.store.get("network.ports", thing.hidden["own_port"])
+        resource.body["provisioning_status"] = "PENDING_DELETE"
+        port = call.cloud.store.get("network.ports", resource.hidden["own_port"])
         if port is not None:
             remove_port(call.cloud, port)
-        call.cloud.store.later(call.effects.slow_s or 0, thing, "load-balancer.done")
+        call.cloud.store.later(call.effects.slow_s or 0, resource, "load-balancer.done")
         return Reply(204)
 
     def failover(self, call: Call) -> Reply:
         """Handle PUT of a failover of a load balancer; reply with status 202."""
-        thing = self._own(call)
-        tree.change(call, thing, thing, "PENDING_UPDATE")
+        resource = self._own(call)
+        tree.change(call, resource, resource, "PENDING_UPDATE")
         return Reply(202)
 
     def stats(self, call: Call) -> Reply:
@@ -142,25 +146,25 @@ class Balancers(Part):
     def status(self, call: Call) -> Reply:
         """Handle GET of the status tree: the status of a load balancer and all its parts."""
         store = call.cloud.store
-        thing = self.find(call, tree.BALANCERS, call.ids[0])
+        resource = self.find(call, tree.BALANCERS, call.ids[0])
 
-        def brief(part: Thing, *more: str) -> Body:
-            keys = ("id", "name", "operating_status", "provisioning_status", *more)
+        def brief(part: Resource, *extra: str) -> Body:
+            keys = ("id", "name", "operating_status", "provisioning_status", *extra)
             return {key: part.body[key] for key in keys}
 
-        def pool(part: Thing) -> Body:
-            shown = brief(part)
+        def pool(part: Resource) -> Body:
+            view = brief(part)
             for monitor in store.where(tree.MONITORS.table, pool_id=part.id):
-                shown["health_monitor"] = brief(monitor, "type")
-            shown["members"] = [
+                view["health_monitor"] = brief(monitor, "type")
+            view["members"] = [
                 brief(member, "address", "protocol_port")
                 for member in store.all(tree.MEMBERS.table)
                 if member.hidden["parent"] == part.id
             ]
-            return shown
+            return view
 
-        shown = brief(thing)
-        shown["listeners"] = [
+        view = brief(resource)
+        view["listeners"] = [
             {
                 **brief(listener),
                 "pools": [
@@ -169,6 +173,6 @@ class Balancers(Part):
                     if part.id == listener.body["default_pool_id"]
                 ],
             }
-            for listener in store.where(tree.LISTENERS.table, loadbalancer_id=thing.id)
+            for listener in store.where(tree.LISTENERS.table, loadbalancer_id=resource.id)
         ]
-        return Reply(200, {"statuses": {"loadbalancer": shown}})
+        return Reply(200, {"statuses": {"loadbalancer": view}})

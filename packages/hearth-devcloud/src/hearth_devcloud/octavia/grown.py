@@ -18,7 +18,7 @@ from hearth_devcloud.octavia.parts import (
     usual_options,
 )
 from hearth_devcloud.octavia.refusals import bad
-from hearth_devcloud.store import Thing
+from hearth_devcloud.store import Resource
 
 Planned = tuple[Body, Body | None, Body | None, list[Body]]  # listener, pool, monitor, members
 
@@ -35,25 +35,25 @@ def planned(listeners: Any) -> list[Planned]:
 
 
 def _planned(listeners: list[Any]) -> Iterator[Planned]:
-    for one in listeners:
-        given = _body(one, "listener")
-        pool, monitor, members = given.pop("default_pool", None), None, []
+    for entry in listeners:
+        attributes = _body(entry, "listener")
+        pool, monitor, members = attributes.pop("default_pool", None), None, []
         if pool is not None:
             pool = _body(pool, "default_pool")
             monitor, members = pool.pop("healthmonitor", None), pool.pop("members", [])
             pool = _checked(tree.POOLS, pool)
         yield (
-            _checked(tree.LISTENERS, {**given, "loadbalancer_id": ""}),
+            _checked(tree.LISTENERS, {**attributes, "loadbalancer_id": ""}),
             pool,
             None if monitor is None else _monitor(monitor),
             [_checked(tree.MEMBERS, _body(member, "member")) for member in members],
         )
 
 
-def grow(call: Call, balancer: Thing, plan: list[Planned]) -> None:
+def grow(call: Call, balancer: Resource, plan: list[Planned]) -> None:
     """Create the listeners, pools, members and monitors in `plan`. Raises Refusal for a quota."""
     project, root = balancer.project_id, balancer.id
-    for wanted, pool, monitor, members in plan:
+    for attributes, pool, monitor, members in plan:
         for collection, number in (
             (tree.LISTENERS, 1),
             (tree.POOLS, int(pool is not None)),
@@ -62,35 +62,37 @@ def grow(call: Call, balancer: Thing, plan: list[Planned]) -> None:
         ):
             for _ in range(number):
                 quotas.check(call, collection, project)
-        values = {**wanted, "loadbalancer_id": root}
+        values = {**attributes, "loadbalancer_id": root}
         hidden = {"balancer": root, "parent": root}
         listener = Listeners(tree.LISTENERS).insert(call, values, hidden, project)
         if pool is None:
             continue
         below = {"balancer": root, "parent": listener.id}
-        made = Pools(tree.POOLS).insert(call, {**pool, "listener_id": listener.id}, below, project)
-        below = {"balancer": root, "parent": made.id}
+        new_pool = Pools(tree.POOLS).insert(
+            call, {**pool, "listener_id": listener.id}, below, project
+        )
+        below = {"balancer": root, "parent": new_pool.id}
         if monitor is not None:
-            values = {**monitor, "pool_id": made.id}
+            values = {**monitor, "pool_id": new_pool.id}
             Monitors(tree.MONITORS).insert(call, values, below, project)
         for member in members:
             Members(tree.MEMBERS).insert(call, member, below, project)
 
 
 def _monitor(value: Any) -> Body:
-    given = _checked(tree.MONITORS, {**_body(value, "healthmonitor"), "pool_id": ""})
-    demand_options(given)
-    return {**given, **usual_options(given)}
+    attributes = _checked(tree.MONITORS, {**_body(value, "healthmonitor"), "pool_id": ""})
+    demand_options(attributes)
+    return {**attributes, **usual_options(attributes)}
 
 
-def _body(value: Any, what: str) -> Body:
+def _body(value: Any, kind: str) -> Body:
     if not isinstance(value, dict):
-        raise bad(f"{what}: expected an object, got {json.dumps(value)}")
+        raise bad(f"{kind}: expected an object, got {json.dumps(value)}")
     return dict(value)
 
 
-def _checked(collection: Collection, given: Body) -> Body:
+def _checked(collection: Collection, attributes: Body) -> Body:
     try:
-        return collection.for_create(given)
+        return collection.for_create(attributes)
     except Invalid as error:
         raise bad(error.message) from None

@@ -9,7 +9,7 @@ from hearth_devcloud.http import Body, Call, Refusal, Reply, Route
 from hearth_devcloud.listing import filtered, page
 from hearth_devcloud.octavia import tree
 from hearth_devcloud.octavia.refusals import bad, only_admins
-from hearth_devcloud.store import Thing
+from hearth_devcloud.store import Resource
 
 PROVIDERS = ("amphora", "octavia", "noop_driver")
 _NAME = Field(text(), required=True)
@@ -66,13 +66,13 @@ class Offered:
             ("DELETE", path + "/{}", self.delete),
         ]
 
-    def check(self, call: Call, values: Body, thing: Thing | None) -> None:
+    def check(self, call: Call, values: Body, resource: Resource | None) -> None:
         """Check the values of a new or updated object, beyond the checks of single fields.
 
-        `thing` is the object that is updated, or None. Raises Refusal 400, 404 or 409.
+        `resource` is the object that is updated, or None. Raises Refusal 400, 404 or 409.
         """
 
-    def used(self, call: Call, thing: Thing) -> bool:
+    def used(self, call: Call, resource: Resource) -> bool:
         """Return whether another object refers to this one."""
         raise NotImplementedError
 
@@ -80,25 +80,25 @@ class Offered:
         """Return the id of a new object."""
         return call.cloud.store.new_id()
 
-    def view(self, thing: Thing) -> Body:
+    def view(self, resource: Resource) -> Body:
         """Return an object in the format of the API."""
-        return {"id": thing.id, **thing.body}
+        return {"id": resource.id, **resource.body}
 
     def create(self, call: Call) -> Reply:
         """Handle POST of an object; reply with status 201."""
         only_admins(call)
         values = self._given(call, creating=True)
         self.check(call, values, None)
-        thing = Thing(self.ident(call, values), self.collection.table, None, values)
-        return Reply(201, {self.collection.singular: self.view(call.cloud.store.insert(thing))})
+        resource = Resource(self.ident(call, values), self.collection.table, None, values)
+        return Reply(201, {self.collection.singular: self.view(call.cloud.store.insert(resource))})
 
     def index(self, call: Call) -> Reply:
         """Handle GET of the collection."""
         if not self.public:
             only_admins(call)
-        found, _ = page(filtered(call.cloud.store.all(self.collection.table), call.query), call)
+        resources, _ = page(filtered(call.cloud.store.all(self.collection.table), call.query), call)
         links = f"{self.collection.plural.removesuffix('s')}_links"
-        return Reply(200, {self.collection.plural: [self.view(t) for t in found], links: []})
+        return Reply(200, {self.collection.plural: [self.view(t) for t in resources], links: []})
 
     def show(self, call: Call) -> Reply:
         """Handle GET of an object."""
@@ -109,29 +109,29 @@ class Offered:
     def update(self, call: Call) -> Reply:
         """Handle PUT of an object; reply with status 200."""
         only_admins(call)
-        thing, values = self._own(call), self._given(call, creating=False)
-        self.check(call, values, thing)
-        thing.body.update(values)
-        return Reply(200, {self.collection.singular: self.view(thing)})
+        resource, values = self._own(call), self._given(call, creating=False)
+        self.check(call, values, resource)
+        resource.body.update(values)
+        return Reply(200, {self.collection.singular: self.view(resource)})
 
     def delete(self, call: Call) -> Reply:
         """Handle DELETE of an object; reply with status 204, or 409 if the object is in use."""
         only_admins(call)
-        thing = self._own(call)
-        if self.used(call, thing):
-            raise in_use(self.collection, thing)
-        call.cloud.store.remove(thing)
+        resource = self._own(call)
+        if self.used(call, resource):
+            raise in_use(self.collection, resource)
+        call.cloud.store.remove(resource)
         return Reply(204)
 
-    def _own(self, call: Call) -> Thing:
+    def _own(self, call: Call) -> Resource:
         return look_up(call, self.collection, call.ids[0])
 
     def _given(self, call: Call, *, creating: bool) -> Body:
-        given = call.object(self.collection.singular)
+        attributes = call.object(self.collection.singular)
         try:
             if creating:
-                return self.collection.for_create(given)
-            return self.collection.for_update(given)
+                return self.collection.for_create(attributes)
+            return self.collection.for_update(attributes)
         except Invalid as error:
             raise bad(error.message) from None
 
@@ -147,9 +147,9 @@ class Profiles(Offered):
         self.users = users
         self.data = next(name for name in collection.fields if name.endswith("_data"))
 
-    def check(self, call: Call, values: Body, thing: Thing | None) -> None:
-        if thing is not None and values.keys() - {"name"} and self.used(call, thing):
-            raise in_use(self.collection, thing)
+    def check(self, call: Call, values: Body, resource: Resource | None) -> None:
+        if resource is not None and values.keys() - {"name"} and self.used(call, resource):
+            raise in_use(self.collection, resource)
         provider = values.get("provider_name", PROVIDERS[0])
         if provider not in PROVIDERS:
             raise bad(f"Provider '{provider}' is not enabled.")
@@ -160,9 +160,9 @@ class Profiles(Offered):
         if not isinstance(data, dict):
             raise bad(f"{values[self.data]} is not a valid option for {self.data}")
 
-    def used(self, call: Call, thing: Thing) -> bool:
+    def used(self, call: Call, resource: Resource) -> bool:
         field = f"{self.collection.singular.removesuffix('profile').rstrip('_')}_profile_id"
-        return bool(call.cloud.store.where(self.users.table, **{field: thing.id}))
+        return bool(call.cloud.store.where(self.users.table, **{field: resource.id}))
 
 
 class Flavors(Offered):
@@ -172,9 +172,9 @@ class Flavors(Offered):
     profiles = FLAVOR_PROFILES
     chosen_by = "flavor_id"
 
-    def check(self, call: Call, values: Body, thing: Thing | None) -> None:
+    def check(self, call: Call, values: Body, resource: Resource | None) -> None:
         for twin in call.cloud.store.where(self.collection.table, name=values.get("name", "")):
-            if twin is not thing:
+            if twin is not resource:
                 raise Refusal(
                     409, message=f"A {self.collection.singular} with this name already exists."
                 )
@@ -182,8 +182,8 @@ class Flavors(Offered):
             if name.endswith("_profile_id"):
                 look_up(call, self.profiles, values[name])
 
-    def used(self, call: Call, thing: Thing) -> bool:
-        return bool(call.cloud.store.where(tree.BALANCERS.table, **{self.chosen_by: thing.id}))
+    def used(self, call: Call, resource: Resource) -> bool:
+        return bool(call.cloud.store.where(tree.BALANCERS.table, **{self.chosen_by: resource.id}))
 
 
 class Zones(Flavors):
@@ -195,21 +195,21 @@ class Zones(Flavors):
     def ident(self, call: Call, values: Body) -> str:
         return str(values["name"])
 
-    def view(self, thing: Thing) -> Body:
-        return dict(thing.body)
+    def view(self, resource: Resource) -> Body:
+        return dict(resource.body)
 
 
-def look_up(call: Call, collection: Collection, thing_id: object) -> Thing:
+def look_up(call: Call, collection: Collection, resource_id: object) -> Resource:
     """Return the object of a collection with this id. Raises Refusal 404."""
-    thing = call.cloud.store.get(collection.table, thing_id)
-    if thing is None:
-        raise Refusal(404, message=f"{collection.singular} {thing_id} not found.")
-    return thing
+    resource = call.cloud.store.get(collection.table, resource_id)
+    if resource is None:
+        raise Refusal(404, message=f"{collection.singular} {resource_id} not found.")
+    return resource
 
 
-def in_use(collection: Collection, thing: Thing) -> Refusal:
+def in_use(collection: Collection, resource: Resource) -> Refusal:
     """Return a Refusal with status 409 for an object that another object uses."""
-    text_ = f"{collection.singular} {thing.id} is in use and cannot be modified."
+    text_ = f"{collection.singular} {resource.id} is in use and cannot be modified."
     return Refusal(409, message=text_)
 
 
@@ -221,12 +221,12 @@ def may_choose(call: Call, values: Body) -> None:
     for collection, field in ((FLAVORS, "flavor_id"), (ZONES, "availability_zone")):
         if values[field] is None:
             continue
-        found = call.cloud.store.get(collection.table, values[field])
-        if found is None:
+        resource = call.cloud.store.get(collection.table, values[field])
+        if resource is None:
             raise bad(f"Validation failure: Invalid {field}.")
-        if not found.body["enabled"]:
+        if not resource.body["enabled"]:
             text_ = f"The selected {collection.singular} is not allowed in this deployment"
-            raise bad(f"{text_}: {found.id}")
+            raise bad(f"{text_}: {resource.id}")
 
 
 KINDS = (

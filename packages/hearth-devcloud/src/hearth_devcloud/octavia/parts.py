@@ -7,7 +7,7 @@ from hearth_devcloud.http import Body, Call, Refusal, Reply, Route
 from hearth_devcloud.listing import CONTROLS, filtered, page
 from hearth_devcloud.octavia import quotas, tree
 from hearth_devcloud.octavia.refusals import bad
-from hearth_devcloud.store import Thing, stamp_z
+from hearth_devcloud.store import Resource, stamp_z
 
 _BALANCER = frozenset({"loadbalancer_id", "load_balancer_id"})  # clients filter by either
 
@@ -37,17 +37,17 @@ class Part:
             ("DELETE", path + "/{}", self.delete),
         ]
 
-    def find(self, call: Call, collection: Collection, thing_id: object) -> Thing:
+    def find(self, call: Call, collection: Collection, resource_id: object) -> Resource:
         """Return an object of a collection that the caller may access. Raises Refusal 404."""
-        thing = call.cloud.store.get(collection.table, thing_id)
+        resource = call.cloud.store.get(collection.table, resource_id)
         caller = call.caller
-        if thing is None or not (caller.is_admin or thing.project_id == caller.project_id):
-            raise Refusal(404, message=f"{collection.singular} {thing_id} not found.")
-        return thing
+        if resource is None or not (caller.is_admin or resource.project_id == caller.project_id):
+            raise Refusal(404, message=f"{collection.singular} {resource_id} not found.")
+        return resource
 
-    def balancer(self, call: Call, thing: Thing) -> Thing:
+    def balancer(self, call: Call, resource: Resource) -> Resource:
         """Return the load balancer that an object belongs to."""
-        return self.find(call, tree.BALANCERS, thing.hidden["balancer"])
+        return self.find(call, tree.BALANCERS, resource.hidden["balancer"])
 
     def place(self, call: Call, values: Body) -> Body:
         """Return the ids of the load balancer and of the direct parent of a new object.
@@ -60,35 +60,35 @@ class Part:
     def check(self, call: Call, values: Body) -> None:
         """Check fields of an object that depend on each other. Raises Refusal 400 or 404."""
 
-    def links(self, call: Call, thing: Thing) -> Body:
+    def links(self, call: Call, resource: Resource) -> Body:
         """Return the references to other objects that responses contain besides the fields."""
         return {}
 
-    def view(self, call: Call, thing: Thing) -> Body:
+    def view(self, call: Call, resource: Resource) -> Body:
         """Return an object in the format of the API."""
-        body = {key: v for key, v in thing.body.items() if key not in self.references}
-        return {**body, **self.links(call, thing), "tenant_id": thing.project_id}
+        body = {key: v for key, v in resource.body.items() if key not in self.references}
+        return {**body, **self.links(call, resource), "tenant_id": resource.project_id}
 
     def given(self, call: Call, *, creating: bool) -> Body:
         """Return the checked fields of the object in a request. Raises Refusal 400.
 
         `creating` is true for a create request, which also gets defaults.
         """
-        given = dict(call.object(self.collection.singular))
+        attributes = dict(call.object(self.collection.singular))
         for name in ("tenant_id", "project_id", *(self.apart if creating else ())):
-            given.pop(name, None)
+            attributes.pop(name, None)
         try:
             if creating:
-                return self.collection.for_create(given)
+                return self.collection.for_create(attributes)
             fields = self.collection.fields
-            for name, value in given.items():  # null restores the default
+            for name, value in attributes.items():  # null restores the default
                 if value is None and name in fields and fields[name].update:
-                    given[name] = fields[name].initial()
-            return self.collection.for_update(given)
+                    attributes[name] = fields[name].initial()
+            return self.collection.for_update(attributes)
         except Invalid as error:
             raise bad(error.message) from None
 
-    def insert(self, call: Call, values: Body, hidden: Body, project_id: str | None) -> Thing:
+    def insert(self, call: Call, values: Body, hidden: Body, project_id: str | None) -> Resource:
         """Store a new object in the status PENDING_CREATE and return it."""
         store = call.cloud.store
         body: Body = {
@@ -100,7 +100,7 @@ class Part:
             "created_at": stamp_z(store.time).rstrip("Z"),
             "updated_at": None,
         }
-        return store.insert(Thing(body["id"], self.collection.table, project_id, body, hidden))
+        return store.insert(Resource(body["id"], self.collection.table, project_id, body, hidden))
 
     def create(self, call: Call) -> Reply:
         """Handle POST of an object; reply with status 201."""
@@ -110,30 +110,30 @@ class Part:
         balancer = self.find(call, tree.BALANCERS, hidden["balancer"])
         tree.mutable(balancer)
         quotas.check(call, self.collection, balancer.project_id)
-        thing = self.insert(call, values, hidden, balancer.project_id)
-        tree.pending(call, balancer, thing, "PENDING_CREATE")
-        return Reply(201, {self.collection.singular: self.view(call, thing)})
+        part = self.insert(call, values, hidden, balancer.project_id)
+        tree.pending(call, balancer, part, "PENDING_CREATE")
+        return Reply(201, {self.collection.singular: self.view(call, part)})
 
-    def _mine(self, call: Call) -> list[Thing]:
+    def _mine(self, call: Call) -> list[Resource]:
         caller = call.caller
-        things = call.cloud.store.all(self.collection.table)
-        found = [t for t in things if caller.is_admin or t.project_id == caller.project_id]
+        rows = call.cloud.store.all(self.collection.table)
+        parts = [part for part in rows if caller.is_admin or part.project_id == caller.project_id]
         if self.within:
-            found = [thing for thing in found if thing.hidden["parent"] == call.ids[0]]
-        return found
+            parts = [part for part in parts if part.hidden["parent"] == call.ids[0]]
+        return parts
 
     def index(self, call: Call) -> Reply:
         """Handle GET of the collection. Query arguments that are not fields are ignored."""
-        balancers = {one for name in _BALANCER for one in call.query.get(name, ())}
-        mine = [
+        balancers = {balancer_id for name in _BALANCER for balancer_id in call.query.get(name, ())}
+        parts = [
             t for t in self._mine(call) if not balancers or t.hidden.get("balancer") in balancers
         ]
-        unknown = {key for key in call.query if all(key not in thing.body for thing in mine)}
-        found, _ = page(filtered(mine, call.query, CONTROLS | _BALANCER | unknown), call)
+        unknown = {key for key in call.query if all(key not in part.body for part in parts)}
+        page_parts, _ = page(filtered(parts, call.query, CONTROLS | _BALANCER | unknown), call)
         key = self.collection.plural
-        return Reply(200, {key: [self.view(call, t) for t in found], f"{key}_links": []})
+        return Reply(200, {key: [self.view(call, t) for t in page_parts], f"{key}_links": []})
 
-    def _own(self, call: Call) -> Thing:
+    def _own(self, call: Call) -> Resource:
         return self.find(call, self.collection, call.ids[-1])
 
     def show(self, call: Call) -> Reply:
@@ -142,22 +142,22 @@ class Part:
 
     def update(self, call: Call) -> Reply:
         """Handle PUT of an object."""
-        thing = self._own(call)
+        part = self._own(call)
         changes = self.given(call, creating=False)
-        self.check(call, {**thing.body, **changes})
-        tree.change(call, self.balancer(call, thing), thing, "PENDING_UPDATE")
-        thing.body.update(changes)
-        return Reply(200, {self.collection.singular: self.view(call, thing)})
+        self.check(call, {**part.body, **changes})
+        tree.change(call, self.balancer(call, part), part, "PENDING_UPDATE")
+        part.body.update(changes)
+        return Reply(200, {self.collection.singular: self.view(call, part)})
 
     def delete(self, call: Call) -> Reply:
         """Handle DELETE of an object; reply with status 204."""
-        thing = self._own(call)
-        tree.change(call, self.balancer(call, thing), thing, "PENDING_DELETE")
-        for other in tree.below(call.cloud, thing.hidden["balancer"]):
-            if other.hidden.get("parent") == thing.id and other.table != tree.POOLS.table:
-                other.body["provisioning_status"] = "PENDING_DELETE"
-            if other.body.get("default_pool_id") == thing.id:
-                other.body["default_pool_id"] = None
+        part = self._own(call)
+        tree.change(call, self.balancer(call, part), part, "PENDING_DELETE")
+        for other_part in tree.below(call.cloud, part.hidden["balancer"]):
+            if other_part.hidden.get("parent") == part.id and other_part.table != tree.POOLS.table:
+                other_part.body["provisioning_status"] = "PENDING_DELETE"
+            if other_part.body.get("default_pool_id") == part.id:
+                other_part.body["default_pool_id"] = None
         return Reply(204)
 
 
@@ -166,8 +166,8 @@ def _place(member: Body) -> tuple[str, int]:
     return member["address"], member["protocol_port"]
 
 
-def _ids(things: list[Thing]) -> list[Body]:
-    return [{"id": thing.id} for thing in things]
+def _ids(parts: list[Resource]) -> list[Body]:
+    return [{"id": part.id} for part in parts]
 
 
 class Listeners(Part):
@@ -177,15 +177,15 @@ class Listeners(Part):
 
     def place(self, call: Call, values: Body) -> Body:
         balancer = self.find(call, tree.BALANCERS, values["loadbalancer_id"])
-        same = {key: values[key] for key in ("protocol_port", "loadbalancer_id")}
-        for twin in call.cloud.store.where(tree.LISTENERS.table, **same):
+        filters = {key: values[key] for key in ("protocol_port", "loadbalancer_id")}
+        for twin in call.cloud.store.where(tree.LISTENERS.table, **filters):
             if (twin.body["protocol"] == "UDP") == (values["protocol"] == "UDP"):
                 raise Refusal(409, message="Another Listener on this Load Balancer uses the port")
         return {"balancer": balancer.id, "parent": balancer.id}
 
-    def links(self, call: Call, thing: Thing) -> Body:
-        policies = call.cloud.store.where(tree.POLICIES.table, listener_id=thing.id)
-        balancers = [{"id": thing.hidden["balancer"]}]
+    def links(self, call: Call, resource: Resource) -> Body:
+        policies = call.cloud.store.where(tree.POLICIES.table, listener_id=resource.id)
+        balancers = [{"id": resource.hidden["balancer"]}]
         return {"loadbalancers": balancers, "l7policies": _ids(policies)}
 
 
@@ -206,26 +206,26 @@ class Pools(Part):
             raise bad("Must provide at least one of: loadbalancer_id, listener_id")
         return {"balancer": balancer_id, "parent": values["listener_id"] or balancer_id}
 
-    def insert(self, call: Call, values: Body, hidden: Body, project_id: str | None) -> Thing:
-        thing = super().insert(call, values, hidden, project_id)
+    def insert(self, call: Call, values: Body, hidden: Body, project_id: str | None) -> Resource:
+        pool = super().insert(call, values, hidden, project_id)
         if values["listener_id"]:
             listener = self.find(call, tree.LISTENERS, values["listener_id"])
-            listener.body["default_pool_id"] = thing.id
-        return thing
+            listener.body["default_pool_id"] = pool.id
+        return pool
 
-    def links(self, call: Call, thing: Thing) -> Body:
+    def links(self, call: Call, resource: Resource) -> Body:
         store = call.cloud.store
-        listeners = store.where(tree.LISTENERS.table, default_pool_id=thing.id)
-        members = [m for m in store.all(tree.MEMBERS.table) if m.hidden["parent"] == thing.id]
-        monitors = store.where(tree.MONITORS.table, pool_id=thing.id)
-        shown: Body = {
-            "loadbalancers": [{"id": thing.hidden["balancer"]}],
+        listeners = store.where(tree.LISTENERS.table, default_pool_id=resource.id)
+        members = [m for m in store.all(tree.MEMBERS.table) if m.hidden["parent"] == resource.id]
+        monitors = store.where(tree.MONITORS.table, pool_id=resource.id)
+        fields: Body = {
+            "loadbalancers": [{"id": resource.hidden["balancer"]}],
             "listeners": _ids(listeners),
             "members": _ids(members),
         }
         if monitors:
-            shown["healthmonitor_id"] = monitors[0].id
-        return shown
+            fields["healthmonitor_id"] = monitors[0].id
+        return fields
 
     def delete(self, call: Call) -> Reply:
         pool = self._own(call)
@@ -250,33 +250,33 @@ class Members(Part):
         pool, fields = self.find(call, tree.POOLS, call.ids[0]), self.collection
         balancer = self.balancer(call, pool)
         tree.mutable(balancer)
-        given = body.get("members") if isinstance(body := call.json(), dict) else None
-        if not isinstance(given, list) or not all(isinstance(one, dict) for one in given):
+        entries = body.get("members") if isinstance(body := call.json(), dict) else None
+        if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
             raise bad("Invalid or missing field members: expected a list of objects")
         try:
-            wanted = [fields.for_create(one) for one in given]
+            bodies = [fields.for_create(entry) for entry in entries]
         except Invalid as error:
             raise bad(error.message) from None
-        there = {
+        members_by_place = {
             _place(member.body): member
             for member in call.cloud.store.all(fields.table)
             if member.hidden["parent"] == pool.id
         }
-        named = {_place(one) for one in wanted}
-        if len(named) < len(wanted):
+        places = {_place(entry) for entry in bodies}
+        if len(places) < len(bodies):
             raise Refusal(409, message="Another member of this pool has this address and port")
-        for _ in named - there.keys():
+        for _ in places - members_by_place.keys():
             quotas.check(call, fields, pool.project_id)
         tree.pending(call, balancer, pool, "PENDING_UPDATE")
-        for place, member in there.items():
-            status = "PENDING_UPDATE" if place in named else "PENDING_DELETE"
+        for address, member in members_by_place.items():
+            status = "PENDING_UPDATE" if address in places else "PENDING_DELETE"
             member.body["provisioning_status"] = status
-        for one in wanted:
-            if (known := there.get(_place(one))) is not None:
-                known.body.update(one)
+        for entry in bodies:
+            if (old := members_by_place.get(_place(entry))) is not None:
+                old.body.update(entry)
             else:
                 hidden = {"balancer": balancer.id, "parent": pool.id}
-                self.insert(call, one, hidden, pool.project_id)
+                self.insert(call, entry, hidden, pool.project_id)
         return Reply(202)
 
     def place(self, call: Call, values: Body) -> Body:
@@ -288,7 +288,7 @@ class Members(Part):
                 raise Refusal(409, message="Another member of this pool has this address and port")
         return {"balancer": pool.hidden["balancer"], "parent": pool.id}
 
-    def links(self, call: Call, thing: Thing) -> Body:
+    def links(self, call: Call, resource: Resource) -> Body:
         return {"vnic_type": "normal"}
 
 
@@ -325,8 +325,8 @@ class Monitors(Part):
         values.update(usual_options(values))
         return {"balancer": pool.hidden["balancer"], "parent": pool.id}
 
-    def links(self, call: Call, thing: Thing) -> Body:
-        return {"pools": [{"id": thing.body["pool_id"]}]}
+    def links(self, call: Call, resource: Resource) -> Body:
+        return {"pools": [{"id": resource.body["pool_id"]}]}
 
 
 _TARGETS = {
@@ -348,13 +348,13 @@ class Policies(Part):
         listener = self.find(call, tree.LISTENERS, values["listener_id"])
         if values["redirect_pool_id"]:
             self.find(call, tree.POOLS, values["redirect_pool_id"])
-        there = len(call.cloud.store.where(tree.POLICIES.table, listener_id=listener.id))
-        values["position"] = min(values["position"], there + 1)
+        count = len(call.cloud.store.where(tree.POLICIES.table, listener_id=listener.id))
+        values["position"] = min(values["position"], count + 1)
         return {"balancer": listener.hidden["balancer"], "parent": listener.id}
 
-    def links(self, call: Call, thing: Thing) -> Body:
+    def links(self, call: Call, resource: Resource) -> Body:
         rules = call.cloud.store.all(tree.RULES.table)
-        return {"rules": _ids([rule for rule in rules if rule.hidden["parent"] == thing.id])}
+        return {"rules": _ids([rule for rule in rules if rule.hidden["parent"] == resource.id])}
 
 
 class Rules(Part):

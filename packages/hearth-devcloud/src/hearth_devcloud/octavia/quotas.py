@@ -5,7 +5,7 @@ from __future__ import annotations
 from hearth_devcloud.collection import Collection, Field, Invalid, integer
 from hearth_devcloud.http import Body, Call, Refusal, Reply, Route
 from hearth_devcloud.octavia.refusals import bad, only_admins
-from hearth_devcloud.store import Thing
+from hearth_devcloud.store import Resource
 
 _LIMITED = ("loadbalancer", "listener", "member", "pool", "healthmonitor", "l7policy", "l7rule")
 _OLD_NAMES = {"load_balancer": "loadbalancer", "health_monitor": "healthmonitor"}
@@ -25,8 +25,8 @@ _TABLE = "load-balancer.limits"
 
 
 def _limits(call: Call, project_id: str) -> Body:
-    kept = call.cloud.store.get(_TABLE, project_id)
-    return dict.fromkeys(_LIMITED, -1) | (kept.body if kept else {})
+    quota = call.cloud.store.get(_TABLE, project_id)
+    return dict.fromkeys(_LIMITED, -1) | (quota.body if quota else {})
 
 
 def _view(limits: Body, project_id: str) -> Body:
@@ -40,10 +40,10 @@ def check(call: Call, collection: Collection, project_id: str | None) -> None:
     limit = _limits(call, project_id or "")[name]
     if limit == -1 or not call.cloud.settings.quotas:
         return
-    there = sum(
+    count = sum(
         t.project_id == project_id for t in call.cloud.store.table(collection.table).values()
     )
-    if there >= limit:
+    if count >= limit:
         raise Refusal(403, message=f"Quota has been met for resources: {name}")
 
 
@@ -69,8 +69,8 @@ def defaults(call: Call) -> Reply:
 def index(call: Call) -> Reply:
     """Handle GET of the limits of all projects for which limits were set."""
     only_admins(call)
-    found = [_view(_limits(call, t.id), t.id) for t in call.cloud.store.all(_TABLE)]
-    return Reply(200, {"quotas": found, "quotas_links": []})
+    views = [_view(_limits(call, t.id), t.id) for t in call.cloud.store.all(_TABLE)]
+    return Reply(200, {"quotas": views, "quotas_links": []})
 
 
 def update(call: Call) -> Reply:
@@ -81,22 +81,22 @@ def update(call: Call) -> Reply:
         values = QUOTAS.for_update(call.object("quota"))
     except Invalid as error:
         raise bad(error.message) from None
-    kept = store.get(_TABLE, project_id)
-    if kept is None:
-        kept = Thing(project_id, _TABLE, project_id, {}, seed=True)
-        store.adopt(kept)
+    quota = store.get(_TABLE, project_id)
+    if quota is None:
+        quota = Resource(project_id, _TABLE, project_id, {}, seed=True)
+        store.adopt(quota)
     for name, value in values.items():
-        kept.body[_OLD_NAMES.get(name, name)] = -1 if value is None else value
+        quota.body[_OLD_NAMES.get(name, name)] = -1 if value is None else value
     return Reply(202, {"quota": _view(_limits(call, project_id), project_id)})
 
 
 def reset(call: Call) -> Reply:
     """Handle DELETE of a project's limits: restore the defaults; reply with status 202."""
     only_admins(call)
-    kept = call.cloud.store.get(_TABLE, call.ids[0])
-    if kept is None:
+    quota = call.cloud.store.get(_TABLE, call.ids[0])
+    if quota is None:
         raise Refusal(404, message=f"Quota {call.ids[0]} not found.")
-    call.cloud.store.remove(kept)
+    call.cloud.store.remove(quota)
     return Reply(202)
 
 

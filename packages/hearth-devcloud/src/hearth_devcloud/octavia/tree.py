@@ -21,7 +21,7 @@ from hearth_devcloud.collection import (
     text,
 )
 from hearth_devcloud.http import Call, Cloud, Refusal
-from hearth_devcloud.store import Thing, stamp_z
+from hearth_devcloud.store import Resource, stamp_z
 
 _ID = text(36)
 
@@ -36,8 +36,8 @@ def persistence(value: Any) -> Any:
         raise ValueError("type must be SOURCE_IP, HTTP_COOKIE or APP_COOKIE")
     if (value["type"] == "APP_COOKIE") != bool(value.get("cookie_name")):
         raise ValueError("cookie_name is required for APP_COOKIE and not allowed for other types")
-    shown = dict.fromkeys(("cookie_name", *_PERSISTENCE_TIMES))
-    return {"type": None, **shown, **value}
+    fields = dict.fromkeys(("cookie_name", *_PERSISTENCE_TIMES))
+    return {"type": None, **fields, **value}
 
 
 _PERSISTENCE_TIMES = ("persistence_timeout", "persistence_granularity")
@@ -212,30 +212,30 @@ RULES = Collection(
 _TABLES = tuple(kind.table for kind in (LISTENERS, POOLS, MEMBERS, MONITORS, POLICIES, RULES))
 
 
-def below(cloud: Cloud, balancer_id: str) -> list[Thing]:
+def below(cloud: Cloud, balancer_id: str) -> list[Resource]:
     """Return all listeners, pools, members and other parts of a load balancer."""
     return [
-        thing
+        part
         for table in _TABLES
-        for thing in cloud.store.table(table).values()
-        if thing.hidden["balancer"] == balancer_id
+        for part in cloud.store.table(table).values()
+        if part.hidden["balancer"] == balancer_id
     ]
 
 
-def mutable(balancer: Thing) -> None:
+def mutable(balancer: Resource) -> None:
     """Raise Refusal 409 unless the provisioning status of the load balancer is ACTIVE."""
     if balancer.body["provisioning_status"] != "ACTIVE":
         text_ = f"Load Balancer {balancer.id} is immutable and cannot be updated."
         raise Refusal(409, message=text_)
 
 
-def change(call: Call, balancer: Thing, part: Thing, status: str) -> None:
+def change(call: Call, balancer: Resource, part: Resource, status: str) -> None:
     """Start a change of a part, after checking with `mutable` that it is possible."""
     mutable(balancer)
     pending(call, balancer, part, status)
 
 
-def pending(call: Call, balancer: Thing, part: Thing, status: str) -> None:
+def pending(call: Call, balancer: Resource, part: Resource, status: str) -> None:
     """Set the status of a part, and PENDING_UPDATE for its load balancer.
 
     The end of the change is scheduled.
@@ -246,14 +246,14 @@ def pending(call: Call, balancer: Thing, part: Thing, status: str) -> None:
     call.cloud.store.later(call.effects.slow_s or 0, balancer, "load-balancer.done")
 
 
-def done(cloud: Cloud, balancer: Thing) -> None:
+def done(cloud: Cloud, balancer: Resource) -> None:
     """Complete the pending changes of a load balancer: set ACTIVE or ERROR, or remove parts."""
     now = stamp_z(cloud.store.time).rstrip("Z")
     fails = balancer.hidden.get("fails")
-    for thing in [*below(cloud, balancer.id), balancer]:
-        status = thing.body["provisioning_status"]
+    for part in [*below(cloud, balancer.id), balancer]:
+        status = part.body["provisioning_status"]
         if status == "PENDING_DELETE":
-            cloud.store.remove(thing)
+            cloud.store.remove(part)
         elif status.startswith("PENDING"):
-            thing.body["provisioning_status"] = "ERROR" if fails == thing.id else "ACTIVE"
-            thing.body["updated_at"] = now
+            part.body["provisioning_status"] = "ERROR" if fails == part.id else "ACTIVE"
+            part.body["updated_at"] = now

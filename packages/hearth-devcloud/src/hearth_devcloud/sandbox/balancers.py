@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from hearth_devcloud.octavia import tree
-from hearth_devcloud.store import Body, Store, Thing
+from hearth_devcloud.store import Body, Resource, Store
 
 MODES = {"HTTP": "http", "TCP": "tcp", "HTTPS": "tcp"}
 """The HAProxy mode by the protocol of a listener. Other protocols are not supported."""
@@ -33,22 +33,22 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _STICKY_S = 1800  # for which a client's address or cookie is remembered after its last request
 
 
-def served(store: Store) -> list[Thing]:
+def served(store: Store) -> list[Resource]:
     """Return the load balancers that need an HAProxy process.
 
     They are enabled and have a VIP port and at least one supported listener.
     """
     return [
-        one
-        for one in store.all(tree.BALANCERS.table)
-        if one.body["admin_state_up"]
-        and one.body["provisioning_status"] != "PENDING_DELETE"
-        and store.get("network.ports", one.body["vip_port_id"]) is not None
-        and any(_listeners(store, one))
+        balancer
+        for balancer in store.all(tree.BALANCERS.table)
+        if balancer.body["admin_state_up"]
+        and balancer.body["provisioning_status"] != "PENDING_DELETE"
+        and store.get("network.ports", balancer.body["vip_port_id"]) is not None
+        and any(_listeners(store, balancer))
     ]
 
 
-def configuration(store: Store, balancer: Thing) -> str:
+def configuration(store: Store, balancer: Resource) -> str:
     """Return the HAProxy configuration for a load balancer, without the section `global`."""
     parts = []
     for listener in _listeners(store, balancer):
@@ -59,26 +59,34 @@ def configuration(store: Store, balancer: Thing) -> str:
     return "\n".join("\n  ".join(lines) + "\n" for lines in parts)
 
 
-def members(store: Store, pool: Thing) -> list[Thing]:
+def members(store: Store, pool: Resource) -> list[Resource]:
     """Return the members of a pool sorted by id, without those that are being deleted."""
-    found = (one for one in store.all(tree.MEMBERS.table) if one.hidden["parent"] == pool.id)
-    return sorted((one for one in found if _there(one)), key=lambda one: one.id)
+    pool_members = (
+        member for member in store.all(tree.MEMBERS.table) if member.hidden["parent"] == pool.id
+    )
+    return sorted(
+        (member for member in pool_members if _there(member)), key=lambda member: member.id
+    )
 
 
-def _listeners(store: Store, balancer: Thing) -> Iterator[Thing]:
-    found = store.where(tree.LISTENERS.table, loadbalancer_id=balancer.id)
-    for one in sorted(found, key=lambda one: str(one.id)):
-        if one.body["admin_state_up"] and one.body["protocol"] in MODES and _there(one):
-            yield one
+def _listeners(store: Store, balancer: Resource) -> Iterator[Resource]:
+    listeners = store.where(tree.LISTENERS.table, loadbalancer_id=balancer.id)
+    for listener in sorted(listeners, key=lambda listener: str(listener.id)):
+        if (
+            listener.body["admin_state_up"]
+            and listener.body["protocol"] in MODES
+            and _there(listener)
+        ):
+            yield listener
 
 
-def _there(part: Thing | None) -> Thing | None:
+def _there(part: Resource | None) -> Resource | None:
     """Return the given part of a load balancer, or None if it is None or being deleted."""
     going = part is not None and part.body["provisioning_status"] == "PENDING_DELETE"
     return None if going else part
 
 
-def _frontend(balancer: Thing, listener: Thing, pool: Thing | None) -> list[str]:
+def _frontend(balancer: Resource, listener: Resource, pool: Resource | None) -> list[str]:
     body = listener.body
     lines = [
         f"frontend {listener.id}",
@@ -89,11 +97,11 @@ def _frontend(balancer: Thing, listener: Thing, pool: Thing | None) -> list[str]
     if body["connection_limit"] > 0:
         lines.append(f"maxconn {body['connection_limit']}")
     if body["allowed_cidrs"]:
-        allowed = " ".join(map(_word, body["allowed_cidrs"]))
-        lines.append(f"tcp-request connection reject unless {{ src {allowed} }}")
+        cidrs = " ".join(map(_word, body["allowed_cidrs"]))
+        lines.append(f"tcp-request connection reject unless {{ src {cidrs} }}")
     if MODES[body["protocol"]] == "http":
-        wanted = [name for name, value in body["insert_headers"].items() if _true(value)]
-        lines += [_HEADERS[name] for name in wanted if name in _HEADERS]
+        headers = [name for name, value in body["insert_headers"].items() if _true(value)]
+        lines += [_HEADERS[name] for name in headers if name in _HEADERS]
     if pool is not None:
         lines.append(f"default_backend {pool.id}:{listener.id}")
     return lines
@@ -103,7 +111,7 @@ def _true(value: object) -> bool:
     return str(value).lower() == "true"
 
 
-def _backend(store: Store, listener: Thing, pool: Thing) -> list[str]:
+def _backend(store: Store, listener: Resource, pool: Resource) -> list[str]:
     lines = [
         f"backend {pool.id}:{listener.id}",
         f"mode {MODES[listener.body['protocol']]}",
@@ -115,9 +123,11 @@ def _backend(store: Store, listener: Thing, pool: Thing) -> list[str]:
     ]
     monitor = next(
         (
-            one.body
-            for one in store.where(tree.MONITORS.table, pool_id=pool.id)
-            if _there(one) and one.body["admin_state_up"] and one.body["type"] in _CHECKED
+            monitor.body
+            for monitor in store.where(tree.MONITORS.table, pool_id=pool.id)
+            if _there(monitor)
+            and monitor.body["admin_state_up"]
+            and monitor.body["type"] in _CHECKED
         ),
         None,
     )
@@ -125,18 +135,18 @@ def _backend(store: Store, listener: Thing, pool: Thing) -> list[str]:
         lines += _check(monitor)
     if not pool.body["admin_state_up"]:
         return lines
-    return lines + [_server(pool.body, one, monitor) for one in members(store, pool)]
+    return lines + [_server(pool.body, member, monitor) for member in members(store, pool)]
 
 
-def _persistence(wanted: Body | None) -> Iterable[str]:
-    match wanted["type"] if wanted else None:
+def _persistence(persistence: Body | None) -> Iterable[str]:
+    match persistence["type"] if persistence else None:
         case "SOURCE_IP":
             return [f"stick-table type ip size 10k expire {_STICKY_S}s", "stick on src"]
         case "HTTP_COOKIE":
             return ["cookie SRV insert indirect nocache"]
         case "APP_COOKIE":
-            assert wanted is not None
-            name = re.sub(r"[^\w.-]", "", wanted["cookie_name"])
+            assert persistence is not None
+            name = re.sub(r"[^\w.-]", "", persistence["cookie_name"])
             return [
                 f"stick-table type string len 64 size 10k expire {_STICKY_S}s",
                 f"stick store-response res.cook({name})",
@@ -163,22 +173,22 @@ def _check(monitor: Body) -> list[str]:
     return lines
 
 
-def _server(pool: Body, member: Thing, monitor: Body | None) -> str:
+def _server(pool: Body, member: Resource, monitor: Body | None) -> str:
     body = member.body
-    words = f"server {member.id} {_host(body['address'])}:{body['protocol_port']}"
-    words += f" weight {body['weight']}" + _PROXIED.get(pool["protocol"], "")
+    line = f"server {member.id} {_host(body['address'])}:{body['protocol_port']}"
+    line += f" weight {body['weight']}" + _PROXIED.get(pool["protocol"], "")
     if monitor is not None:
-        words += (
+        line += (
             f" check inter {max(1, monitor['delay'])}s"
             f" fall {monitor['max_retries_down']} rise {monitor['max_retries']}"
         )
-        words += " check-ssl verify none" if monitor["type"] == "HTTPS" else ""
-        words += f" addr {body['monitor_address']}" if body["monitor_address"] else ""
-        words += f" port {body['monitor_port']}" if body["monitor_port"] else ""
-    words += " backup" if body["backup"] else ""
+        line += " check-ssl verify none" if monitor["type"] == "HTTPS" else ""
+        line += f" addr {body['monitor_address']}" if body["monitor_address"] else ""
+        line += f" port {body['monitor_port']}" if body["monitor_port"] else ""
+    line += " backup" if body["backup"] else ""
     if (pool["session_persistence"] or {}).get("type") == "HTTP_COOKIE":
-        words += f" cookie {member.id}"
-    return words + ("" if body["admin_state_up"] else " disabled")
+        line += f" cookie {member.id}"
+    return line + ("" if body["admin_state_up"] else " disabled")
 
 
 def _host(address: str) -> str:

@@ -169,14 +169,16 @@ def _write_script(path: Path, data: bytes) -> None:
     path.chmod(0o700)
 
 
-def _execute(command: list[str], more: dict[str, str] | None = None) -> None:
+def _execute(command: list[str], extra: dict[str, str] | None = None) -> None:
     """Run a program and report a failure on the console. A script without `#!` runs in sh.
 
-    `more` are further environment variables.
+    `extra` are further environment variables.
     """
     sys.stdout.flush()
     try:
-        status = subprocess.run(command, env={**os.environ, **(more or {})}, check=False).returncode
+        status = subprocess.run(
+            command, env={**os.environ, **(extra or {})}, check=False
+        ).returncode
     except OSError as problem:
         if problem.errno != 8:  # ENOEXEC
             say(f"{command[0]}: {problem.strerror}")

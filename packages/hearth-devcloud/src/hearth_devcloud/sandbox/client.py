@@ -42,11 +42,11 @@ class Client:
         self._loop.add_reader(sock, self._read)
 
     async def ask(
-        self, do: str, files: Sequence[int] = (), **more: object
+        self, do: str, files: Sequence[int] = (), **fields: object
     ) -> tuple[Message, list[int]]:
         """Send the request `do` to the keeper; return the reply and the file descriptors in it.
 
-        `files` are file descriptors for the keeper, and `more` are the arguments of the request.
+        `files` are file descriptors for the keeper, and `fields` are the arguments of the request.
         Raises KeeperFailed.
         """
         self._number += 1
@@ -54,7 +54,7 @@ class Client:
         answer: asyncio.Future[tuple[Message, list[int]]] = self._loop.create_future()
         self._waiting[number] = answer
         try:
-            wire.send(self._sock, {"do": do, "number": number, **more}, files)
+            wire.send(self._sock, {"do": do, "number": number, **fields}, files)
         except OSError as problem:
             del self._waiting[number]
             raise KeeperFailed(f"the keeper of the servers has ended: {problem}") from None
@@ -115,8 +115,8 @@ async def start_keeper(ended: Callable[[str], None], *arguments: str) -> Client:
 
     Raises KeeperFailed if the machine does not permit the namespaces that it needs.
     """
-    process, here = _spawn(*arguments)
-    client = Client(process, here, ended)
+    process, own_end = _spawn(*arguments)
+    client = Client(process, own_end, ended)
     try:
         await client.ready()
     except KeeperFailed:
@@ -131,23 +131,23 @@ def _environment() -> dict[str, str]:
     Most variables are left out, because servers inherit the environment, and it may contain
     secrets. From `product_name`, cloud-init detects that it runs in OpenStack.
     """
-    kept = {
+    environment = {
         name: value
         for name, value in os.environ.items()
         if name in _KEPT or name.startswith("PYTHON")
     }
-    return {**kept, "product_name": "OpenStack Nova"}
+    return {**environment, "product_name": "OpenStack Nova"}
 
 
 def _spawn(*arguments: str) -> tuple[subprocess.Popen[bytes], socket.socket]:
-    here, there = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    command = [sys.executable, "-m", "hearth_devcloud.sandbox.keeper", str(there.fileno())]
+    own_end, far_end = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    command = [sys.executable, "-m", "hearth_devcloud.sandbox.keeper", str(far_end.fileno())]
     command.append(f"--of={os.getpid()}")  # only for people who read the list of processes
-    with there:
+    with far_end:
         process = subprocess.Popen(
             [*command, *arguments],
-            pass_fds=[there.fileno()],
+            pass_fds=[far_end.fileno()],
             stdin=subprocess.DEVNULL,
             env=_environment(),
         )
-    return process, here
+    return process, own_end

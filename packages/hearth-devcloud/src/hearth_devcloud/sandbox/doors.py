@@ -20,7 +20,7 @@ from hearth_devcloud.admin import GUEST_ADDRESS
 from hearth_devcloud.guest import service
 from hearth_devcloud.http import Cloud
 from hearth_devcloud.sandbox.fabric import METADATA
-from hearth_devcloud.store import Thing
+from hearth_devcloud.store import Resource
 from hearth_devcloud.streams import read_up_to
 
 _CHUNK = 65536
@@ -35,14 +35,14 @@ def addresses(cloud: Cloud) -> list[Address]:
 
     The first one is the metadata service; the others are endpoints on loopback addresses.
     """
-    found: dict[Address, None] = {(METADATA, 80): None}
+    ordered: dict[Address, None] = {(METADATA, 80): None}
     for endpoint in cloud.store.all("identity.endpoints"):
         url = urlsplit(endpoint.body["url"])
         host = "127.0.0.1" if url.hostname == "localhost" else url.hostname or ""
         with contextlib.suppress(ValueError):
             if ip_address(host).is_loopback:
-                found[host, url.port or 80] = None
-    return list(found)
+                ordered[host, url.port or 80] = None
+    return list(ordered)
 
 
 class Doors:
@@ -52,7 +52,7 @@ class Doors:
         self._servers: list[asyncio.Server] = []
 
     async def open(
-        self, cloud: Cloud, server: Thing, targets: list[Address], sockets: list[int]
+        self, cloud: Cloud, server: Resource, targets: list[Address], sockets: list[int]
     ) -> None:
         """Start to serve the sockets: the first as the metadata service, the others as forwards.
 
@@ -77,12 +77,12 @@ class Doors:
 
 def _to(target: Address) -> Connect:
     """Return a function that connects to an endpoint, so that the cloud knows a server as such."""
-    mine = (GUEST_ADDRESS, 0) if ip_address(target[0]).version == 4 else None
-    return lambda: asyncio.open_connection(*target, local_addr=mine)
+    source = (GUEST_ADDRESS, 0) if ip_address(target[0]).version == 4 else None
+    return lambda: asyncio.open_connection(*target, local_addr=source)
 
 
 def _metadata(
-    cloud: Cloud, server: Thing
+    cloud: Cloud, server: Resource
 ) -> Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]:
     async def answer(request: web.BaseRequest) -> web.StreamResponse:
         body = await read_up_to(request.content, _BODY_MAX) if request.body_exists else b""

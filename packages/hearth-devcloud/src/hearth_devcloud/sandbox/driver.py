@@ -29,7 +29,7 @@ from hearth_devcloud.sandbox.forwards import Forwards, ways
 from hearth_devcloud.sandbox.networks import document
 from hearth_devcloud.sandbox.plan import boot_plan, cloud_init_plan
 from hearth_devcloud.seed import HOST_IMAGE, image_named, plant_image
-from hearth_devcloud.store import Thing
+from hearth_devcloud.store import Resource
 
 STOP_S = 5.0  # from the request to shut down until the server is killed
 CONSOLE_MAX = 102400  # bytes of the console that Nova shows
@@ -79,11 +79,11 @@ class Sandbox:
 
     async def open(self) -> None:
         """Start the keeper and the background work of the driver. Raises KeeperFailed."""
-        more = []
+        options = []
         if self._data is not None:
             shelf.prune(self._data / _IMAGES)
-            more = [f"--{name}={self._data / name}" for name in (_VOLUMES, _IMAGES)]
-        self._client = await start_keeper(self._ended, *more)
+            options = [f"--{name}={self._data / name}" for name in (_VOLUMES, _IMAGES)]
+        self._client = await start_keeper(self._ended, *options)
         after_restart(self._cloud)
         plant_image(self._cloud, HOST_IMAGE)
         self.offer()
@@ -114,23 +114,23 @@ class Sandbox:
     def offer(self) -> None:
         """Create Glance images for all built images, and remove those of images that are gone."""
         for name in shelf.NAMES:
-            there = self._data is not None and shelf.has(self._data / _IMAGES, name)
-            if there != self._offered.get(name):
-                self._offered[name] = there
-                if there:
+            exists = self._data is not None and shelf.has(self._data / _IMAGES, name)
+            if exists != self._offered.get(name):
+                self._offered[name] = exists
+                if exists:
                     plant_image(self._cloud, name)
                 elif (image := image_named(self._cloud, name)) is not None:
                     self._cloud.store.remove(image)
 
-    def boot(self, server: Thing) -> None:
+    def boot(self, server: Resource) -> None:
         """Start a new server. It becomes ACTIVE when its first process runs."""
         self._then(server, lambda: self._start(server, fresh=True), lambda: self._active(server))
 
-    def change(self, server: Thing, task: str | None, target: str) -> None:
+    def change(self, server: Resource, task: str | None, target: str) -> None:
         """Start a task, such as a reboot. At its end, the server gets the VM state `target`."""
         self._then(server, lambda: self._change(server, task, target), lambda: None, target)
 
-    def remove(self, server: Thing) -> None:
+    def remove(self, server: Resource) -> None:
         """Remove a server: first its processes and files, then its record in Nova."""
         self._then(server, lambda: self._drop(server.id), lambda: life.gone(self._cloud, server))
 
@@ -138,7 +138,7 @@ class Sandbox:
         """Return, for each floating IP, the local ports that forward to it."""
         return self._forwards.view()
 
-    def console(self, server: Thing) -> str:
+    def console(self, server: Resource) -> str:
         """Return the last part of the server's console output."""
         console = self._consoles.get(server.id)
         if console is None:
@@ -148,7 +148,7 @@ class Sandbox:
 
     def _then(
         self,
-        server: Thing,
+        server: Resource,
         work: Callable[[], Coroutine[None, None, None]],
         done: Callable[[], None],
         target: str | None = None,
@@ -177,11 +177,11 @@ class Sandbox:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    def _active(self, server: Thing) -> None:
+    def _active(self, server: Resource) -> None:
         if server.body["task_state"] != "deleting":
             life.running(self._cloud, server)
 
-    async def _change(self, server: Thing, task: str | None, target: str) -> None:
+    async def _change(self, server: Resource, task: str | None, target: str) -> None:
         if task in _ANEW:
             await self._stop(server, gently=False)
             await self._start(server, fresh=True)
@@ -198,7 +198,7 @@ class Sandbox:
         elif target != "error":
             await self._stop(server, gently=True)
 
-    async def _start(self, server: Thing, *, fresh: bool) -> None:
+    async def _start(self, server: Resource, *, fresh: bool) -> None:
         if server.id in self._running or server.body["task_state"] == "deleting":
             return
         if server.id not in self._consoles:
@@ -208,9 +208,9 @@ class Sandbox:
             os.ftruncate(console, 0)
         ports = facts.ports(self._cloud.store, server)
         secured = not ports or any(port.body["port_security_enabled"] for port in ports)
-        wanted = {**self._plan(server), "changes_network": not secured}
+        document = {**self._plan(server), "changes_network": not secured}
         try:
-            os.write(plan, json.dumps(wanted).encode())
+            os.write(plan, json.dumps(document).encode())
             os.lseek(plan, 0, os.SEEK_SET)
             self._running[server.id] = asyncio.Event()
             targets = addresses(self._cloud)
@@ -220,7 +220,7 @@ class Sandbox:
                 id=server.id,
                 fresh=fresh,
                 image=self._image(server),
-                hostname=wanted["hostname"],
+                hostname=document["hostname"],
                 disk_mb=max(1, server.hidden["flavor"]["disk"]) * _MB_PER_GB,
                 memory_mb=server.hidden["flavor"]["ram"],
                 listen=targets,
@@ -235,7 +235,7 @@ class Sandbox:
         finally:
             os.close(plan)
 
-    def _plan(self, server: Thing) -> dict[str, object]:
+    def _plan(self, server: Resource) -> dict[str, object]:
         store = self._cloud.store
         name = server.hidden["hostname"]
         files = drive.files(store, server) if server.hidden["config_drive"] else {}
@@ -259,7 +259,7 @@ class Sandbox:
             etc=etc,
         )
 
-    def _image(self, server: Thing) -> str | None:
+    def _image(self, server: Resource) -> str | None:
         """Return the name of the image whose files a server uses.
 
         Return None if the server uses the files of this machine.
@@ -270,14 +270,14 @@ class Sandbox:
                 return name
         return None
 
-    def _notes(self, server: Thing) -> list[str]:
+    def _notes(self, server: Resource) -> list[str]:
         image = self._cloud.store.get("image.images", server.hidden["image_id"])
         name = image.body["name"] if image is not None else "of the boot volume"
         if name == HOST_IMAGE:
             return []
         return [f"the image {name} is ignored: the server uses the files of this machine"]
 
-    async def _stop(self, server: Thing, *, gently: bool) -> None:
+    async def _stop(self, server: Resource, *, gently: bool) -> None:
         ended = self._running.get(server.id)
         if ended is None:
             return
@@ -315,19 +315,19 @@ class Sandbox:
         """
         async with self._weaving:
             table = self._cloud.store.table(facts.SERVERS)
-            for lost in [one for one in self._running if one not in table]:
+            for lost in [server_id for server_id in self._running if server_id not in table]:
                 await self._drop(lost)
-            servers = [table[one] for one in self._running if one in table]
-            wanted = document(self._cloud.store, servers, balancers=self._balances)
-            if wanted == self._woven and not force:
+            servers = [table[ident] for ident in self._running if ident in table]
+            plan = document(self._cloud.store, servers, balancers=self._balances)
+            if plan == self._woven and not force:
                 return
             file = os.memfd_create("fabric")
             try:
-                os.write(file, json.dumps(wanted).encode())
+                os.write(file, json.dumps(plan).encode())
                 os.lseek(file, 0, os.SEEK_SET)
                 assert self._client is not None
                 message, _ = await self._client.ask("fabric", (file,))
-                self._woven = wanted
+                self._woven = plan
                 for problem in message["problems"]:
                     print(f"hearth-devcloud: {problem}", file=sys.stderr)
             finally:
@@ -346,7 +346,7 @@ class Sandbox:
                         with contextlib.suppress(KeeperFailed):
                             await self._weave(force=True)
 
-    async def _statistics(self, balancer: Thing) -> str:
+    async def _statistics(self, balancer: Resource) -> str:
         (file,) = await self._ask("statistics", id=fabric.BALANCER + balancer.id)
         sock = socket.socket(fileno=file)
         sock.setblocking(False)
@@ -358,19 +358,19 @@ class Sandbox:
             finally:
                 writer.close()
 
-    async def _inside(self, place: str) -> int:
-        """Return the descriptor of a new socket in the network namespace `place`.
+    async def _inside(self, network_place: str) -> int:
+        """Return the descriptor of a new socket in the network namespace `network_place`.
 
         Raises ConnectionError.
         """
         try:
-            return (await self._ask("socket", id=place))[0]
+            return (await self._ask("socket", id=network_place))[0]
         except KeeperFailed as problem:
             raise ConnectionError(str(problem)) from None
 
-    async def _ask(self, do: str, files: tuple[int, ...] = (), **more: object) -> list[int]:
+    async def _ask(self, do: str, files: tuple[int, ...] = (), **fields: object) -> list[int]:
         assert self._client is not None
-        return (await self._client.ask(do, files, **more))[1]
+        return (await self._client.ask(do, files, **fields))[1]
 
     def _shut(self, server_id: str) -> None:
         doors = self._doors.pop(server_id, None)
@@ -406,5 +406,5 @@ def after_restart(cloud: Cloud) -> None:
             life.set_state(cloud, server, "stopped")
 
 
-def _scheduled(cloud: Cloud, server: Thing) -> bool:
+def _scheduled(cloud: Cloud, server: Resource) -> bool:
     return any(row[3] == server.id for row in cloud.store.agenda)

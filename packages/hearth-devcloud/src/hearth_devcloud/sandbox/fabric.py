@@ -129,12 +129,12 @@ class Fabric:
                 netns = self._places[name].netns
                 self.leave(name)
                 os.close(netns)
-        for name, wanted in places.items():
+        for name, place_document in places.items():
             if name in self._places:
-                self._settle(self._places[name], wanted)
-        gone = self._bridges - networks
-        self._run([f"link del {_bridge(network)}" for network in sorted(gone)], force=True)
-        self._bridges -= gone
+                self._settle(self._places[name], place_document)
+        old_bridges = self._bridges - networks
+        self._run([f"link del {_bridge(network)}" for network in sorted(old_bridges)], force=True)
+        self._bridges -= old_bridges
 
     def inside(self, name: str) -> AbstractContextManager[None]:
         """Return a context manager that runs its block inside a network namespace."""
@@ -155,10 +155,10 @@ class Fabric:
         kernel.setns(self._home, kernel.NEWNET)
         return netns
 
-    def _settle(self, place: _Place, wanted: Document) -> None:
-        """Change the ports, routes and rules of a network namespace to those in `wanted`."""
-        ports: dict[str, Document] = wanted["ports"] if self._ip is not None else {}
-        for port in [one for one, had in place.ports.items() if ports.get(one) != had]:
+    def _settle(self, place: _Place, document: Document) -> None:
+        """Change the ports, routes and rules of a network namespace to those in `document`."""
+        ports: dict[str, Document] = document["ports"] if self._ip is not None else {}
+        for port in [name for name, had in place.ports.items() if ports.get(name) != had]:
             self._run([f"link del {_outer(port)}"], force=True)
             del place.ports[port]
         for port, settings in ports.items():
@@ -166,14 +166,16 @@ class Fabric:
                 self._plug(place.netns, port, settings)
                 place.ports[port] = settings
                 place.routes = []  # the routes were removed together with the old interface
-        if place.routes != wanted["routes"]:
+        if place.routes != document["routes"]:
             old = [f"route del {_route(*route)}" for route in place.routes]
             self._run(old, place.netns, force=True)
-            self._run([f"route replace {_route(*r)}" for r in wanted["routes"]], place.netns, True)
-            place.routes = wanted["routes"]
-        if place.rules != wanted["rules"] and self._nft is not None:
-            self._program([self._nft, "-f", "-"], wanted["rules"], place.netns)
-            place.rules = wanted["rules"]
+            self._run(
+                [f"route replace {_route(*r)}" for r in document["routes"]], place.netns, True
+            )
+            place.routes = document["routes"]
+        if place.rules != document["rules"] and self._nft is not None:
+            self._program([self._nft, "-f", "-"], document["rules"], place.netns)
+            place.rules = document["rules"]
 
     def _plug(self, netns: int, port: str, settings: Document) -> None:
         outer, inner, name = _outer(port), f"p{port[:11]}", settings["name"]
@@ -187,8 +189,8 @@ class Fabric:
         )
         commands = [f"link set {inner} name {name} address {settings['mac']} mtu {settings['mtu']}"]
         for address in settings["addresses"]:
-            more = " nodad" if ":" in address else ""
-            commands.append(f"addr add {address} dev {name}{more}")
+            flags = " nodad" if ":" in address else ""
+            commands.append(f"addr add {address} dev {name}{flags}")
         self._run([*commands, f"link set {name} up"], netns)
 
     def _run(

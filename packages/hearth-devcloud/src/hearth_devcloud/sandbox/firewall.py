@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from hearth_devcloud.store import Body, Store, Thing
+from hearth_devcloud.store import Body, Resource, Store
 
 _PORTS = {"tcp": "tcp", "udp": "udp", "sctp": "sctp", "dccp": "dccp", "udplite": "udplite"}
 _PORTS |= {"6": "tcp", "17": "udp", "132": "sctp", "33": "dccp", "136": "udplite"}
@@ -12,7 +12,7 @@ _ICMP = {"icmp": "icmp", "1": "icmp", "icmpv6": "icmpv6", "ipv6-icmp": "icmpv6",
 _TABLE = "inet hearth"
 
 
-def server_rules(store: Store, ports: Mapping[str, Thing]) -> str:
+def server_rules(store: Store, ports: Mapping[str, Resource]) -> str:
     """Return the nft rules for the security groups of a server, as an nft script.
 
     `ports` contains the ports of the server by interface name.
@@ -41,7 +41,7 @@ def _emptied(table: str) -> str:
     return f"table {table}\ndelete table {table}\n"
 
 
-def _allowed(store: Store, port: Thing, direction: str) -> Iterable[str]:
+def _allowed(store: Store, port: Resource, direction: str) -> Iterable[str]:
     """Yield nft expressions for the packets that a port's security groups allow in a direction."""
     for group_id in port.body["security_groups"]:
         for rule in store.where("network.security_group_rules", security_group_id=group_id):
@@ -57,15 +57,15 @@ def _match(store: Store, rule: Body, side: str) -> str | None:
     `side` is the nft keyword for the remote address: saddr or daddr.
     """
     family = "ip" if rule["ethertype"] == "IPv4" else "ip6"
-    words = [f"meta nfproto {'ipv4' if family == 'ip' else 'ipv6'}"]
+    terms = [f"meta nfproto {'ipv4' if family == 'ip' else 'ipv6'}"]
     if rule["remote_ip_prefix"]:
-        words.append(f"{family} {side} {rule['remote_ip_prefix']}")
+        terms.append(f"{family} {side} {rule['remote_ip_prefix']}")
     elif rule["remote_group_id"]:
         members = sorted(_members(store, rule["remote_group_id"], family))
         if not members:
             return None
-        words.append(f"{family} {side} {{ {', '.join(members)} }}")
-    return " ".join([*words, *_protocol(rule)])
+        terms.append(f"{family} {side} {{ {', '.join(members)} }}")
+    return " ".join([*terms, *_protocol(rule)])
 
 
 def _members(store: Store, group_id: str, family: str) -> set[str]:
@@ -89,12 +89,12 @@ def _protocol(rule: Body) -> list[str]:
         return [f"{name} dport {low if low is not None else high}-{high if high else low}"]
     if name := _ICMP.get(str(protocol)):
         name = "icmpv6" if rule["ethertype"] == "IPv6" else name
-        words = [f"meta l4proto {name}"]
+        terms = [f"meta l4proto {name}"]
         if low is not None:
-            words.append(f"{name} type {low}")
+            terms.append(f"{name} type {low}")
         if high is not None:
-            words.append(f"{name} code {high}")
-        return words
+            terms.append(f"{name} code {high}")
+        return terms
     return [f"meta l4proto {protocol}"]
 
 
@@ -105,9 +105,12 @@ def router_rules(interface: str, address: str, floating: Mapping[str, str], *, s
     packets get the source address `address`, the router's own external address.
     """
     table = "ip hearth"
-    before = "".join(f"ip daddr {one} dnat to {to}\n" for one, to in floating.items())
+    before = "".join(
+        f"ip daddr {floating_ip} dnat to {to}\n" for floating_ip, to in floating.items()
+    )
     after = "".join(
-        f'oifname "{interface}" ip saddr {to} snat to {one}\n' for one, to in floating.items()
+        f'oifname "{interface}" ip saddr {to} snat to {floating_ip}\n'
+        for floating_ip, to in floating.items()
     )
     after += f'oifname "{interface}" snat to {address}\n' if snat else ""
     return (

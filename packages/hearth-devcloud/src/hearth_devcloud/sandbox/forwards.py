@@ -20,10 +20,10 @@ Inside = Callable[[str], Awaitable[int]]
 
 @dataclass(frozen=True)
 class Way:
-    """The way to a floating IP: the router's network namespace (`place`) and the fixed IP."""
+    """The way to a floating IP: the router's network namespace (`namespace`) and the fixed IP."""
 
     floating: str
-    place: str
+    namespace: str
     fixed: str
 
 
@@ -37,12 +37,12 @@ def ways(store: Store) -> set[Way]:
     """Return the ways to all floating IPs that have a fixed IP and a router."""
     return {
         Way(
-            one.body["floating_ip_address"],
-            ROUTER + one.body["router_id"],
-            one.body["fixed_ip_address"],
+            floating_ip.body["floating_ip_address"],
+            ROUTER + floating_ip.body["router_id"],
+            floating_ip.body["fixed_ip_address"],
         )
-        for one in store.all("network.floatingips")
-        if one.body["router_id"] and one.body["fixed_ip_address"]
+        for floating_ip in store.all("network.floatingips")
+        if floating_ip.body["router_id"] and floating_ip.body["fixed_ip_address"]
     }
 
 
@@ -63,19 +63,19 @@ class Forwards:
             for way, opened in self._open.items()
         ]
 
-    async def settle(self, wanted: set[Way]) -> None:
-        """Open and print the local ports for new ways; close those of ways not in `wanted`."""
-        for way in [way for way in self._open if way not in wanted]:
+    async def settle(self, targets: set[Way]) -> None:
+        """Open and print the local ports for new ways; close those of ways not in `targets`."""
+        for way in [way for way in self._open if way not in targets]:
             self._close(self._open.pop(way))
-        for way in sorted(wanted - set(self._open), key=lambda way: way.floating):
+        for way in sorted(targets - set(self._open), key=lambda way: way.floating):
             opened = _Open()
             for port in PORTS:
                 server = await asyncio.start_server(forward(self._to(way, port)), LOCAL, 0)
                 opened.servers.append(server)
                 opened.ports[port] = server.sockets[0].getsockname()[1]
             self._open[way] = opened
-            said = ", ".join(f"{LOCAL}:{local} to {port}" for port, local in opened.ports.items())
-            print(f"hearth-devcloud: floating IP {way.floating}: {said}", file=sys.stderr)
+            ports = ", ".join(f"{LOCAL}:{local} to {port}" for port, local in opened.ports.items())
+            print(f"hearth-devcloud: floating IP {way.floating}: {ports}", file=sys.stderr)
 
     def close(self) -> None:
         """Close all local ports."""
@@ -90,7 +90,7 @@ class Forwards:
 
     def _to(self, way: Way, port: int) -> Connect:
         async def connect() -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-            sock = socket.socket(fileno=await self._inside(way.place))
+            sock = socket.socket(fileno=await self._inside(way.namespace))
             sock.setblocking(False)
             try:
                 await asyncio.get_running_loop().sock_connect(sock, (way.fixed, port))

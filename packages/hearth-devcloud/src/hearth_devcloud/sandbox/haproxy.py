@@ -41,7 +41,7 @@ class _Running:
     former: list[subprocess.Popen[bytes]] = field(default_factory=list)  # replaced, with clients
 
 
-class Balancers:
+class Proxies:
     """The running HAProxy processes, by the name of their network namespace."""
 
     def __init__(self, folder: Path) -> None:
@@ -56,42 +56,42 @@ class Balancers:
             [] if self._program else ["haproxy is not installed: load balancers forward no traffic"]
         )
 
-    def keep(self, wanted: Mapping[str, str]) -> None:
-        """End the processes of all load balancers that are not in `wanted`.
+    def keep(self, configs: Mapping[str, str]) -> None:
+        """End the processes of all load balancers that are not in `configs`.
 
         This must happen before their network namespaces are removed.
         """
-        for place in [place for place in self._running if place not in wanted]:
-            ended = self._running.pop(place)
+        for namespace in [namespace for namespace in self._running if namespace not in configs]:
+            ended = self._running.pop(namespace)
             for process in (ended.process, *ended.former):
                 if process is not None:
                     process.kill()
-            for path in (self._config(place), self._socket(place)):
+            for path in (self._config(namespace), self._socket(namespace)):
                 path.unlink(missing_ok=True)
 
     def settle(
-        self, wanted: Mapping[str, str], inside: Callable[[str], AbstractContextManager[None]]
+        self, configs: Mapping[str, str], inside: Callable[[str], AbstractContextManager[None]]
     ) -> list[str]:
-        """Start a process for each new or changed configuration in `wanted`.
+        """Start a process for each new or changed configuration in `configs`.
 
-        `wanted` maps names of network namespaces to configurations, and `inside` returns a context
+        `configs` maps names of network namespaces to configurations, and `inside` returns a context
         manager that enters a namespace. Return the errors that HAProxy reports.
         """
         problems = []
-        for place, text in wanted.items():
-            running = self._running.get(place)
+        for namespace, text in configs.items():
+            running = self._running.get(namespace)
             if running is None or running.text != text:
-                problem = self._start(place, text, inside)
-                problems += [f"{place}: {problem}"] if problem else []
+                problem = self._start(namespace, text, inside)
+                problems += [f"{namespace}: {problem}"] if problem else []
         return problems
 
-    def statistics(self, place: str) -> int:
+    def statistics(self, namespace: str) -> int:
         """Return the descriptor of a connection to the statistics socket of a load balancer.
 
         Raises OSError.
         """
         with socket.socket(socket.AF_UNIX) as sock:
-            sock.connect(str(self._socket(place)))
+            sock.connect(str(self._socket(namespace)))
             return sock.detach()
 
     def ended(self, pid: int) -> None:
@@ -100,24 +100,24 @@ class Balancers:
         If it was the current process of a load balancer, the next `settle` starts a new one.
         """
         for running in self._running.values():
-            running.former = [one for one in running.former if one.pid != pid]
+            running.former = [process for process in running.former if process.pid != pid]
             if running.process is not None and running.process.pid == pid:
                 running.text, running.process = "", None
 
     def _start(
-        self, place: str, text: str, inside: Callable[[str], AbstractContextManager[None]]
+        self, namespace: str, text: str, inside: Callable[[str], AbstractContextManager[None]]
     ) -> str:
         """Check a configuration and start a process with it, which replaces the old process.
 
         Return HAProxy's error message, or an empty text.
         """
         assert self._program is not None
-        config = self._config(place)
+        config = self._config(namespace)
         begin = _GLOBAL.format(
-            connections=CONNECTIONS_MAX, former=FORMER_S, socket=self._socket(place)
+            connections=CONNECTIONS_MAX, former=FORMER_S, socket=self._socket(namespace)
         )
         config.write_text(begin + text)
-        running = self._running.setdefault(place, _Running(""))
+        running = self._running.setdefault(namespace, _Running(""))
         running.text = text
         done = subprocess.run(
             [self._program, "-c", "-q", "-f", str(config)],
@@ -129,7 +129,7 @@ class Balancers:
         if running.process is not None:
             command += ["-sf", str(running.process.pid)]
             running.former.append(running.process)
-        with inside(place):
+        with inside(namespace):
             running.process = subprocess.Popen(
                 command,
                 stdin=subprocess.DEVNULL,
@@ -138,8 +138,8 @@ class Balancers:
             )
         return ""
 
-    def _config(self, place: str) -> Path:
-        return self._folder / f"{place}.cfg"
+    def _config(self, namespace: str) -> Path:
+        return self._folder / f"{namespace}.cfg"
 
-    def _socket(self, place: str) -> Path:
-        return self._folder / f"{place}.sock"
+    def _socket(self, namespace: str) -> Path:
+        return self._folder / f"{namespace}.sock"

@@ -7,7 +7,7 @@ import io
 
 from hearth_devcloud.octavia import tree
 from hearth_devcloud.sandbox.balancers import members
-from hearth_devcloud.store import Store, Thing
+from hearth_devcloud.store import Resource, Store
 
 COMMAND = b"show stat\n"
 _BY_WORD = {
@@ -20,7 +20,7 @@ _BY_WORD = {
 }
 
 
-def note(store: Store, balancer: Thing, statistics: str) -> None:
+def note(store: Store, balancer: Resource, statistics: str) -> None:
     """Set the operating status of a running load balancer and its parts.
 
     `statistics` is the output of HAProxy's command `show stat`.
@@ -33,7 +33,7 @@ def note(store: Store, balancer: Thing, statistics: str) -> None:
     ]
     for listener in store.where(tree.LISTENERS.table, loadbalancer_id=balancer.id):
         _set(store, listener, "ONLINE" if listener.id in frontends else "OFFLINE")
-    worst = next((one for one in ("ERROR", "DEGRADED") if one in pools), "ONLINE")
+    worst = next((status for status in ("ERROR", "DEGRADED") if status in pools), "ONLINE")
     _set(store, balancer, worst)
 
 
@@ -53,27 +53,27 @@ def _read(statistics: str) -> tuple[dict[tuple[str, str], str], set[str]]:
     return servers, frontends
 
 
-def _pool(store: Store, pool: Thing, servers: dict[tuple[str, str], str]) -> str:
+def _pool(store: Store, pool: Resource, servers: dict[tuple[str, str], str]) -> str:
     """Set the operating status of a pool and its members; return that of the pool.
 
     `servers` contains the statuses of members by pool id and member id.
     """
-    found = []
+    statuses = []
     for member in members(store, pool):
         status = servers.get((pool.id, member.id), "OFFLINE")
         if status in ("ONLINE", "NO_MONITOR") and member.body["weight"] == 0:
             status = "DRAINING"
         _set(store, member, status)
-        found.append(status)
-    used = any(pool.id == one for one, _ in servers)
-    status = "ONLINE" if used or not found else "OFFLINE"
-    if "ERROR" in found:
-        status = "DEGRADED" if {"ONLINE", "NO_MONITOR"} & set(found) else "ERROR"
+        statuses.append(status)
+    used = any(pool.id == pool_id for pool_id, _ in servers)
+    status = "ONLINE" if used or not statuses else "OFFLINE"
+    if "ERROR" in statuses:
+        status = "DEGRADED" if {"ONLINE", "NO_MONITOR"} & set(statuses) else "ERROR"
     _set(store, pool, status)
     return status
 
 
-def _set(store: Store, part: Thing, status: str) -> None:
+def _set(store: Store, part: Resource, status: str) -> None:
     if part.body["operating_status"] != status:
         part.body["operating_status"] = status
         store.changed = True

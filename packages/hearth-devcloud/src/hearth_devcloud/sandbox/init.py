@@ -60,24 +60,24 @@ def _serve(console: _Console, outputs: list[int], woken: int, stopping: list[flo
     When `stopping` contains a deadline, end all processes. Return when they have ended or the
     deadline has passed. `woken` is readable after each signal.
     """
-    told = False
+    is_reported = False
     while True:
-        if stopping and not told:
-            told = True
+        if stopping and not is_reported:
+            is_reported = True
             with contextlib.suppress(ProcessLookupError):
                 os.kill(-1, signal.SIGTERM)
         wait_s = max(0.0, stopping[0] - time.monotonic()) if stopping else None
         ready, _, _ = select.select([*outputs, woken], [], [], wait_s)
-        for one in outputs[:]:
-            if one in ready and not console.copy(one):
-                outputs.remove(one)
+        for output in outputs[:]:
+            if output in ready and not console.copy(output):
+                outputs.remove(output)
         if woken in ready:
             os.read(woken, _CHUNK)
         alone = _reap()
         if stopping and (alone or time.monotonic() >= stopping[0]):
-            for one in outputs:
-                os.set_blocking(one, False)
-                while console.copy(one):
+            for output in outputs:
+                os.set_blocking(output, False)
+                while console.copy(output):
                     pass
             return
 
@@ -116,8 +116,8 @@ class _Console:
         with contextlib.suppress(OSError):  # the disk of the server may be full
             os.write(self._log, data)
         if os.fstat(self._file).st_size + len(data) > CONSOLE_MAX:
-            kept = os.pread(self._file, CONSOLE_MAX, CONSOLE_MAX // 2)
+            tail = os.pread(self._file, CONSOLE_MAX, CONSOLE_MAX // 2)
             os.ftruncate(self._file, 0)
-            os.write(self._file, kept)
+            os.write(self._file, tail)
         os.write(self._file, data)
         return True

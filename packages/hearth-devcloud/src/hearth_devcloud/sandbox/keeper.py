@@ -55,21 +55,21 @@ class Keeper:
     descriptors to send.
     """
 
-    def __init__(self, ids: int, place: Path, shown: dict[str, Path]) -> None:
-        binds = dict(shown)
+    def __init__(self, ids: int, base: Path, folders: dict[str, Path]) -> None:
+        binds = dict(folders)
         volumes = binds.pop(_VOLUMES, None)
         self._images = binds.pop(_IMAGES, None)
         self._ids = ids
-        self._place = place
+        self._base = base
         self._binds = binds
         self._servers: dict[str, _Server] = {}
         self._fabric = fabric.Fabric()
-        (place / "volumes").mkdir()
-        self._volumes = Volumes(volumes or place / "volumes")
-        self._skeleton = place / "skeleton"
-        for folder in (self._skeleton, place / "servers", place / "balancers"):
+        (base / "volumes").mkdir()
+        self._volumes = Volumes(volumes or base / "volumes")
+        self._skeleton = base / "skeleton"
+        for folder in (self._skeleton, base / "servers", base / "balancers"):
             folder.mkdir()
-        self._balancers = haproxy.Balancers(place / "balancers")
+        self._balancers = haproxy.Proxies(base / "balancers")
         self._merged = tuple(image.build(self._skeleton))
         self._requests: dict[str, Callable[[Message, list[int]], Answer]] = {
             "start": self.start,
@@ -90,8 +90,8 @@ class Keeper:
         except (OSError, KeyError, machine.CannotStart) as problem:
             message, opened = {"error": str(problem)}, []
         finally:
-            for one in files:
-                os.close(one)
+            for file in files:
+                os.close(file)
         return {**message, "number": request["number"]}, opened
 
     @property
@@ -161,10 +161,10 @@ class Keeper:
         self._fabric.apply(document)
         problems = self._balancers.settle(document["balancers"], self._fabric.inside)
         self._volumes.keep(document["volumes"])
-        for server_id, wanted in document["places"].items():
+        for server_id, place_document in document["places"].items():
             server = self._servers.get(server_id)
             if server is not None and server.machine is not None:
-                self._volumes.settle(server_id, server.machine.pid, wanted["volumes"])
+                self._volumes.settle(server_id, server.machine.pid, place_document["volumes"])
         return {"problems": problems}, []
 
     def socket(self, request: Message, files: list[int]) -> Answer:
@@ -187,7 +187,7 @@ class Keeper:
                 raise PermissionError(
                     f"the image {name} was built by another user; build it again as this user"
                 )
-        disk = self._place / "servers" / server_id
+        disk = self._base / "servers" / server_id
         disk.mkdir()
         options = f"size={request['disk_mb']}m,mode=755"
         kernel.mount("disk", str(disk), "tmpfs", kernel.MS_NODEV, options)
@@ -259,8 +259,8 @@ def serve(keeper: Keeper, control: socket.socket) -> None:
                 return
             message, opened = keeper.answer(request, files)
             wire.send(control, message, opened)
-            for one in opened:
-                os.close(one)
+            for file in opened:
+                os.close(file)
 
 
 def _hidden_folders() -> dict[str, str]:
@@ -269,8 +269,8 @@ def _hidden_folders() -> dict[str, str]:
     Return an empty map if the folder is in a system folder, which servers see anyway.
     """
     prefix = os.path.realpath(sys.base_prefix)
-    seen = any(Path(prefix).is_relative_to(f"/{name}") for name in image.SYSTEM)
-    return {} if seen else {prefix: prefix}
+    is_visible = any(Path(prefix).is_relative_to(f"/{name}") for name in image.SYSTEM)
+    return {} if is_visible else {prefix: prefix}
 
 
 def _given_folders(options: list[str]) -> dict[str, str]:
@@ -278,14 +278,14 @@ def _given_folders(options: list[str]) -> dict[str, str]:
 
     The folder of volumes will belong to root inside the user namespace.
     """
-    given = dict(option.removeprefix("--").split("=", 1) for option in options)
-    if folder := given.get(_VOLUMES):
+    options_by_name = dict(option.removeprefix("--").split("=", 1) for option in options)
+    if folder := options_by_name.get(_VOLUMES):
         os.makedirs(folder, mode=0o700, exist_ok=True)
         if identity.has_range():
             os.chown(folder, identity.FIRST_ID, identity.FIRST_ID)
-    if folder := given.get(_IMAGES):
+    if folder := options_by_name.get(_IMAGES):
         os.makedirs(folder, mode=0o755, exist_ok=True)
-    return {name: given[name] for name in (_VOLUMES, _IMAGES) if name in given}
+    return {name: options_by_name[name] for name in (_VOLUMES, _IMAGES) if name in options_by_name}
 
 
 def _prepare(folders: dict[str, int]) -> tuple[Path, dict[str, Path]]:
@@ -296,16 +296,16 @@ def _prepare(folders: dict[str, int]) -> tuple[Path, dict[str, Path]]:
     """
     kernel.mount("", "/", flags=kernel.MS_REC | kernel.MS_PRIVATE)
     kernel.mount("proc", "/proc", "proc", kernel.MS_NOSUID | kernel.MS_NODEV | kernel.MS_NOEXEC)
-    place = Path(next(place for place in _PLACES if os.path.isdir(place)))
-    kernel.mount("keeper", str(place), "tmpfs", kernel.MS_NODEV, "mode=755")
-    shown = {}
+    base = Path(next(base for base in _PLACES if os.path.isdir(base)))
+    kernel.mount("keeper", str(base), "tmpfs", kernel.MS_NODEV, "mode=755")
+    visible_folders = {}
     for number, (name, opened) in enumerate(folders.items()):
-        target = place / f"shown-{number}"
+        target = base / f"shown-{number}"
         target.mkdir()
         kernel.mount(f"/proc/self/fd/{opened}", str(target), flags=kernel.MS_BIND | kernel.MS_REC)
         os.close(opened)
-        shown[name] = target
-    return place, shown
+        visible_folders[name] = target
+    return base, visible_folders
 
 
 def main() -> int:
@@ -331,8 +331,8 @@ def main() -> int:
         return 0
     kernel.die_with_parent(signal.SIGKILL)
     try:
-        place, shown = _prepare(dict(zip(folders, opened, strict=True)))
-        keeper = Keeper(ids, place, shown)
+        base, visible_folders = _prepare(dict(zip(folders, opened, strict=True)))
+        keeper = Keeper(ids, base, visible_folders)
     except OSError as problem:
         wire.send(control, {"error": f"cannot prepare the folders of servers: {problem}"})
         return 1

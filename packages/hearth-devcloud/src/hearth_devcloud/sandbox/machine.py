@@ -60,13 +60,13 @@ class Machine:
 
     def _processes(self) -> list[int]:
         """Return the ids of the server's processes, parents before their children."""
-        mine = os.readlink(f"/proc/{self.pid}/ns/pid")
-        found = []
+        namespace = os.readlink(f"/proc/{self.pid}/ns/pid")
+        processes = []
         for pid in sorted(int(name) for name in os.listdir("/proc") if name.isdecimal()):
             with contextlib.suppress(OSError):  # it has ended
-                if os.readlink(f"/proc/{pid}/ns/pid") == mine:
-                    found.append(pid)
-        return found
+                if os.readlink(f"/proc/{pid}/ns/pid") == namespace:
+                    processes.append(pid)
+        return processes
 
     def _signal(self, processes: Iterable[int], number: int) -> None:
         for pid in processes:
@@ -80,22 +80,22 @@ def start(tree: root.Tree, hostname: str, console: int, plan: int, ids: int) -> 
     `console` and `plan` are descriptors of its console and its boot plan, and `ids` is the number
     of user ids that it gets. Raises CannotStart.
     """
-    here, there = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    own_end, far_end = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     pid = os.fork()
     if pid == 0:
-        _run(tree, hostname, there, console, plan)
-    there.close()
-    here.settimeout(ANSWER_S)
+        _run(tree, hostname, far_end, console, plan)
+    far_end.close()
+    own_end.settimeout(ANSWER_S)
     first = 0
     try:
-        _heard(here, b"U")
+        _heard(own_end, b"U")
         write_maps(f"/proc/{pid}", 0, ids)
-        here.send(b"M")
-        first = int(_heard(here, b"P"))
-        _heard(here, b"R")
+        own_end.send(b"M")
+        first = int(_heard(own_end, b"P"))
+        _heard(own_end, b"R")
         netns = os.open(f"/proc/{first}/ns/net", os.O_RDONLY | os.O_CLOEXEC)
     except (OSError, CannotStart) as problem:
-        here.close()
+        own_end.close()
         if first:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(first, signal.SIGKILL)
@@ -103,16 +103,16 @@ def start(tree: root.Tree, hostname: str, console: int, plan: int, ids: int) -> 
     finally:
         with contextlib.suppress(ChildProcessError):
             os.waitpid(pid, 0)
-    return Machine(first, netns, here)
+    return Machine(first, netns, own_end)
 
 
-def _heard(door: socket.socket, wanted: bytes) -> bytes:
-    """Receive a message that begins with the letter `wanted`; return the rest of the message.
+def _heard(door: socket.socket, expected: bytes) -> bytes:
+    """Receive a message that begins with the letter `expected`; return the rest of the message.
 
     Raises CannotStart with the text of the message if it begins with another letter.
     """
     message = door.recv(4096)
-    if message[:1] != wanted:
+    if message[:1] != expected:
         raise CannotStart(
             message[1:].decode(errors="replace") or "the first process ended before it was ready"
         )
@@ -163,11 +163,11 @@ def _first(tree: root.Tree, hostname: str, door: socket.socket, console: int, pl
             os._exit(0)
         door.close()
         with os.fdopen(plan) as file:
-            wanted = json.load(file)
-        wanted["notes"] = [*notes, *wanted["notes"]]
-        if not wanted["changes_network"]:
+            document = json.load(file)
+        document["notes"] = [*notes, *document["notes"]]
+        if not document["changes_network"]:
             kernel.drop_capability(kernel.NET_ADMIN)
-        init.run(wanted, console)
+        init.run(document, console)
     except BaseException as problem:
         with contextlib.suppress(OSError):
             door.send(b"E" + str(problem).encode())
@@ -178,17 +178,17 @@ def _first(tree: root.Tree, hostname: str, door: socket.socket, console: int, pl
 
 def _limit_processes() -> None:
     """Limit the processes of the server, so that a fork bomb does not reach the machine."""
-    _, most = resource.getrlimit(resource.RLIMIT_NPROC)
-    if most == resource.RLIM_INFINITY or most > PROCESSES_MAX:
+    _, maximum = resource.getrlimit(resource.RLIMIT_NPROC)
+    if maximum == resource.RLIM_INFINITY or maximum > PROCESSES_MAX:
         resource.setrlimit(resource.RLIMIT_NPROC, (PROCESSES_MAX, PROCESSES_MAX))
 
 
-def _only_these_files(*kept: int) -> None:
-    """Close all file descriptors except `kept` and the standard streams; reset signal handlers."""
+def _only_these_files(*files: int) -> None:
+    """Close all file descriptors except `files` and the standard streams; reset signal handlers."""
     signal.set_wakeup_fd(-1)
     for number in (signal.SIGCHLD, signal.SIGTERM):
         signal.signal(number, signal.SIG_DFL)
     for name in os.listdir("/proc/self/fd"):
-        if int(name) > 2 and int(name) not in kept:
+        if int(name) > 2 and int(name) not in files:
             with contextlib.suppress(OSError):
                 os.close(int(name))

@@ -8,13 +8,13 @@ from hearth_devcloud.guest import server as facts
 from hearth_devcloud.sandbox.balancers import configuration, served
 from hearth_devcloud.sandbox.fabric import BALANCER, ROUTER
 from hearth_devcloud.sandbox.firewall import router_rules, server_rules
-from hearth_devcloud.store import Body, Store, Thing
+from hearth_devcloud.store import Body, Resource, Store
 
 Document = Body
 _OWNERS = ("network:router_interface", "network:router_gateway")
 
 
-def document(store: Store, servers: Iterable[Thing], *, balancers: bool) -> Document:
+def document(store: Store, servers: Iterable[Resource], *, balancers: bool) -> Document:
     """Return the document for the keeper, from the current state of the store.
 
     It contains networks, volumes, and the namespaces of routers, of the running `servers` and, if
@@ -39,7 +39,7 @@ def document(store: Store, servers: Iterable[Thing], *, balancers: bool) -> Docu
     }
 
 
-def _server(store: Store, server: Thing) -> Body:
+def _server(store: Store, server: Resource) -> Body:
     ports = {
         f"eth{number}": port
         for number, port in enumerate(facts.ports(store, server))
@@ -57,14 +57,14 @@ def _server(store: Store, server: Thing) -> Body:
     }
 
 
-def _balancer(store: Store, balancer: Thing) -> Body:
+def _balancer(store: Store, balancer: Resource) -> Body:
     """Return the description of a load balancer's namespace, which contains its VIP port."""
     port = store.table("network.ports")[balancer.body["vip_port_id"]]
     ports = {port.id: _port(store, port, "eth0")} if port.body["admin_state_up"] else {}
     return {"ports": ports, "routes": _routes(store, [port]), "rules": "", "volumes": {}}
 
 
-def _port(store: Store, port: Thing, name: str, more: Iterable[str] = ()) -> Body:
+def _port(store: Store, port: Resource, name: str, extra: Iterable[str] = ()) -> Body:
     subnets = store.table("network.subnets")
     addresses = [
         f"{item['ip_address']}/{subnets[item['subnet_id']].body['cidr'].partition('/')[2]}"
@@ -77,30 +77,30 @@ def _port(store: Store, port: Thing, name: str, more: Iterable[str] = ()) -> Bod
         "network": network.id,
         "mac": port.body["mac_address"],
         "mtu": network.body["mtu"],
-        "addresses": [*addresses, *more],
+        "addresses": [*addresses, *extra],
     }
 
 
-def _routes(store: Store, ports: list[Thing]) -> list[list[str]]:
+def _routes(store: Store, ports: list[Resource]) -> list[list[str]]:
     """Return the routes of a server as pairs of destination and next hop.
 
     They are the first gateway of each IP version, and the host routes of the subnets.
     """
-    found: dict[tuple[str, int], list[str]] = {}
+    routes: dict[tuple[str, int], list[str]] = {}
     for port in ports:
         for item in port.body["fixed_ips"]:
             subnet = store.table("network.subnets")[item["subnet_id"]].body
             for route in subnet["host_routes"]:
-                found.setdefault(
+                routes.setdefault(
                     (route["destination"], 0), [route["destination"], route["nexthop"]]
                 )
             gateway = subnet["gateway_ip"]
             if gateway and gateway != item["ip_address"]:
-                found.setdefault(("default", subnet["ip_version"]), ["default", gateway])
-    return list(found.values())
+                routes.setdefault(("default", subnet["ip_version"]), ["default", gateway])
+    return list(routes.values())
 
 
-def _router(store: Store, router: Thing) -> Body:
+def _router(store: Store, router: Resource) -> Body:
     ports = [
         port
         for port in store.where("network.ports", device_id=router.id)
@@ -108,7 +108,7 @@ def _router(store: Store, router: Thing) -> Body:
     ]
     place: Body = {
         "ports": {port.id: _port(store, port, _name(port)) for port in ports},
-        "routes": [[one["destination"], one["nexthop"]] for one in router.body["routes"]],
+        "routes": [[route["destination"], route["nexthop"]] for route in router.body["routes"]],
         "rules": "",
     }
     gateway = next((p for p in ports if p.body["device_owner"] == _OWNERS[1]), None)
@@ -118,17 +118,17 @@ def _router(store: Store, router: Thing) -> Body:
             i["ip_address"] for i in gateway.body["fixed_ips"] if ":" not in i["ip_address"]
         ]
         floating = {
-            one.body["floating_ip_address"]: one.body["fixed_ip_address"]
-            for one in store.where("network.floatingips", router_id=router.id)
-            if one.body["fixed_ip_address"]
+            route.body["floating_ip_address"]: route.body["fixed_ip_address"]
+            for route in store.where("network.floatingips", router_id=router.id)
+            if route.body["fixed_ip_address"]
         }
-        more = [f"{one}/32" for one in floating]
-        place["ports"][gateway.id] = _port(store, gateway, _name(gateway), more)
+        extra = [f"{route}/32" for route in floating]
+        place["ports"][gateway.id] = _port(store, gateway, _name(gateway), extra)
         if addresses:
             snat = bool(info["enable_snat"])
             place["rules"] = router_rules(_name(gateway), addresses[0], floating, snat=snat)
     return place
 
 
-def _name(port: Thing) -> str:
+def _name(port: Resource) -> str:
     return f"q{port.id[:11]}"

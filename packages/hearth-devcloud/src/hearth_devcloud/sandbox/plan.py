@@ -10,7 +10,7 @@ from typing import Any
 
 import yaml
 
-from hearth_devcloud.sandbox.userdata import Part, Unreadable, parts
+from hearth_devcloud.sandbox.userdata import MimePart, Unreadable, parts
 
 Plan = dict[str, Any]
 
@@ -42,13 +42,13 @@ def boot_plan(
     config drive. Unsupported parts of the user data become `notes`, which the console shows.
     """
     notes = list(notes or [])
-    found: list[Part] = []
+    all_parts: list[MimePart] = []
     try:
-        found = parts(user_data)
+        all_parts = parts(user_data)
     except Unreadable as problem:
         notes.append(f"user data: {problem}")
     config: dict[str, Any] = {}
-    for part in found:
+    for part in all_parts:
         if part.type == CONFIG:
             config.update(_config(part, notes))
     ignored = sorted(set(config) - _USED - _WITHOUT_EFFECT)
@@ -60,7 +60,7 @@ def boot_plan(
         "hostname": _hostname(config, hostname),
         "notes": notes,
         "user_data": _text(user_data),
-        "parts": [_part(part) for part in found if part.type != CONFIG],
+        "parts": [_part(part) for part in all_parts if part.type != CONFIG],
         "bootcmd": _commands(config, "bootcmd", notes),
         "runcmd": _commands(config, "runcmd", notes),
         "write_files": _files(config, notes),
@@ -92,33 +92,33 @@ def _text(data: bytes) -> str:
     return base64.b64encode(data).decode()
 
 
-def _part(part: Part) -> Plan:
-    known = part.type in _HANDLED
-    note = "" if known else f"part {part.name} is ignored: no handler for the type {part.type}"
+def _part(part: MimePart) -> Plan:
+    is_handled = part.type in _HANDLED
+    note = "" if is_handled else f"part {part.name} is ignored: no handler for the type {part.type}"
     return {"type": part.type, "name": part.name, "data": _text(part.data), "note": note}
 
 
-def _hostname(config: dict[str, Any], given: str) -> str:
-    name = config.get("hostname") or config.get("fqdn") or given
+def _hostname(config: dict[str, Any], default: str) -> str:
+    name = config.get("hostname") or config.get("fqdn") or default
     return str(name).partition(".")[0][:63]
 
 
-def _config(part: Part, notes: list[str]) -> dict[str, Any]:
+def _config(part: MimePart, notes: list[str]) -> dict[str, Any]:
     """Return the parsed cloud-config of a part.
 
     If it is invalid, add a note and return an empty map.
     """
     try:
-        found = yaml.safe_load(part.data)
+        document = yaml.safe_load(part.data)
     except (yaml.YAMLError, RecursionError, ValueError, IndexError) as problem:
         notes.append(f"cloud-config {part.name}: {' '.join(str(problem).split())}")
         return {}
-    if found is None:
+    if document is None:
         return {}
-    if not isinstance(found, dict):
+    if not isinstance(document, dict):
         notes.append(f"cloud-config {part.name}: expected a map")
         return {}
-    return {str(key): value for key, value in found.items()}
+    return {str(key): value for key, value in document.items()}
 
 
 def _list(config: dict[str, Any], key: str, notes: list[str]) -> list[Any]:
@@ -155,13 +155,13 @@ def _commands(config: dict[str, Any], key: str, notes: list[str]) -> str:
 
 
 def _files(config: dict[str, Any], notes: list[str]) -> list[Plan]:
-    found = []
+    files = []
     for item in _list(config, "write_files", notes):
         try:
-            found.append(_file(item))
+            files.append(_file(item))
         except (ValueError, TypeError, KeyError, AttributeError) as problem:
             notes.append(f"cloud-config: write_files: {item!r:.80}: {problem!r:.80}")
-    return found
+    return files
 
 
 _DECODERS: dict[str, tuple[bool, bool]] = {  # encoding: (is base64, is gzip)
@@ -194,9 +194,9 @@ def _file(item: dict[str, Any]) -> Plan:
     }
 
 
-def _mode(given: Any) -> int:
+def _mode(mode: Any) -> int:
     """Return file permissions as an integer; a text is an octal number. Raises ValueError."""
-    if given is None:
+    if mode is None:
         return _MODE
-    read: Callable[[Any], int] = int if isinstance(given, int) else lambda text: int(text, 8)
-    return read(given) & 0o7777
+    parse: Callable[[Any], int] = int if isinstance(mode, int) else lambda text: int(text, 8)
+    return parse(mode) & 0o7777

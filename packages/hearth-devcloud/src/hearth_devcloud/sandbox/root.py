@@ -76,8 +76,8 @@ def _of_machine(tree: Tree, root: Path) -> list[str]:
                 raise
             _bind(Path("/", name), root / name, read_only=True)
             notes.append(f"/{name} is read-only: the machine has mounts below it")
-    for place, source in tree.binds.items():
-        _bind(source, root / place.lstrip("/"), read_only=place in tree.read_only)
+    for target, source in tree.binds.items():
+        _bind(source, root / target.lstrip("/"), read_only=target in tree.read_only)
     return notes
 
 

@@ -32,7 +32,7 @@ _TO_BE_LOOKED_AT = {
 
 
 @dataclass(frozen=True)
-class Part:
+class MimePart:
     """A part of user data: MIME type, file name and content."""
 
     type: str
@@ -44,11 +44,11 @@ class Unreadable(ValueError):
     """User data cannot be parsed; the message gives the reason."""
 
 
-def parts(raw: bytes) -> list[Part]:
+def parts(raw: bytes) -> list[MimePart]:
     """Split user data into its parts and return them in order. Raises Unreadable."""
-    found: list[Part] = []
-    _add(decompressed(raw), found)
-    return found
+    all_parts: list[MimePart] = []
+    _add(decompressed(raw), all_parts)
+    return all_parts
 
 
 def decompressed(data: bytes) -> bytes:
@@ -67,20 +67,20 @@ def decompressed(data: bytes) -> bytes:
     return plain
 
 
-def _add(data: bytes, found: list[Part]) -> None:
+def _add(data: bytes, all_parts: list[MimePart]) -> None:
     if not data.strip():
         return
     head = data[:4096].lower()
     if head.startswith((b"content-type:", b"mime-version:")) or b"\nmime-version:" in head:
         message = email.message_from_bytes(data, policy=email.policy.compat32)
         if "content-type" in message:
-            _add_message(message, found)
+            _add_message(message, all_parts)
             return
     kind = _type_of(data)
-    found.append(Part(kind, _name(None, found), data))
+    all_parts.append(MimePart(kind, _name(None, all_parts), data))
 
 
-def _add_message(message: Message, found: list[Part]) -> None:
+def _add_message(message: Message, all_parts: list[MimePart]) -> None:
     for part in message.walk():
         if part.is_multipart():
             continue
@@ -89,13 +89,13 @@ def _add_message(message: Message, found: list[Part]) -> None:
         kind = part.get_content_type()
         if kind in _TO_BE_LOOKED_AT:
             kind = _type_of(data)
-        found.append(Part(kind, _name(part.get_filename(), found), data))
+        all_parts.append(MimePart(kind, _name(part.get_filename(), all_parts), data))
 
 
-def _name(given: str | None, found: list[Part]) -> str:
+def _name(filename: str | None, all_parts: list[MimePart]) -> str:
     """Return the file name of a part without folders; a missing name becomes `part-001` etc."""
-    name = (given or "").replace("/", "_").lstrip(".")
-    return name or f"part-{len(found) + 1:03d}"
+    name = (filename or "").replace("/", "_").lstrip(".")
+    return name or f"part-{len(all_parts) + 1:03d}"
 
 
 def _type_of(data: bytes) -> str:

@@ -23,27 +23,27 @@ class Volumes:
 
     def keep(self, volumes: Iterable[str]) -> None:
         """Remove the folders of all volumes whose ids are not in `volumes`."""
-        wanted = set(volumes)
+        names = set(volumes)
         for folder in self._folder.iterdir():
-            if folder.name not in wanted:
+            if folder.name not in names:
                 shutil.rmtree(folder, ignore_errors=True)
 
-    def settle(self, server: str, pid: int, wanted: Mapping[str, str]) -> None:
-        """Mount the volumes in `wanted` (id by device) in a running server; unmount all others.
+    def settle(self, server: str, pid: int, volumes: Mapping[str, str]) -> None:
+        """Mount the volumes in `volumes` (id by device) in a running server; unmount all others.
 
         `pid` is the first process of the server. Raises OSError.
         """
-        shown = self._shown.setdefault(server, {})
-        for device, volume in list(shown.items()):
-            if wanted.get(device) != volume:
+        devices = self._shown.setdefault(server, {})
+        for device, volume in list(devices.items()):
+            if volumes.get(device) != volume:
                 _inside(pid, None, f"{PLACE}/{device}")
-                del shown[device]
-        for device, volume in wanted.items():
-            if device not in shown:
+                del devices[device]
+        for device, volume in volumes.items():
+            if device not in devices:
                 folder = self._folder / volume
                 folder.mkdir(exist_ok=True)
                 _inside(pid, folder, f"{PLACE}/{device}")
-                shown[device] = volume
+                devices[device] = volume
 
     def forget(self, server: str) -> None:
         """Forget the mounts of a server that has ended."""

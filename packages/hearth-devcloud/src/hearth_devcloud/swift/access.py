@@ -7,7 +7,7 @@ from urllib.parse import unquote
 
 from hearth_devcloud.http import Call, Refusal
 from hearth_devcloud.keystone.tokens import authenticate
-from hearth_devcloud.store import Store, Thing
+from hearth_devcloud.store import Resource, Store
 
 ACCOUNTS = "object-store.accounts"
 CONTAINERS = "object-store.containers"
@@ -19,27 +19,27 @@ Parts = tuple[str, str | None, str | None]
 
 def split(path: str) -> Parts:
     """Return the account, container and object that a path below `/v1/` names, or None for each."""
-    account, _, rest = path.partition("/")
-    container, slash, name = rest.partition("/")
+    account, _, tail = path.partition("/")
+    container, slash, name = tail.partition("/")
     return unquote(account), unquote(container) or None, (unquote(name) or None) if slash else None
 
 
-def account_of(store: Store, name: str) -> Thing:
+def account_of(store: Store, name: str) -> Resource:
     """Return an account. It is created on first use."""
-    thing = store.get(ACCOUNTS, name)
-    if thing is None:
+    resource = store.get(ACCOUNTS, name)
+    if resource is None:
         project_id = name.removeprefix("AUTH_")
-        thing = Thing(name, ACCOUNTS, project_id, {"name": name, "meta": {}}, seed=True)
-        store.insert(thing)
-    return thing
+        resource = Resource(name, ACCOUNTS, project_id, {"name": name, "meta": {}}, seed=True)
+        store.insert(resource)
+    return resource
 
 
-def container_of(store: Store, account: str, container: str) -> Thing:
+def container_of(store: Store, account: str, container: str) -> Resource:
     """Return a container of an account. Raises Refusal 404 if it does not exist."""
-    thing = store.get(CONTAINERS, f"{account}/{container}")
-    if thing is None:
+    resource = store.get(CONTAINERS, f"{account}/{container}")
+    if resource is None:
         raise Refusal(404, message="Not Found")
-    return thing
+    return resource
 
 
 def is_open(call: Call) -> bool:
@@ -60,17 +60,17 @@ def allow(call: Call, parts: Parts) -> None:
             return
         if caller.is_admin:
             return
-    thing = None
+    resource = None
     if container is not None:
-        thing = call.cloud.store.get(CONTAINERS, f"{account}/{container}")
-    if thing is not None and _in_acl(call, thing):
+        resource = call.cloud.store.get(CONTAINERS, f"{account}/{container}")
+    if resource is not None and _in_acl(call, resource):
         return
     if caller is None:
         raise Refusal(401, message="Unauthorized")
     raise Refusal(403, message="Forbidden")
 
 
-def _in_acl(call: Call, container: Thing) -> bool:
+def _in_acl(call: Call, container: Resource) -> bool:
     reading = call.method in ("GET", "HEAD", "OPTIONS")
     meta = container.body["meta"]
     rules = meta.get("X-Container-Read" if reading else "X-Container-Write", "").split(",")
@@ -97,13 +97,13 @@ def _check_temporary(call: Call, parts: Parts) -> None:
     store = call.cloud.store
     keys = [
         value
-        for kind, thing in (
+        for kind, resource in (
             ("Account", store.get(ACCOUNTS, account)),
             ("Container", store.get(CONTAINERS, f"{account}/{container}")),
         )
-        if thing is not None
+        if resource is not None
         for suffix in ("", "-2")
-        if (value := thing.body["meta"].get(f"X-{kind}-Meta-Temp-Url-Key{suffix}"))
+        if (value := resource.body["meta"].get(f"X-{kind}-Meta-Temp-Url-Key{suffix}"))
     ]
     prefix = call.argument("temp_url_prefix")
     path = f"/v1/{account}/{container}/{name}"
@@ -128,7 +128,7 @@ def metadata(call: Call, kind: str, present: dict[str, str]) -> dict[str, str]:
 
     `kind` is Account, Container or Object.
     """
-    kept = dict(present)
+    entries = dict(present)
     plain = {
         "Container": (
             "X-Container-Read",
@@ -152,7 +152,7 @@ def metadata(call: Call, kind: str, present: dict[str, str]) -> dict[str, str]:
         else:
             continue
         if removing or value == "":
-            kept.pop(name, None)
+            entries.pop(name, None)
         else:
-            kept[name] = value
-    return kept
+            entries[name] = value
+    return entries

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from hearth_devcloud.http import Body, Call, Refusal, Reply
-from hearth_devcloud.store import Thing, stamp_micro
+from hearth_devcloud.store import Resource, stamp_micro
 from hearth_devcloud.swift.access import (
     CONTAINERS,
     OBJECTS,
@@ -17,30 +17,30 @@ from hearth_devcloud.swift.access import (
 LISTING_MAX = 10_000
 
 
-def contents(call: Call, container: Thing) -> list[Thing]:
+def contents(call: Call, container: Resource) -> list[Resource]:
     """Return the visible objects of a container, sorted by name."""
     table = call.cloud.store.table(OBJECTS)
-    found = [table[key] for key in container.hidden["objects"] if key in table]
+    objects = [table[key] for key in container.hidden["objects"] if key in table]
     now = call.cloud.store.time
-    return sorted((t for t in found if t.visible_from <= now), key=lambda t: str(t.body["name"]))
+    return sorted((t for t in objects if t.visible_from <= now), key=lambda t: str(t.body["name"]))
 
 
 def account(call: Call, name: str) -> Reply:
     """Handle GET, HEAD and POST of an account."""
     store = call.cloud.store
-    thing = account_of(store, name)
-    mine = [c for c in store.all(CONTAINERS) if c.hidden["account"] == name]
+    resource = account_of(store, name)
+    containers = [c for c in store.all(CONTAINERS) if c.hidden["account"] == name]
     match call.method:
         case "POST":
-            thing.body["meta"] = metadata(call, "Account", thing.body["meta"])
+            resource.body["meta"] = metadata(call, "Account", resource.body["meta"])
             return Reply(204)
         case "GET" | "HEAD":
-            sizes = {c.id: [o.body["bytes"] for o in contents(call, c)] for c in mine}
+            sizes = {c.id: [o.body["bytes"] for o in contents(call, c)] for c in containers}
             headers = {
-                "X-Account-Container-Count": str(len(mine)),
+                "X-Account-Container-Count": str(len(containers)),
                 "X-Account-Object-Count": str(sum(len(s) for s in sizes.values())),
                 "X-Account-Bytes-Used": str(sum(sum(s) for s in sizes.values())),
-                **thing.body["meta"],
+                **resource.body["meta"],
             }
             rows: list[Body] = [
                 {
@@ -49,7 +49,7 @@ def account(call: Call, name: str) -> Reply:
                     "bytes": sum(sizes[c.id]),
                     "last_modified": c.body["last_modified"],
                 }
-                for c in sorted(mine, key=lambda c: str(c.body["name"]))
+                for c in sorted(containers, key=lambda c: str(c.body["name"]))
             ]
             return listing(call, rows, headers)
     raise Refusal(405, message="Method Not Allowed")
@@ -63,12 +63,12 @@ def container(call: Call, account_name: str, name: str) -> Reply:
         case "PUT":
             return _put(call, account_name, name)
         case "POST":
-            thing = container_of(store, account_name, name)
-            thing.body["meta"] = metadata(call, "Container", thing.body["meta"])
+            resource = container_of(store, account_name, name)
+            resource.body["meta"] = metadata(call, "Container", resource.body["meta"])
             return Reply(204)
         case "DELETE":
-            thing = container_of(store, account_name, name)
-            if thing.hidden["objects"]:
+            resource = container_of(store, account_name, name)
+            if resource.hidden["objects"]:
                 raise Refusal(409, message="There was a conflict when trying to complete")
             store.remove(store.table(CONTAINERS)[key])
             return Reply(204)
@@ -83,9 +83,9 @@ def _put(call: Call, account_name: str, name: str) -> Reply:
     if "/" in name or len(name) > 256:
         raise Refusal(400, message="Container name is not valid")
     key = f"{account_name}/{name}"
-    thing = store.get(CONTAINERS, key)
-    if thing is not None:
-        thing.body["meta"] = metadata(call, "Container", thing.body["meta"])
+    container = store.get(CONTAINERS, key)
+    if container is not None:
+        container.body["meta"] = metadata(call, "Container", container.body["meta"])
         return Reply(202)
     body: Body = {
         "name": name,
@@ -94,17 +94,17 @@ def _put(call: Call, account_name: str, name: str) -> Reply:
     }
     project_id = account_name.removeprefix("AUTH_")
     hidden: Body = {"account": account_name, "objects": {}}
-    store.insert(Thing(key, CONTAINERS, project_id, body, hidden))
+    store.insert(Resource(key, CONTAINERS, project_id, body, hidden))
     return Reply(201)
 
 
-def _show(call: Call, thing: Thing) -> Reply:
-    objects = contents(call, thing)
+def _show(call: Call, container: Resource) -> Reply:
+    objects = contents(call, container)
     headers = {
         "X-Container-Object-Count": str(len(objects)),
         "X-Container-Bytes-Used": str(sum(o.body["bytes"] for o in objects)),
         "X-Storage-Policy": "Policy-0",
-        **thing.body["meta"],
+        **container.body["meta"],
     }
     rows: list[Body] = []
     prefix, delimiter = call.argument("prefix") or "", call.argument("delimiter")
@@ -113,9 +113,9 @@ def _show(call: Call, thing: Thing) -> Reply:
         body = item.body
         if not body["name"].startswith(prefix):
             continue
-        rest = body["name"][len(prefix) :]
-        if delimiter and delimiter in rest:
-            folder = prefix + rest.partition(delimiter)[0] + delimiter
+        tail = body["name"][len(prefix) :]
+        if delimiter and delimiter in tail:
+            folder = prefix + tail.partition(delimiter)[0] + delimiter
             if folder not in folders:
                 folders.add(folder)
                 rows.append({"subdir": folder})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hearth_devcloud.collection import Collection, Field, boolean, nullable, text
 from hearth_devcloud.http import Body, Call, Cloud, Refusal, Reply, Route
-from hearth_devcloud.store import Thing
+from hearth_devcloud.store import Resource
 from hearth_devcloud.trove import quotas
 from hearth_devcloud.trove.base import (
     BACKUPS,
@@ -56,30 +56,32 @@ def create(call: Call) -> Reply:
         "created": now,
         "updated": now,
     }
-    made = store.insert(Thing(ident, BACKUPS, call.caller.project_id, body))
-    made.hidden["fails"] = call.effects.error
+    backup = store.insert(Resource(ident, BACKUPS, call.caller.project_id, body))
+    backup.hidden["fails"] = call.effects.error
     instance.body["status"] = "BACKUP"
-    store.later(call.effects.slow_s or 0, made, "database.backup")
+    store.later(call.effects.slow_s or 0, backup, "database.backup")
     return Reply(202, {"backup": body})
 
 
-def done(cloud: Cloud, thing: Thing) -> None:
+def done(cloud: Cloud, backup: Resource) -> None:
     """Complete a backup, and end the status BACKUP of its instance."""
-    failed = thing.hidden.pop("fails", False)
+    failed = backup.hidden.pop("fails", False)
     status = "FAILED" if failed else "COMPLETED"
-    thing.body.update(status=status, size=0.12, updated=stamp(cloud.store.time))
-    instance = cloud.store.get(INSTANCES, thing.body["instance_id"])
+    backup.body.update(status=status, size=0.12, updated=stamp(cloud.store.time))
+    instance = cloud.store.get(INSTANCES, backup.body["instance_id"])
     if instance is not None and instance.body["status"] == "BACKUP":
         instance.body["status"] = "ACTIVE"
 
 
 def backups(call: Call) -> Reply:
     """Handle GET of the backups."""
-    found, wanted = mine(call, BACKUPS), call.argument("instance_id")
-    if wanted:
-        found = [one for one in found if one.body["instance_id"] == wanted]
-    shown, more = paged(call, "backups", found)
-    return Reply(200, {"backups": [one.body for one in shown], **more})
+    own_backups, instance_id = mine(call, BACKUPS), call.argument("instance_id")
+    if instance_id:
+        own_backups = [
+            backup for backup in own_backups if backup.body["instance_id"] == instance_id
+        ]
+    page, links = paged(call, "backups", own_backups)
+    return Reply(200, {"backups": [backup.body for backup in page], **links})
 
 
 def show(call: Call) -> Reply:
@@ -89,17 +91,17 @@ def show(call: Call) -> Reply:
 
 def delete(call: Call) -> Reply:
     """Handle DELETE of a backup and of those that build on it; reply with status 202."""
-    thing = find(call, BACKUPS, call.ids[0])
-    if thing.body["status"] == "NEW":
-        raise Refusal(422, message=f"Backup {thing.id} is running.")
-    _remove(call.cloud, thing)
+    backup = find(call, BACKUPS, call.ids[0])
+    if backup.body["status"] == "NEW":
+        raise Refusal(422, message=f"Backup {backup.id} is running.")
+    _remove(call.cloud, backup)
     return Reply(202)
 
 
-def _remove(cloud: Cloud, thing: Thing) -> None:
-    for child in cloud.store.where(BACKUPS, parent_id=thing.id):
+def _remove(cloud: Cloud, backup: Resource) -> None:
+    for child in cloud.store.where(BACKUPS, parent_id=backup.id):
         _remove(cloud, child)
-    cloud.store.remove(thing)
+    cloud.store.remove(backup)
 
 
 _PATH = "/v1.0/backups"

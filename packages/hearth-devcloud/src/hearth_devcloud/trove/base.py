@@ -11,7 +11,7 @@ from hearth_devcloud.collection import Check, Collection, Fault, Invalid
 from hearth_devcloud.errors_by_kind import by_kind
 from hearth_devcloud.http import Body, Call, Refusal, Reply
 from hearth_devcloud.listing import page
-from hearth_devcloud.store import Thing
+from hearth_devcloud.store import Resource
 
 INSTANCES = "database.instances"
 CLUSTERS = "database.clusters"
@@ -75,31 +75,31 @@ def links(call: Call, kind: str, ident: str) -> list[Body]:
     ]
 
 
-def find(call: Call, table: str, ident: str) -> Thing:
+def find(call: Call, table: str, ident: str) -> Resource:
     """Return an object of the caller's project. Raises Refusal 404."""
-    found = call.cloud.store.get(table, ident)
+    resource = call.cloud.store.get(table, ident)
     caller = call.caller
-    if found is None or not (caller.is_admin or found.project_id == caller.project_id):
+    if resource is None or not (caller.is_admin or resource.project_id == caller.project_id):
         raise missing(ident)
-    return found
+    return resource
 
 
-def mine(call: Call, table: str) -> list[Thing]:
+def mine(call: Call, table: str) -> list[Resource]:
     """Return the objects of the caller's project."""
-    found = call.cloud.store.all(table)
-    return [one for one in found if one.project_id == call.caller.project_id]
+    rows = call.cloud.store.all(table)
+    return [resource for resource in rows if resource.project_id == call.caller.project_id]
 
 
-def paged(call: Call, key: str, things: list[Thing]) -> tuple[list[Thing], Body]:
+def paged(call: Call, key: str, resources: list[Resource]) -> tuple[list[Resource], Body]:
     """Return one page of objects, and a body with a link to the next page if there is one."""
     limit = call.argument("limit") or str(PAGE_SIZE)
     call.query = {**call.query, "limit": [limit]}
-    shown, more = page(things, call)
-    if not more:
-        return shown, {}
+    page_resources, has_next = page(resources, call)
+    if not has_next:
+        return page_resources, {}
     path = f"{call.base}/database/v1.0/{call.caller.project_id}/{key}"
-    href = f"{path}?marker={shown[-1].id}&limit={limit}"
-    return shown, {"links": [{"rel": "next", "href": href}]}
+    href = f"{path}?marker={page_resources[-1].id}&limit={limit}"
+    return page_resources, {"links": [{"rel": "next", "href": href}]}
 
 
 def document(call: Call, key: str, collection: Collection, *, creating: bool = True) -> Body:
@@ -111,10 +111,10 @@ def document(call: Call, key: str, collection: Collection, *, creating: bool = T
         values = collection.for_create(body[key]) if creating else collection.for_update(body[key])
     except Invalid as error:
         if error.fault is Fault.MISSING:
-            words = f"{key} {', '.join(map(repr, error.names))} is a required property"
+            message = f"{key} {', '.join(map(repr, error.names))} is a required property"
         else:
-            words = f"{key} {error.message}"
-        raise bad(f"Validation error: {words}") from None
+            message = f"{key} {error.message}"
+        raise bad(f"Validation error: {message}") from None
     return values
 
 
@@ -124,7 +124,7 @@ def array(call: Call, key: str, check: Check) -> list[Any]:
     if not isinstance(body, dict) or set(body) != {key} or not isinstance(body[key], list):
         raise bad(f"Validation error: '{key}' is a required property")
     try:
-        return [check(one) for one in body[key]]
+        return [check(entry) for entry in body[key]]
     except ValueError as error:
         raise bad(f"Validation error: {key} {error}") from None
 
@@ -150,10 +150,10 @@ def entries(required: Mapping[str, Check], optional: Mapping[str, Check]) -> Che
             raise ValueError(f"{value!r} is not an object")
         if missed := sorted(required.keys() - value.keys()):
             raise ValueError(f"{missed[0]!r} is a required property")
-        known = {**required, **optional}
-        if unknown := sorted(value.keys() - known.keys()):
+        checks = {**required, **optional}
+        if unknown := sorted(value.keys() - checks.keys()):
             raise ValueError(f"additional properties are not allowed: {', '.join(unknown)}")
-        return {name: known[name](one) for name, one in value.items()}
+        return {name: checks[name](field) for name, field in value.items()}
 
     return check
 

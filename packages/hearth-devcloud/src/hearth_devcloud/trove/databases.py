@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from hearth_devcloud.http import Body, Call, Refusal, Reply, Route
-from hearth_devcloud.store import Thing
+from hearth_devcloud.store import Resource
 from hearth_devcloud.trove.base import INSTANCES, array, bad, entries, find, word
 
 _RESERVED = {"mysql", "information_schema", "performance_schema", "sys", "lost+found", "#mysql50#"}
@@ -23,31 +23,31 @@ _fields = entries({"name": word(64)}, {"character_set": word(), "collate": word(
 
 def database(value: Any) -> Body:
     """Check a database in a request body and return it with defaults. Raises ValueError."""
-    given: Body = {"character_set": "utf8", "collate": "utf8_general_ci", **_fields(value)}
-    if given["name"] in _RESERVED:
-        raise ValueError(f"{given['name']!r} is a reserved name")
-    if given["character_set"] not in _CHARACTER_SETS:
-        raise ValueError(f"{given['character_set']!r} not a valid character set")
-    if not given["collate"].startswith(given["character_set"]):
-        words = f"{given['collate']!r} not a valid collation for charset"
-        raise ValueError(f"{words} {given['character_set']!r}")
-    return given
+    attributes: Body = {"character_set": "utf8", "collate": "utf8_general_ci", **_fields(value)}
+    if attributes["name"] in _RESERVED:
+        raise ValueError(f"{attributes['name']!r} is a reserved name")
+    if attributes["character_set"] not in _CHARACTER_SETS:
+        raise ValueError(f"{attributes['character_set']!r} not a valid character set")
+    if not attributes["collate"].startswith(attributes["character_set"]):
+        message = f"{attributes['collate']!r} not a valid collation for charset"
+        raise ValueError(f"{message} {attributes['character_set']!r}")
+    return attributes
 
 
-def distinct_databases(given: list[Body]) -> None:
+def distinct_databases(databases: list[Body]) -> None:
     """Raise Refusal 400 if a name occurs twice in a list of databases."""
-    names = [one["name"] for one in given]
+    names = [database["name"] for database in databases]
     if len(set(names)) < len(names):
         raise bad("Two databases have the same name.")
 
 
-def ready(call: Call) -> Thing:
+def ready(call: Call) -> Resource:
     """Return the instance in the path of a call. Raises Refusal 404, or 422 unless it runs."""
-    thing = find(call, INSTANCES, call.ids[0])
-    if thing.body["status"] not in ("ACTIVE", "BACKUP"):
-        words = f"Instance {thing.id} is not ready. (Status is {thing.body['status']})."
-        raise Refusal(422, message=words)
-    return thing
+    instance = find(call, INSTANCES, call.ids[0])
+    if instance.body["status"] not in ("ACTIVE", "BACKUP"):
+        message = f"Instance {instance.id} is not ready. (Status is {instance.body['status']})."
+        raise Refusal(422, message=message)
+    return instance
 
 
 def page_of(call: Call, key: str, rows: dict[str, Body]) -> Reply:
@@ -57,24 +57,24 @@ def page_of(call: Call, key: str, rows: dict[str, Body]) -> Reply:
     if not limit.isdecimal() or not int(limit):
         raise bad(f"limit must be a positive number, not {limit!r}")
     if marker is not None:
-        names = [one for one in names if one > marker]
-    shown = names[: int(limit)]
-    body: Body = {key: [rows[one] for one in shown]}
-    if len(names) > len(shown):
-        href = f"{call.base}/database{call.path}?marker={shown[-1]}&limit={limit}"
+        names = [name for name in names if name > marker]
+    page = names[: int(limit)]
+    body: Body = {key: [rows[name] for name in page]}
+    if len(names) > len(page):
+        href = f"{call.base}/database{call.path}?marker={page[-1]}&limit={limit}"
         body["links"] = [{"rel": "next", "href": href}]
     return Reply(200, body)
 
 
 def create(call: Call) -> Reply:
     """Handle POST of databases; reply with status 202."""
-    thing, given = ready(call), array(call, "databases", database)
-    distinct_databases(given)
-    known = thing.hidden["databases"]
-    for one in given:
-        if one["name"] in known:
-            raise bad(f'A database with the name "{one["name"]}" already exists.')
-    known.update({one["name"]: one for one in given})
+    instance, entries = ready(call), array(call, "databases", database)
+    distinct_databases(entries)
+    present = instance.hidden["databases"]
+    for entry in entries:
+        if entry["name"] in present:
+            raise bad(f'A database with the name "{entry["name"]}" already exists.')
+    present.update({entry["name"]: entry for entry in entries})
     return Reply(202)
 
 
@@ -85,11 +85,11 @@ def databases(call: Call) -> Reply:
 
 def delete(call: Call) -> Reply:
     """Handle DELETE of a database; reply with status 202."""
-    known, name = ready(call).hidden, call.ids[1]
-    if known["databases"].pop(name, None) is None:
+    hidden, name = ready(call).hidden, call.ids[1]
+    if hidden["databases"].pop(name, None) is None:
         raise Refusal(404, message=f"Database {name} cannot be found on the instance.")
-    for user in known["users"].values():
-        user["databases"] = [one for one in user["databases"] if one != name]
+    for user in hidden["users"].values():
+        user["databases"] = [database for database in user["databases"] if database != name]
     return Reply(202)
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from hearth_devcloud.fixed_ids import fixed
 from hearth_devcloud.http import Body, Call, Refusal, Reply, Route
-from hearth_devcloud.store import Thing
+from hearth_devcloud.store import Resource
 from hearth_devcloud.trove.base import bad, links, missing
 
 
@@ -38,30 +38,37 @@ DATASTORES = (
 )
 
 
-def chosen(given: Body) -> tuple[Datastore, str]:
+def chosen(attributes: Body) -> tuple[Datastore, str]:
     """Return the datastore and the name of the version that a request names.
 
     Without names, they are MySQL and the default version. Raises Refusal 404 for an unknown
     datastore, and 400 for an unknown version.
     """
-    datastore = _found(given.get("type") or DATASTORES[0].name)
-    version = given.get("version") or datastore.versions[0]
-    found = _version(datastore, version)
-    if found is None:
+    datastore = _found(attributes.get("type") or DATASTORES[0].name)
+    version = attributes.get("version") or datastore.versions[0]
+    version_name = _version(datastore, version)
+    if version_name is None:
         raise bad(f"Datastore version '{version}' cannot be found.")
-    return datastore, found
+    return datastore, version_name
 
 
 def _found(name: str) -> Datastore:
-    for one in DATASTORES:
-        if name in (one.name, one.id):
-            return one
+    for datastore in DATASTORES:
+        if name in (datastore.name, datastore.id):
+            return datastore
     raise Refusal(404, message=f"Datastore '{name}' cannot be found.")
 
 
 def _version(datastore: Datastore, name: str) -> str | None:
-    known = datastore.versions
-    return next((one for one in known if name in (one, datastore.version_id(one))), None)
+    versions = datastore.versions
+    return next(
+        (
+            version_name
+            for version_name in versions
+            if name in (version_name, datastore.version_id(version_name))
+        ),
+        None,
+    )
 
 
 def _version_view(call: Call, datastore: Datastore, version: str, *, alone: bool = False) -> Body:
@@ -78,13 +85,13 @@ def _view(call: Call, datastore: Datastore) -> Body:
         "name": datastore.name,
         "default_version": datastore.version_id(datastore.versions[0]),
         "links": links(call, "datastores", datastore.id),
-        "versions": [_version_view(call, datastore, one) for one in datastore.versions],
+        "versions": [_version_view(call, datastore, version) for version in datastore.versions],
     }
 
 
 def datastores(call: Call) -> Reply:
     """Handle GET of the datastores."""
-    return Reply(200, {"datastores": [_view(call, one) for one in DATASTORES]})
+    return Reply(200, {"datastores": [_view(call, datastore) for datastore in DATASTORES]})
 
 
 def show(call: Call) -> Reply:
@@ -94,51 +101,51 @@ def show(call: Call) -> Reply:
 
 def versions(call: Call) -> Reply:
     """Handle GET of the versions of a datastore."""
-    one = _found(call.ids[0])
-    views = [_version_view(call, one, name, alone=True) for name in one.versions]
+    datastore = _found(call.ids[0])
+    views = [_version_view(call, datastore, name, alone=True) for name in datastore.versions]
     return Reply(200, {"versions": views})
 
 
 def show_version(call: Call) -> Reply:
     """Handle GET of a version, by its id or name; its datastore may be left out of the path."""
     *of, name = call.ids
-    for one in [_found(of[0])] if of else DATASTORES:
-        version = _version(one, name)
-        if version is not None and (of or name == one.version_id(version)):
-            return Reply(200, {"version": _version_view(call, one, version, alone=True)})
+    for datastore in [_found(of[0])] if of else DATASTORES:
+        version = _version(datastore, name)
+        if version is not None and (of or name == datastore.version_id(version)):
+            return Reply(200, {"version": _version_view(call, datastore, version, alone=True)})
     raise missing(name)
 
 
-def flavor_of(call: Call, flavor_id: str) -> Thing:
+def flavor_of(call: Call, flavor_id: str) -> Resource:
     """Return the flavor of the compute service with this id. Raises Refusal 400."""
-    found = call.cloud.store.get("compute.flavors", flavor_id)
-    if found is None:
+    flavor = call.cloud.store.get("compute.flavors", flavor_id)
+    if flavor is None:
         raise bad(f"Flavor {flavor_id} cannot be found.")
-    return found
+    return flavor
 
 
-def _flavor(call: Call, thing: Thing) -> Body:
+def _flavor(call: Call, resource: Resource) -> Body:
     return {
-        "id": int(thing.id) if thing.id.isdecimal() else None,
-        "str_id": thing.id,
-        "links": links(call, "flavors", thing.id),
-        **{name: thing.body[name] for name in ("name", "ram", "vcpus", "disk")},
+        "id": int(resource.id) if resource.id.isdecimal() else None,
+        "str_id": resource.id,
+        "links": links(call, "flavors", resource.id),
+        **{name: resource.body[name] for name in ("name", "ram", "vcpus", "disk")},
     }
 
 
 def flavors(call: Call) -> Reply:
     """Handle GET of the public flavors."""
-    found = call.cloud.store.all("compute.flavors")
-    public = [one for one in found if one.body.get("os-flavor-access:is_public", True)]
-    return Reply(200, {"flavors": [_flavor(call, one) for one in public]})
+    rows = call.cloud.store.all("compute.flavors")
+    public = [flavor for flavor in rows if flavor.body.get("os-flavor-access:is_public", True)]
+    return Reply(200, {"flavors": [_flavor(call, flavor) for flavor in public]})
 
 
 def flavor(call: Call) -> Reply:
     """Handle GET of a flavor."""
-    found = call.cloud.store.get("compute.flavors", call.ids[0])
-    if found is None:
+    chosen = call.cloud.store.get("compute.flavors", call.ids[0])
+    if chosen is None:
         raise missing(call.ids[0])
-    return Reply(200, {"flavor": _flavor(call, found)})
+    return Reply(200, {"flavor": _flavor(call, chosen)})
 
 
 ROUTES: list[Route] = [

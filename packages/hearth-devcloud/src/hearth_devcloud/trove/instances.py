@@ -19,7 +19,7 @@ from hearth_devcloud.http import Body, Call, Cloud, Refusal, Reply, Route
 from hearth_devcloud.neutron.networks import networks
 from hearth_devcloud.neutron.ports import new_port, remove_port
 from hearth_devcloud.neutron.subnets import subnets
-from hearth_devcloud.store import Thing
+from hearth_devcloud.store import Resource
 from hearth_devcloud.trove import datastores, quotas
 from hearth_devcloud.trove.base import (
     BACKUPS,
@@ -49,10 +49,10 @@ nic = entries({}, {"net-id": uuid, "network_id": uuid, "subnet_id": uuid, "ip_ad
 
 def nics(value: Any) -> list[Body]:
     """Check the networks of an instance, of which there is at most one. Raises ValueError."""
-    found: list[Body] = list_of(nic)(value)
-    if len(found) > 1:
+    entries: list[Body] = list_of(nic)(value)
+    if len(entries) > 1:
         raise ValueError("only one network is allowed")
-    return found
+    return entries
 
 
 _ACCESS = entries({}, {"is_public": boolean, "allowed_cidrs": list_of(word())})
@@ -98,25 +98,25 @@ def create(call: Call) -> Reply:
     if values["restorePoint"]:
         _check_backup(call, values["restorePoint"]["backupRef"])
     distinct_databases(values["databases"])
-    distinct_users(values["users"], {one["name"] for one in values["databases"]})
+    distinct_users(values["users"], {database["name"] for database in values["databases"]})
     count = values["replica_count"] or 1
     quotas.check(call, instances=count, volumes=count * values["volume"]["size"])
-    more = {"datastore": {"type": datastore.name, "version": version}, "flavor_id": flavor.id}
-    made = []
+    extra = {"datastore": {"type": datastore.name, "version": version}, "flavor_id": flavor.id}
+    instances = []
     for number in range(1, count + 1):
         name = values["name"] if count == 1 else f"{values['name']}-{number}"
-        made.append(new_instance(call, {**values, **more, "name": name}, source))
-    return Reply(200, {"instance": view(call, made[0], detail=True)})
+        instances.append(new_instance(call, {**values, **extra, "name": name}, source))
+    return Reply(200, {"instance": view(call, instances[0], detail=True)})
 
 
 def check_size(gigabytes: int) -> None:
     """Raise Refusal 413 for a volume that is too large."""
     if gigabytes > VOLUME_SIZE_MAX_GB:
-        words = f"Volume 'size' cannot exceed maximum of {VOLUME_SIZE_MAX_GB} GB."
-        raise Refusal(413, message=words)
+        message = f"Volume 'size' cannot exceed maximum of {VOLUME_SIZE_MAX_GB} GB."
+        raise Refusal(413, message=message)
 
 
-def _source(call: Call, values: Body) -> Thing | None:
+def _source(call: Call, values: Body) -> Resource | None:
     """Return the instance of which the new one is a replica, or None. Raises Refusal."""
     if not values["replica_of"]:
         if (values["replica_count"] or 1) > 1:
@@ -141,8 +141,8 @@ def _check_backup(call: Call, backup_id: str) -> None:
 
 
 def new_instance(
-    call: Call, values: Body, source: Thing | None = None, cluster: Thing | None = None
-) -> Thing:
+    call: Call, values: Body, source: Resource | None = None, cluster: Resource | None = None
+) -> Resource:
     """Create an instance from checked values, and return it. Raises Refusal.
 
     `source` is the instance of which it is a replica, `cluster` the cluster of which it is a
@@ -163,144 +163,155 @@ def new_instance(
         "updated": now,
         "service_status_updated": now,
     }
-    thing = Thing(ident, INSTANCES, project_id, body)
-    thing.hidden |= {
+    instance = Resource(ident, INSTANCES, project_id, body)
+    instance.hidden |= {
         "flavorRef": values["flavor_id"],
         "datastore": values["datastore"],
         "locality": values.get("locality"),
         "replica_of": source.id if source is not None else None,
         "cluster_id": cluster.id if cluster is not None else None,
-        "databases": {one["name"]: one for one in values.get("databases") or []},
+        "databases": {database["name"]: database for database in values.get("databases") or []},
         "users": {},
     }
-    for one in values.get("users") or []:
-        add_user(thing, one)
-    thing.hidden["ports"] = [_plug(call, thing, one) for one in values.get("nics") or []]
-    store.insert(thing)
-    begin(call, thing, "BUILD")
-    return thing
+    for account in values.get("users") or []:
+        add_user(instance, account)
+    instance.hidden["ports"] = [_plug(call, instance, nic) for nic in values.get("nics") or []]
+    store.insert(instance)
+    begin(call, instance, "BUILD")
+    return instance
 
 
-def _plug(call: Call, thing: Thing, given: Body) -> str:
+def _plug(call: Call, instance: Resource, nic: Body) -> str:
     """Create the port of an instance in the network of a user, and return its id."""
-    network_id, subnet_id = given.get("network_id") or given.get("net-id"), given.get("subnet_id")
+    network_id, subnet_id = nic.get("network_id") or nic.get("net-id"), nic.get("subnet_id")
     if not (network_id or subnet_id):
         raise bad("Network or subnet is not provided.")
-    if given.get("ip_address") and not subnet_id:
+    if nic.get("ip_address") and not subnet_id:
         raise bad("Subnet is not provided.")
     if subnet_id:
         subnet = subnets.find(call, subnet_id)
         if network_id not in (None, subnet.body["network_id"]):
             raise bad(f"Subnet {subnet_id} is not in network {network_id}.")
         network_id = subnet.body["network_id"]
-    fixed = {"subnet_id": subnet_id, "ip_address": given.get("ip_address")}
-    wanted = {name: value for name, value in fixed.items() if value}
-    fields: Body = {"name": f"trove-{thing.id}", "device_id": thing.id}
-    fields |= {"device_owner": "trove:instance", "fixed_ips": [wanted] if wanted else None}
+    fixed = {"subnet_id": subnet_id, "ip_address": nic.get("ip_address")}
+    fixed_ip = {name: value for name, value in fixed.items() if value}
+    fields: Body = {"name": f"trove-{instance.id}", "device_id": instance.id}
+    fields |= {"device_owner": "trove:instance", "fixed_ips": [fixed_ip] if fixed_ip else None}
     network = networks.find(call, str(network_id))
     return new_port(call.cloud, network, "", fields, implicit=True).id
 
 
-def begin(call: Call, thing: Thing, status: str, **changes: Any) -> None:
+def begin(call: Call, instance: Resource, status: str, **changes: Any) -> None:
     """Start a task of an instance; at its end the fields `changes` get their values."""
-    body, store = thing.body, call.cloud.store
+    body, store = instance.body, call.cloud.store
     body.update(status=status, updated=stamp(store.time))
     body.pop("fault", None)
-    thing.hidden["changes"] = changes
-    thing.hidden["fails"] = call.effects.error and status != "SHUTDOWN"
-    store.later(call.effects.slow_s or 0, thing, "database.instance")
+    instance.hidden["changes"] = changes
+    instance.hidden["fails"] = call.effects.error and status != "SHUTDOWN"
+    store.later(call.effects.slow_s or 0, instance, "database.instance")
 
 
-def done(cloud: Cloud, thing: Thing) -> None:
+def done(cloud: Cloud, instance: Resource) -> None:
     """Complete the task of an instance: apply its changes, or remove the instance."""
-    body, now = thing.body, stamp(cloud.store.time)
-    changes = thing.hidden.pop("changes", {})
+    body, now = instance.body, stamp(cloud.store.time)
+    changes = instance.hidden.pop("changes", {})
     body.update(updated=now, service_status_updated=now)
     if body["status"] == "SHUTDOWN":
-        remove(cloud, thing)
-    elif thing.hidden.pop("fails", False):
+        remove(cloud, instance)
+    elif instance.hidden.pop("fails", False):
         body.update(status="ERROR", operating_status="FAILED")
-        words = "The instance could not be prepared."
-        body["fault"] = {"message": words, "created": now, "details": words}
+        message = "The instance could not be prepared."
+        body["fault"] = {"message": message, "created": now, "details": message}
     else:
         if "flavor_id" in changes:
-            thing.hidden["flavorRef"] = changes["flavor_id"]
+            instance.hidden["flavorRef"] = changes["flavor_id"]
         if "size" in changes:
             body["volume"]["size"] = changes["size"]
         body.update(status="ACTIVE", operating_status="HEALTHY")
 
 
-def remove(cloud: Cloud, thing: Thing) -> None:
+def remove(cloud: Cloud, instance: Resource) -> None:
     """Remove an instance and its ports."""
-    for port_id in thing.hidden["ports"]:
+    for port_id in instance.hidden["ports"]:
         port = cloud.store.table("network.ports").get(port_id)
         if port is not None:
             remove_port(cloud, port)
-    cloud.store.remove(thing)
+    cloud.store.remove(instance)
 
 
-def addresses(call: Call, thing: Thing) -> list[str]:
+def addresses(call: Call, instance: Resource) -> list[str]:
     """Return the IP addresses of an instance in the network of its user."""
-    found = [call.cloud.store.table("network.ports").get(one) for one in thing.hidden["ports"]]
-    return [fixed["ip_address"] for port in found if port for fixed in port.body["fixed_ips"]]
+    ports = [
+        call.cloud.store.table("network.ports").get(port_id) for port_id in instance.hidden["ports"]
+    ]
+    return [fixed["ip_address"] for port in ports if port for fixed in port.body["fixed_ips"]]
 
 
-def flavor_view(call: Call, thing: Thing) -> Body:
+def flavor_view(call: Call, instance: Resource) -> Body:
     """Return the flavor of an instance, in the format of the API."""
-    flavor_id = thing.hidden["flavorRef"]
+    flavor_id = instance.hidden["flavorRef"]
     return {"id": flavor_id, "links": links(call, "flavors", flavor_id)}
 
 
-def view(call: Call, thing: Thing, *, detail: bool) -> Body:
+def view(call: Call, instance: Resource, *, detail: bool) -> Body:
     """Return an instance in the format of the API; `detail` adds what lists do not show."""
     names = ("id", "name", "status", "operating_status", "datastore", "region", "volume", "access")
-    shown: Body = {name: thing.body[name] for name in names}
-    shown |= {"links": links(call, "instances", thing.id), "flavor": flavor_view(call, thing)}
-    if found := addresses(call, thing):
-        shown["ip"] = found
-        shown["addresses"] = [{"address": one, "type": "private"} for one in found]
-    if source := thing.hidden["replica_of"]:
-        shown["replica_of"] = {"id": source, "links": links(call, "instances", source)}
-    if below := replicas(call, thing):
-        shown["replicas"] = [{"id": i, "links": links(call, "instances", i)} for i in below]
+    fields: Body = {name: instance.body[name] for name in names}
+    fields |= {
+        "links": links(call, "instances", instance.id),
+        "flavor": flavor_view(call, instance),
+    }
+    if ips := addresses(call, instance):
+        fields["ip"] = ips
+        fields["addresses"] = [{"address": ip, "type": "private"} for ip in ips]
+    if source := instance.hidden["replica_of"]:
+        fields["replica_of"] = {"id": source, "links": links(call, "instances", source)}
+    if below := replicas(call, instance):
+        fields["replicas"] = [{"id": i, "links": links(call, "instances", i)} for i in below]
     if not detail:
-        return shown
+        return fields
     for name in ("created", "updated", "service_status_updated", "fault"):
-        if name in thing.body:
-            shown[name] = thing.body[name]
+        if name in instance.body:
+            fields[name] = instance.body[name]
     for name in ("cluster_id", "locality"):
-        if thing.hidden[name]:
-            shown[name] = thing.hidden[name]
-    if thing.body["status"] == "ACTIVE":
-        shown["volume"] = {**thing.body["volume"], "used": _USED_GB}
-    return shown
+        if instance.hidden[name]:
+            fields[name] = instance.hidden[name]
+    if instance.body["status"] == "ACTIVE":
+        fields["volume"] = {**instance.body["volume"], "used": _USED_GB}
+    return fields
 
 
-def replicas(call: Call, thing: Thing) -> list[str]:
+def replicas(call: Call, instance: Resource) -> list[str]:
     """Return the ids of the replicas of an instance."""
     every = call.cloud.store.table(INSTANCES).values()
-    return [one.id for one in every if one.hidden["replica_of"] == thing.id]
+    return [candidate.id for candidate in every if candidate.hidden["replica_of"] == instance.id]
 
 
-def usable(thing: Thing) -> None:
+def usable(instance: Resource) -> None:
     """Raise Refusal 422 unless the instance is ACTIVE."""
-    if thing.body["status"] != "ACTIVE":
-        words = f"Instance {thing.id} is not ready. (Status is {thing.body['status']})."
-        raise Refusal(422, message=words)
+    if instance.body["status"] != "ACTIVE":
+        message = f"Instance {instance.id} is not ready. (Status is {instance.body['status']})."
+        raise Refusal(422, message=message)
 
 
-def single(thing: Thing) -> None:
+def single(instance: Resource) -> None:
     """Raise Refusal 501 if the instance is a member of a cluster."""
-    if thing.hidden["cluster_id"]:
-        words = "The operation is not supported for the members of clusters."
-        raise Refusal(501, message=words)
+    if instance.hidden["cluster_id"]:
+        message = "The operation is not supported for the members of clusters."
+        raise Refusal(501, message=message)
 
 
 def _listed(call: Call, *, detail: bool) -> Reply:
     inside = (call.argument("include_clustered") or "").lower() == "true"
-    found = [one for one in mine(call, INSTANCES) if inside or not one.hidden["cluster_id"]]
-    shown, more = paged(call, "instances/detail" if detail else "instances", found)
-    return Reply(200, {"instances": [view(call, one, detail=detail) for one in shown], **more})
+    instances = [
+        instance
+        for instance in mine(call, INSTANCES)
+        if inside or not instance.hidden["cluster_id"]
+    ]
+    page, links = paged(call, "instances/detail" if detail else "instances", instances)
+    return Reply(
+        200, {"instances": [view(call, instance, detail=detail) for instance in page], **links}
+    )
 
 
 def brief(call: Call) -> Reply:
@@ -320,38 +331,40 @@ def show(call: Call) -> Reply:
 
 def update(call: Call) -> Reply:
     """Handle PUT of an instance: set its name, and one other field; reply with status 202."""
-    thing = find(call, INSTANCES, call.ids[0])
+    instance = find(call, INSTANCES, call.ids[0])
     changes = document(call, "instance", FIELDS, creating=False)
     if len(changes.keys() - {"name"}) > 1:
         raise bad("Only one attribute (except 'name') is allowed to update.")
-    usable(thing)
+    usable(instance)
     if changes.pop("replica_of", None):
         raise bad("A replica can only be detached.")
     if "replica_of" in call.object("instance"):
-        thing.hidden["replica_of"] = None
-    thing.body.update(changes, updated=stamp(call.cloud.store.time))
+        instance.hidden["replica_of"] = None
+    instance.body.update(changes, updated=stamp(call.cloud.store.time))
     return Reply(202)
 
 
 def delete(call: Call) -> Reply:
     """Handle DELETE of an instance; reply with status 202."""
-    thing = find(call, INSTANCES, call.ids[0])
-    single(thing)
-    if replicas(call, thing):
-        words = f"The replica source {thing.id} cannot be deleted without detaching the replicas."
-        raise Refusal(403, message=words)
-    if thing.body["status"] == "BUILD":
-        raise Refusal(422, message=f"Instance {thing.id} is not ready. (Status is BUILD).")
-    if thing.body["status"] != "SHUTDOWN":
-        begin(call, thing, "SHUTDOWN")
+    instance = find(call, INSTANCES, call.ids[0])
+    single(instance)
+    if replicas(call, instance):
+        message = (
+            f"The replica source {instance.id} cannot be deleted without detaching the replicas."
+        )
+        raise Refusal(403, message=message)
+    if instance.body["status"] == "BUILD":
+        raise Refusal(422, message=f"Instance {instance.id} is not ready. (Status is BUILD).")
+    if instance.body["status"] != "SHUTDOWN":
+        begin(call, instance, "SHUTDOWN")
     return Reply(202)
 
 
 def of_backup(call: Call) -> Reply:
     """Handle GET of the backups of an instance."""
-    thing = find(call, INSTANCES, call.ids[0])
-    found = [b.body for b in mine(call, BACKUPS) if b.body["instance_id"] == thing.id]
-    return Reply(200, {"backups": found})
+    instance = find(call, INSTANCES, call.ids[0])
+    backups = [b.body for b in mine(call, BACKUPS) if b.body["instance_id"] == instance.id]
+    return Reply(200, {"backups": backups})
 
 
 _PATH = "/v1.0/instances"

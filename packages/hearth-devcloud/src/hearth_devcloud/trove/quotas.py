@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hearth_devcloud.collection import integer
 from hearth_devcloud.http import Call, Cloud, Refusal, Reply, Route
-from hearth_devcloud.store import Thing
+from hearth_devcloud.store import Resource
 from hearth_devcloud.trove.base import BACKUPS, INSTANCES, admin_only, bad
 
 DEFAULTS = {"instances": 10, "volumes": 40, "backups": 50}
@@ -14,26 +14,26 @@ _TABLE = "database.quotas"
 def limits(cloud: Cloud, project_id: str) -> dict[str, int]:
     """Return the limits of a project; -1 means unlimited."""
     usual = DEFAULTS if cloud.settings.quotas else dict.fromkeys(DEFAULTS, -1)
-    own = cloud.store.get(_TABLE, project_id)
-    return {**usual, **(own.body if own is not None else {})}
+    quota = cloud.store.get(_TABLE, project_id)
+    return {**usual, **(quota.body if quota is not None else {})}
 
 
 def used(cloud: Cloud, project_id: str) -> dict[str, int]:
     """Return what a project uses."""
     sizes = [
-        one.body["volume"]["size"]
-        for one in cloud.store.table(INSTANCES).values()
-        if one.project_id == project_id
+        instance.body["volume"]["size"]
+        for instance in cloud.store.table(INSTANCES).values()
+        if instance.project_id == project_id
     ]
     backups = [b for b in cloud.store.table(BACKUPS).values() if b.project_id == project_id]
     return {"instances": len(sizes), "volumes": sum(sizes), "backups": len(backups)}
 
 
-def check(call: Call, **more: int) -> None:
-    """Raise Refusal 413 if `more`, by the name of the quota, would exceed a limit."""
+def check(call: Call, **increase: int) -> None:
+    """Raise Refusal 413 if `increase`, by the name of the quota, would exceed a limit."""
     project_id = call.caller.project_id or ""
     bounds, present = limits(call.cloud, project_id), used(call.cloud, project_id)
-    over = [name for name, n in more.items() if 0 <= bounds[name] < present[name] + n]
+    over = [name for name, n in increase.items() if 0 <= bounds[name] < present[name] + n]
     if over:
         raise Refusal(413, message=f"Quota exceeded for resources: {over}.")
 
@@ -44,27 +44,27 @@ def show(call: Call) -> Reply:
     if project_id != call.caller.project_id:
         admin_only(call)
     present = used(call.cloud, project_id)
-    found = [
+    views = [
         {"resource": name, "limit": limit, "in_use": present[name], "reserved": 0}
         for name, limit in limits(call.cloud, project_id).items()
     ]
-    return Reply(200, {"quotas": found})
+    return Reply(200, {"quotas": views})
 
 
 def update(call: Call) -> Reply:
     """Handle PUT of a project's quotas, for administrators."""
     admin_only(call)
-    given, store = call.object("quotas"), call.cloud.store
-    if unknown := sorted(given.keys() - DEFAULTS.keys()):
+    attributes, store = call.object("quotas"), call.cloud.store
+    if unknown := sorted(attributes.keys() - DEFAULTS.keys()):
         raise Refusal(404, message=f"Quota resource {unknown[0]} cannot be found.")
     try:
-        values = {name: integer(-1)(value) for name, value in given.items()}
+        values = {name: integer(-1)(value) for name, value in attributes.items()}
     except ValueError as error:
         raise bad(str(error)) from None
-    own = store.get(_TABLE, call.ids[0])
-    if own is None:
-        own = store.insert(Thing(call.ids[0], _TABLE, call.ids[0], {}, seed=True))
-    own.body.update(values)
+    quota = store.get(_TABLE, call.ids[0])
+    if quota is None:
+        quota = store.insert(Resource(call.ids[0], _TABLE, call.ids[0], {}, seed=True))
+    quota.body.update(values)
     return Reply(200, {"quotas": values})
 
 

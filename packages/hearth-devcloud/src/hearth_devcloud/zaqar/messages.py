@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from hearth_devcloud.http import Body, Call, Cloud, Refusal, Reply, Route
-from hearth_devcloud.store import Thing
+from hearth_devcloud.store import Resource
 from hearth_devcloud.zaqar.queues import (
     DELAY_MAX,
     MESSAGES,
@@ -41,49 +41,49 @@ def post(call: Call) -> Reply:
     size_max = min(setting(queue, "_max_messages_post_size"), POST_MAX)
     if len(call.raw) > size_max:
         raise bad(f"Message collection size is too large. Max size {size_max}")
-    given = document(call)
-    if "messages" not in given:
+    request = document(call)
+    if "messages" not in request:
         raise bad("No messages were found in the request body.")
-    if not isinstance(given["messages"], list):
+    if not isinstance(request["messages"], list):
         raise bad_body("Document type not supported.")
-    wanted = [_checked(queue, one) for one in given["messages"]]
-    if not wanted:
+    entries = [_checked(queue, entry) for entry in request["messages"]]
+    if not entries:
         raise bad("No messages to enqueue.")
     ids = []
-    for one in wanted:
+    for draft in entries:
         hidden: Body = {
-            **one,
+            **draft,
             "client": str(call.headers.get("Client-ID")).lower(),
             "created": store.time,
-            "visible": store.time + one["delay"],
-            "expires": store.time + one["ttl"],
+            "visible": store.time + draft["delay"],
+            "expires": store.time + draft["ttl"],
             "claim": None,
             "claims": 0,
             "serial": store.new_serial(queue.id),
         }
         body = {"queue": queue.id}
-        made = Thing(store.new_hex()[:24], MESSAGES, queue.project_id, body, hidden)
-        store.later(one["ttl"], store.insert(made), "messaging.expire")
-        notify(call.cloud, queue, made)
-        ids.append(made.id)
+        message = Resource(store.new_hex()[:24], MESSAGES, queue.project_id, body, hidden)
+        store.later(draft["ttl"], store.insert(message), "messaging.expire")
+        notify(call.cloud, queue, message)
+        ids.append(message.id)
     hrefs = [f"{call.path}/{message_id}" for message_id in ids]
-    place = {"Location": f"{call.path}?ids={','.join(ids)}"}
-    return Reply(201, {"resources": hrefs}, place)
+    headers = {"Location": f"{call.path}?ids={','.join(ids)}"}
+    return Reply(201, {"resources": hrefs}, headers)
 
 
-def _checked(queue: Thing, one: Any) -> Body:
-    if not isinstance(one, dict):
+def _checked(queue: Resource, entry: Any) -> Body:
+    if not isinstance(entry, dict):
         raise bad_body("Document type not supported.")
-    if "body" not in one:
+    if "body" not in entry:
         raise bad_body('Missing "body" field.')
-    ttl = whole(one, "ttl", setting(queue, "_default_message_ttl"))
-    delay = whole(one, "delay", setting(queue, "_default_message_delay"))
+    ttl = whole(entry, "ttl", setting(queue, "_default_message_ttl"))
+    delay = whole(entry, "delay", setting(queue, "_default_message_delay"))
     within(ttl, TTL_MIN, TTL_MAX, "The TTL for a message")
     within(delay, 0, DELAY_MAX, "The delay of a message")
-    return {"ttl": ttl, "delay": delay, "body": one["body"]}
+    return {"ttl": ttl, "delay": delay, "body": entry["body"]}
 
 
-def expire(cloud: Cloud, message: Thing) -> None:
+def expire(cloud: Cloud, message: Resource) -> None:
     """Delete a message at the end of its lifetime, which a claim may have extended."""
     left_s = message.hidden["expires"] - cloud.store.time
     if left_s > 0:
@@ -92,7 +92,7 @@ def expire(cloud: Cloud, message: Thing) -> None:
         cloud.store.remove(message)
 
 
-def plain(call: Call, message: Thing) -> Body:
+def plain(call: Call, message: Resource) -> Body:
     """Return a message in the format of the API, without its URL."""
     hidden = message.hidden
     return {
@@ -104,34 +104,43 @@ def plain(call: Call, message: Thing) -> Body:
     }
 
 
-def view(call: Call, message: Thing) -> Body:
+def view(call: Call, message: Resource) -> Body:
     """Return a message in the format of the API. If it is claimed, its URL contains the claim."""
     href = f"/v2/queues/{call.ids[0]}/messages/{message.id}"
     claim = message.hidden["claim"]
     return {**plain(call, message), "href": f"{href}?claim_id={claim}" if claim else href}
 
 
-def free(call: Call) -> list[Thing]:
+def free(call: Call) -> list[Resource]:
     """Return the messages of a queue that are visible and not claimed, oldest first."""
-    found = messages_of(call.cloud.store, key_of(call))
+    messages = messages_of(call.cloud.store, key_of(call))
     now = call.cloud.store.time
-    return [one for one in found if not one.hidden["claim"] and one.hidden["visible"] <= now]
+    return [
+        message
+        for message in messages
+        if not message.hidden["claim"] and message.hidden["visible"] <= now
+    ]
 
 
 def _named(call: Call) -> list[str] | None:
     """Return the message ids in the query, or None. Raises Refusal 400 if there are too many."""
-    given = [one for part in call.query.get("ids", []) for one in part.split(",") if one]
-    if not given:
+    message_ids = [
+        message_id
+        for part in call.query.get("ids", [])
+        for message_id in part.split(",")
+        if message_id
+    ]
+    if not message_ids:
         return None
-    if len(given) > PAGE_MAX:
+    if len(message_ids) > PAGE_MAX:
         raise bad(f"ids parameter should have at least 1 and not greater than {PAGE_MAX} values.")
-    return given
+    return message_ids
 
 
-def _of(call: Call, ids: list[str]) -> list[Thing]:
+def _of(call: Call, ids: list[str]) -> list[Resource]:
     key, store = key_of(call), call.cloud.store
-    found = [store.get(MESSAGES, message_id) for message_id in ids]
-    return [one for one in found if one is not None and one.body["queue"] == key]
+    messages = [store.get(MESSAGES, message_id) for message_id in ids]
+    return [message for message in messages if message is not None and message.body["queue"] == key]
 
 
 def messages(call: Call) -> Reply:
@@ -142,33 +151,33 @@ def messages(call: Call) -> Reply:
     """
     ids = _named(call)
     if ids is not None:
-        named = _of(call, ids)
-        if not named:
+        chosen = _of(call, ids)
+        if not chosen:
             raise Refusal(404, "Not found", f"No messages with IDs: {ids} found in the queue")
-        return Reply(200, {"messages": [view(call, one) for one in named]})
+        return Reply(200, {"messages": [view(call, message) for message in chosen]})
     limit, marker = number(call, "limit") or PAGE_DEFAULT, call.argument("marker") or "0"
     echo, claimed = yes(call, "echo"), yes(call, "include_claimed")
     delayed = yes(call, "include_delayed")
     client, now = str(call.headers.get("Client-ID")).lower(), call.cloud.store.time
-    found = [
-        one
-        for one in messages_of(call.cloud.store, key_of(call))
+    visible = [
+        message
+        for message in messages_of(call.cloud.store, key_of(call))
         if marker.isdecimal()
-        and one.hidden["serial"] > int(marker)
-        and (echo or one.hidden["client"] != client)
-        and (claimed or not one.hidden["claim"])
-        and (delayed or one.hidden["visible"] <= now)
+        and message.hidden["serial"] > int(marker)
+        and (echo or message.hidden["client"] != client)
+        and (claimed or not message.hidden["claim"])
+        and (delayed or message.hidden["visible"] <= now)
     ][:limit]
-    links = following(call, str(found[-1].hidden["serial"])) if found else []
-    return Reply(200, {"messages": [view(call, one) for one in found], "links": links})
+    links = following(call, str(visible[-1].hidden["serial"])) if visible else []
+    return Reply(200, {"messages": [view(call, message) for message in visible], "links": links})
 
 
 def show(call: Call) -> Reply:
     """Handle GET of a message."""
-    found = _of(call, [call.ids[1]])
-    if not found:
+    messages = _of(call, [call.ids[1]])
+    if not messages:
         raise Refusal(404, "Not found", f"Message {call.ids[1]} does not exist")
-    return Reply(200, view(call, found[0]))
+    return Reply(200, view(call, messages[0]))
 
 
 def delete(call: Call) -> Reply:
@@ -177,15 +186,15 @@ def delete(call: Call) -> Reply:
     If the message is claimed, the query must contain the id of the claim.
     """
     claim = call.argument("claim_id")
-    for one in _of(call, [call.ids[1]]):
-        held = one.hidden["claim"]
-        if claim and not held:
-            words = "A claim was specified, but the message is not currently claimed."
-            raise Refusal(400, "Unable to delete", words)
-        if held != (claim or None):
-            words = "This message is claimed; it cannot be deleted without a valid claim ID."
-            raise Refusal(403, "Unable to delete", words)
-        call.cloud.store.remove(one)
+    for message in _of(call, [call.ids[1]]):
+        claim_id = message.hidden["claim"]
+        if claim and not claim_id:
+            text = "A claim was specified, but the message is not currently claimed."
+            raise Refusal(400, "Unable to delete", text)
+        if claim_id != (claim or None):
+            text = "This message is claimed; it cannot be deleted without a valid claim ID."
+            raise Refusal(403, "Unable to delete", text)
+        call.cloud.store.remove(message)
     return Reply(204)
 
 
@@ -197,12 +206,14 @@ def delete_many(call: Call) -> Reply:
     ids, count = _named(call), number(call, "pop")
     if (ids is None) == (count is None):
         raise bad('The request should have either "ids" or "pop" parameter.')
-    gone = _of(call, ids) if ids is not None else free(call)[:count]
-    for one in gone:
-        call.cloud.store.remove(one)
+    messages = _of(call, ids) if ids is not None else free(call)[:count]
+    for message in messages:
+        call.cloud.store.remove(message)
     if ids is not None:
         return Reply(204)
-    return Reply(200, {"messages": [{**plain(call, one), "claim_id": None} for one in gone]})
+    return Reply(
+        200, {"messages": [{**plain(call, message), "claim_id": None} for message in messages]}
+    )
 
 
 ROUTES: list[Route] = [

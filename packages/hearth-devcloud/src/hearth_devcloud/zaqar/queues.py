@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from hearth_devcloud.http import Body, Call, Refusal, Reply, Route
-from hearth_devcloud.store import Store, Thing, stamp_z
+from hearth_devcloud.store import Resource, Store, stamp_z
 from hearth_devcloud.zaqar.rest import (
     PAGE_DEFAULT,
     bad,
@@ -49,8 +49,8 @@ _BOUNDS = {
 def check_name(name: str) -> None:
     """Raise Refusal 400 if a queue name is invalid."""
     if not _NAME.fullmatch(name):
-        words = "The format of the submitted queue name or project id is not valid."
-        raise Refusal(400, "Invalid queue identification", words)
+        message = "The format of the submitted queue name or project id is not valid."
+        raise Refusal(400, "Invalid queue identification", message)
 
 
 def key_of(call: Call) -> str:
@@ -58,38 +58,38 @@ def key_of(call: Call) -> str:
     return f"{call.caller.project_id}/{call.ids[0]}"
 
 
-def opened(call: Call) -> Thing:
+def opened(call: Call) -> Resource:
     """Return the queue that the path of a call names; create it if it does not exist."""
     return call.cloud.store.get(QUEUES, key_of(call)) or _new(call, {}, implicit=True)
 
 
-def setting(queue: Thing, name: str) -> Any:
+def setting(queue: Resource, name: str) -> Any:
     """Return the value of a setting in the metadata of a queue, or its default."""
     return queue.body["metadata"].get(name) or _RESERVED[name]
 
 
-def messages_of(store: Store, key: str) -> list[Thing]:
+def messages_of(store: Store, key: str) -> list[Resource]:
     """Return the messages of the queue with the internal id `key`, oldest first."""
     return store.where(MESSAGES, queue=key)
 
 
-def _new(call: Call, metadata: Body, *, implicit: bool) -> Thing:
+def _new(call: Call, metadata: Body, *, implicit: bool) -> Resource:
     body: Body = {"name": call.ids[0], "metadata": metadata}
-    thing = Thing(key_of(call), QUEUES, call.caller.project_id, body)
-    return call.cloud.store.insert(thing, implicit=implicit)
+    queue = Resource(key_of(call), QUEUES, call.caller.project_id, body)
+    return call.cloud.store.insert(queue, implicit=implicit)
 
 
-def _find(call: Call) -> Thing:
-    thing = call.cloud.store.get(QUEUES, key_of(call))
-    if thing is None:
-        words = f"Queue {call.ids[0]} does not exist for project {call.caller.project_id}"
-        raise Refusal(404, "Not found", words)
-    return thing
+def _find(call: Call) -> Resource:
+    queue = call.cloud.store.get(QUEUES, key_of(call))
+    if queue is None:
+        message = f"Queue {call.ids[0]} does not exist for project {call.caller.project_id}"
+        raise Refusal(404, "Not found", message)
+    return queue
 
 
 def _view(metadata: Body) -> Body:
-    given = {name: value for name, value in metadata.items() if value or name not in _RESERVED}
-    return {**_RESERVED, **given}
+    fields = {name: value for name, value in metadata.items() if value or name not in _RESERVED}
+    return {**_RESERVED, **fields}
 
 
 def _checked(metadata: Body) -> Body:
@@ -111,11 +111,11 @@ def put(call: Call) -> Reply:
     if len(call.raw) > METADATA_MAX:
         raise bad(f"Queue metadata is too large. Max size: {METADATA_MAX}")
     metadata = _checked(document(call) if call.raw else {})
-    place = {"Location": call.path}
+    headers = {"Location": call.path}
     if call.cloud.store.get(QUEUES, key_of(call)) is not None:
-        return Reply(204, None, place)
+        return Reply(204, None, headers)
     _new(call, metadata, implicit=False)
-    return Reply(201, None, place)
+    return Reply(201, None, headers)
 
 
 def show(call: Call) -> Reply:
@@ -146,8 +146,8 @@ def _change(metadata: Body, change: Any) -> None:
     if len(path) != 3 or path[0] or path[1].lower() != "metadata":
         raise bad_body("Invalid JSON pointer for this resource, e.g /metadata/key")
     op, name = change["op"], path[2].replace("~1", "/").replace("~0", "~")
-    known = name in metadata or name in _RESERVED
-    if op != "add" and not known:
+    exists = name in metadata or name in _RESERVED
+    if op != "add" and not exists:
         raise Refusal(409, "Resource conflict", f"Can't {op} non-existent object {name}.")
     if op == "remove":
         metadata.pop(name, None)
@@ -163,12 +163,12 @@ def delete(call: Call) -> Reply:
     The status is the same if the queue does not exist.
     """
     store, key = call.cloud.store, key_of(call)
-    thing = store.get(QUEUES, key)
-    if thing is not None:
+    queue = store.get(QUEUES, key)
+    if queue is not None:
         for table in (MESSAGES, CLAIMS, SUBSCRIPTIONS):
             for part in store.where(table, queue=key):
                 store.remove(part)
-        store.remove(thing)
+        store.remove(queue)
     return Reply(204)
 
 
@@ -176,8 +176,10 @@ def queues(call: Call) -> Reply:
     """Handle GET of the project's queues, sorted by name."""
     limit, marker = number(call, "limit") or PAGE_DEFAULT, call.argument("marker") or ""
     detailed = yes(call, "detailed")
-    mine = [q for q in call.cloud.store.all(QUEUES) if q.project_id == call.caller.project_id]
-    names = sorted((q for q in mine if q.body["name"] > marker), key=lambda q: str(q.body["name"]))
+    own_queues = [q for q in call.cloud.store.all(QUEUES) if q.project_id == call.caller.project_id]
+    names = sorted(
+        (q for q in own_queues if q.body["name"] > marker), key=lambda q: str(q.body["name"])
+    )
     rows: list[Body] = []
     for queue in names[:limit]:
         row: Body = {"name": queue.body["name"], "href": f"{call.path}/{queue.body['name']}"}
@@ -186,17 +188,19 @@ def queues(call: Call) -> Reply:
         rows.append(row)
     body: Body = {"queues": rows, "links": following(call, rows[-1]["name"]) if rows else []}
     if yes(call, "with_count"):
-        body["count"] = len(mine)
+        body["count"] = len(own_queues)
     return Reply(200, body)
 
 
 def stats(call: Call) -> Reply:
     """Handle GET of a queue's statistics: the numbers of its messages (0 if it does not exist)."""
-    found = messages_of(call.cloud.store, key_of(call))
-    claimed = sum(1 for message in found if message.hidden["claim"])
-    counts: Body = {"claimed": claimed, "free": len(found) - claimed, "total": len(found)}
+    messages = messages_of(call.cloud.store, key_of(call))
+    claimed = sum(1 for message in messages if message.hidden["claim"])
+    counts: Body = {"claimed": claimed, "free": len(messages) - claimed, "total": len(messages)}
     base = call.path.removesuffix("stats") + "messages"
-    for name, message in {"oldest": found[0], "newest": found[-1]}.items() if found else ():
+    for name, message in (
+        {"oldest": messages[0], "newest": messages[-1]}.items() if messages else ()
+    ):
         created = message.hidden["created"]
         age = int(call.cloud.store.time - created)
         href = f"{base}/{message.id}"

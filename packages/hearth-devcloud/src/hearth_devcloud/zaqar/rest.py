@@ -30,24 +30,24 @@ def document(call: Call) -> Body:
     """Return the JSON object in the body. Raises Refusal 400 if there is none."""
     if not call.raw:
         raise bad_body("Request body can not be empty")
-    found = call.json()
-    if not isinstance(found, dict):
+    parsed = call.json()
+    if not isinstance(parsed, dict):
         raise bad_body("Document type not supported.")
-    return found
+    return parsed
 
 
-def whole(given: Body, name: str, default: int) -> int:
+def whole(attributes: Body, name: str, default: int) -> int:
     """Return the integer in the field `name` of a body. Raises Refusal 400 for other values."""
-    value = given.get(name, default)
+    value = attributes.get(name, default)
     if type(value) is not int:
         raise bad_body(f'The value of the "{name}" field must be a int.')
     return value
 
 
-def within(value: int, low: int, high: int, what: str) -> int:
-    """Return the value. Raises Refusal 400 if it is out of bounds; `what` names it in the error."""
+def within(value: int, low: int, high: int, label: str) -> int:
+    """Return the value. Raises Refusal 400 if it is out of bounds; the error names it `label`."""
     if not low <= value <= high:
-        raise bad(f"{what} may not exceed {high} and must be at least {low}")
+        raise bad(f"{label} may not exceed {high} and must be at least {low}")
     return value
 
 
@@ -56,11 +56,11 @@ def number(call: Call, name: str) -> int | None:
 
     Raises Refusal 400 unless it is from 1 to the maximum page size.
     """
-    given = call.argument(name)
-    if not given:
+    text = call.argument(name)
+    if not text:
         return None
     try:
-        value = int(given)
+        value = int(text)
     except ValueError:
         raise Refusal(400, "Invalid parameter", f"{name} must be an integer.") from None
     return within(value, 1, PAGE_MAX, name)
@@ -68,13 +68,15 @@ def number(call: Call, name: str) -> int | None:
 
 def yes(call: Call, name: str) -> bool:
     """Return the boolean in a query argument; it is false by default. Raises Refusal 400."""
-    given = (call.argument(name) or "false").lower()
-    if given not in _WORDS:
+    text = (call.argument(name) or "false").lower()
+    if text not in _WORDS:
         raise Refusal(400, "Invalid parameter", f"{name} must be 'true' or 'false'.")
-    return _WORDS[given]
+    return _WORDS[text]
 
 
 def following(call: Call, marker: str) -> list[Body]:
     """Return the list with the link to the next page, which starts after `marker`."""
-    kept: dict[str, Any] = {name: values[0] for name, values in call.query.items() if values[0]}
-    return [{"rel": "next", "href": f"{call.path}?{urlencode({**kept, 'marker': marker})}"}]
+    arguments: dict[str, Any] = {
+        name: values[0] for name, values in call.query.items() if values[0]
+    }
+    return [{"rel": "next", "href": f"{call.path}?{urlencode({**arguments, 'marker': marker})}"}]

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit, urlunsplit
 from hearth_devcloud import jobs
 from hearth_devcloud.http import Body, Call, Cloud, Refusal, Reply, Route
 from hearth_devcloud.keystone import delegation
-from hearth_devcloud.store import Thing
+from hearth_devcloud.store import Resource
 from hearth_devcloud.zaqar.queues import SUBSCRIPTIONS, key_of, opened
 from hearth_devcloud.zaqar.rest import PAGE_DEFAULT, bad, bad_body, document, following, number
 
@@ -28,50 +28,50 @@ def create(call: Call) -> Reply:
 
     Reply with status 409 if the queue already has this subscriber.
     """
-    given = _checked(document(call))
-    if "subscriber" not in given:
+    attributes = _checked(document(call))
+    if "subscriber" not in attributes:
         raise bad_body('Missing "subscriber" field.')
     queue, store = opened(call), call.cloud.store
-    _must_be_new(call, given["subscriber"])
-    body: Body = {"queue": queue.id, "subscriber": given["subscriber"]}
-    body["ttl"] = given.get("ttl", TTL_DEFAULT)
-    body["options"] = _with_trust(call, given["subscriber"], given.get("options") or {})
-    made = Thing(store.new_hex()[:24], SUBSCRIPTIONS, call.caller.project_id, body)
-    _begin(call.cloud, store.insert(made))
-    place = {"Location": f"{call.path}/{made.id}"}
-    return Reply(201, {"subscription_id": made.id}, place)
+    _must_be_new(call, attributes["subscriber"])
+    body: Body = {"queue": queue.id, "subscriber": attributes["subscriber"]}
+    body["ttl"] = attributes.get("ttl", TTL_DEFAULT)
+    body["options"] = _with_trust(call, attributes["subscriber"], attributes.get("options") or {})
+    subscription = Resource(store.new_hex()[:24], SUBSCRIPTIONS, call.caller.project_id, body)
+    _begin(call.cloud, store.insert(subscription))
+    headers = {"Location": f"{call.path}/{subscription.id}"}
+    return Reply(201, {"subscription_id": subscription.id}, headers)
 
 
-def _begin(cloud: Cloud, one: Thing) -> None:
+def _begin(cloud: Cloud, subscription: Resource) -> None:
     now = cloud.store.time
-    one.hidden.update(since=now, ends=now + one.body["ttl"])
-    cloud.store.later(one.body["ttl"], one, "messaging.unsubscribe")
+    subscription.hidden.update(since=now, ends=now + subscription.body["ttl"])
+    cloud.store.later(subscription.body["ttl"], subscription, "messaging.unsubscribe")
 
 
-def _checked(given: Body) -> Body:
-    if unknown := sorted(given.keys() - FIELDS):
+def _checked(attributes: Body) -> Body:
+    if unknown := sorted(attributes.keys() - FIELDS):
         raise bad_body(f"Unknown fields: {', '.join(unknown)}.")
-    subscriber = given.get("subscriber", "http:")
+    subscriber = attributes.get("subscriber", "http:")
     scheme = urlsplit(subscriber).scheme if isinstance(subscriber, str) else ""
     if scheme not in SCHEMES:
         raise bad(f"The subscriber type of subscription must be supported in the list {SCHEMES}.")
-    if not isinstance(given.get("options", {}), dict):
+    if not isinstance(attributes.get("options", {}), dict):
         raise bad("Options must be a dict.")
-    ttl = given.get("ttl", TTL_DEFAULT)
+    ttl = attributes.get("ttl", TTL_DEFAULT)
     if type(ttl) is not int:
         raise bad("TTL must be an integer.")
     if not TTL_MIN <= ttl <= TTL_MAX:
         raise bad(f"The TTL for a subscription must be from {TTL_MIN} to {TTL_MAX} seconds.")
-    return given
+    return attributes
 
 
 def _must_be_new(call: Call, subscriber: str) -> None:
     if call.cloud.store.where(SUBSCRIPTIONS, queue=key_of(call), subscriber=subscriber):
-        words = (
+        message = (
             "Such subscription already exists. "
             "Subscriptions are unique by project + queue + subscriber URI."
         )
-        raise Refusal(409, "Unable to create subscription", words)
+        raise Refusal(409, "Unable to create subscription", message)
 
 
 def _with_trust(call: Call, subscriber: str, options: Body) -> Body:
@@ -82,20 +82,20 @@ def _with_trust(call: Call, subscriber: str, options: Body) -> Body:
     """
     if not subscriber.startswith(TRUST):
         return options
-    known = options.get("trust_id") or urlsplit(subscriber).username
-    if known is None:
+    trust_id = options.get("trust_id") or urlsplit(subscriber).username
+    if trust_id is None:
         trust = delegation.entrust(call.cloud, call.caller, SERVICE_USER)
         return {**options, "trust_id": trust.id}
-    if not delegation.gave(call.cloud, call.caller, SERVICE_USER, known):
-        words = f"The trust {known} is not a trust from you to the messaging service."
-        raise Refusal(403, "Forbidden", words)
-    return {**options, "trust_id": known}
+    if not delegation.gave(call.cloud, call.caller, SERVICE_USER, trust_id):
+        message = f"The trust {trust_id} is not a trust from you to the messaging service."
+        raise Refusal(403, "Forbidden", message)
+    return {**options, "trust_id": trust_id}
 
 
-def _view(call: Call, one: Thing) -> Body:
-    body, age = one.body, int(call.cloud.store.time - one.hidden["since"])
+def _view(call: Call, subscription: Resource) -> Body:
+    body, age = subscription.body, int(call.cloud.store.time - subscription.hidden["since"])
     return {
-        "id": one.id,
+        "id": subscription.id,
         "source": call.ids[0],
         "subscriber": body["subscriber"],
         "ttl": body["ttl"],
@@ -105,21 +105,26 @@ def _view(call: Call, one: Thing) -> Body:
     }
 
 
-def _find(call: Call) -> Thing:
-    one = call.cloud.store.get(SUBSCRIPTIONS, call.ids[1])
-    if one is None or one.body["queue"] != key_of(call):
-        words = f"Subscription {call.ids[1]} for queue {call.ids[0]} does not exist"
-        raise Refusal(404, "Not found", words)
-    return one
+def _find(call: Call) -> Resource:
+    subscription = call.cloud.store.get(SUBSCRIPTIONS, call.ids[1])
+    if subscription is None or subscription.body["queue"] != key_of(call):
+        message = f"Subscription {call.ids[1]} for queue {call.ids[0]} does not exist"
+        raise Refusal(404, "Not found", message)
+    return subscription
 
 
 def subscriptions(call: Call) -> Reply:
     """Handle GET of the subscriptions of a queue."""
     limit, marker = number(call, "limit") or PAGE_DEFAULT, call.argument("marker") or ""
-    mine = call.cloud.store.where(SUBSCRIPTIONS, queue=key_of(call))
-    found = sorted((one for one in mine if one.id > marker), key=lambda one: one.id)[:limit]
-    links = following(call, found[-1].id) if found else []
-    return Reply(200, {"subscriptions": [_view(call, one) for one in found], "links": links})
+    own_subscriptions = call.cloud.store.where(SUBSCRIPTIONS, queue=key_of(call))
+    page = sorted(
+        (candidate for candidate in own_subscriptions if candidate.id > marker),
+        key=lambda subscription: subscription.id,
+    )[:limit]
+    links = following(call, page[-1].id) if page else []
+    return Reply(
+        200, {"subscriptions": [_view(call, subscription) for subscription in page], "links": links}
+    )
 
 
 def show(call: Call) -> Reply:
@@ -129,42 +134,44 @@ def show(call: Call) -> Reply:
 
 def patch(call: Call) -> Reply:
     """Handle PATCH of a subscription; reply with status 204."""
-    given, one = _checked(document(call)), _find(call)
-    if not given:
+    attributes, subscription = _checked(document(call)), _find(call)
+    if not attributes:
         raise bad_body("Only subscriber, ttl and options can be changed.")
-    wanted = {**one.body, **given}
-    if wanted["subscriber"] != one.body["subscriber"]:
-        _must_be_new(call, wanted["subscriber"])
-    options = dict(wanted["options"] or {})
-    if wanted["subscriber"].startswith(TRUST) and (kept := one.body["options"].get("trust_id")):
-        options.setdefault("trust_id", kept)
-    one.body.update(wanted, options=_with_trust(call, wanted["subscriber"], options))
-    if "ttl" in given:
-        _begin(call.cloud, one)
+    values = {**subscription.body, **attributes}
+    if values["subscriber"] != subscription.body["subscriber"]:
+        _must_be_new(call, values["subscriber"])
+    options = dict(values["options"] or {})
+    if values["subscriber"].startswith(TRUST) and (
+        trust_id := subscription.body["options"].get("trust_id")
+    ):
+        options.setdefault("trust_id", trust_id)
+    subscription.body.update(values, options=_with_trust(call, values["subscriber"], options))
+    if "ttl" in attributes:
+        _begin(call.cloud, subscription)
     return Reply(204)
 
 
 def delete(call: Call) -> Reply:
     """Handle DELETE of a subscription; reply with status 204, even if it does not exist."""
-    one = call.cloud.store.get(SUBSCRIPTIONS, call.ids[1])
-    if one is not None and one.body["queue"] == key_of(call):
-        drop(call.cloud, one)
+    subscription = call.cloud.store.get(SUBSCRIPTIONS, call.ids[1])
+    if subscription is not None and subscription.body["queue"] == key_of(call):
+        drop(call.cloud, subscription)
     return Reply(204)
 
 
-def drop(cloud: Cloud, one: Thing) -> None:
+def drop(cloud: Cloud, subscription: Resource) -> None:
     """Delete a subscription, and the trust that was created for it."""
-    delegation.end(cloud, one.body["options"].get("trust_id"))
-    cloud.store.remove(one)
+    delegation.end(cloud, subscription.body["options"].get("trust_id"))
+    cloud.store.remove(subscription)
 
 
-def expire(cloud: Cloud, one: Thing) -> None:
+def expire(cloud: Cloud, subscription: Resource) -> None:
     """Delete a subscription at the end of its lifetime, unless it was extended."""
-    if one.hidden["ends"] <= cloud.store.time:
-        drop(cloud, one)
+    if subscription.hidden["ends"] <= cloud.store.time:
+        drop(cloud, subscription)
 
 
-def notify(cloud: Cloud, queue: Thing, message: Thing) -> None:
+def notify(cloud: Cloud, queue: Resource, message: Resource) -> None:
     """Send a new message to all subscribers of its queue."""
     hidden = message.hidden
     document: Body = {
@@ -176,13 +183,13 @@ def notify(cloud: Cloud, queue: Thing, message: Thing) -> None:
         "queue_name": queue.body["name"],
         "Message_Type": "Notification",
     }
-    for one in cloud.store.where(SUBSCRIPTIONS, queue=queue.id):
-        if not one.body["subscriber"].startswith("mailto:"):
-            _send(cloud, one, document)
+    for subscription in cloud.store.where(SUBSCRIPTIONS, queue=queue.id):
+        if not subscription.body["subscriber"].startswith("mailto:"):
+            _send(cloud, subscription, document)
 
 
-def _send(cloud: Cloud, one: Thing, document: Body) -> None:
-    options, url = one.body["options"], one.body["subscriber"]
+def _send(cloud: Cloud, subscription: Resource, document: Body) -> None:
+    options, url = subscription.body["options"], subscription.body["subscriber"]
     headers: dict[str, Any] = {"Content-Type": "application/json"}
     headers |= options.get("post_headers") or {}
     if url.startswith(TRUST):
@@ -195,8 +202,8 @@ def _send(cloud: Cloud, one: Thing, document: Body) -> None:
     data = str(options["post_data"]).replace(MESSAGE, text) if options.get("post_data") else text
     headers = {name: str(value) for name, value in headers.items()}
     jobs.order(
-        cloud, "messaging.sent", one.id, method="POST", url=url, headers=headers, data=data,
-        tries=1,
+        cloud, "messaging.sent", subscription.id, method="POST", url=url, headers=headers,
+        data=data, tries=1,
     )  # fmt: skip
 
 
@@ -206,14 +213,17 @@ def _plain(url: str) -> str:
     return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
 
 
-def sent(cloud: Cloud, job: Thing) -> None:
+def sent(cloud: Cloud, job: Resource) -> None:
     """Handle the response of a subscriber: send the message again after a server error.
 
     There are at most TRIES attempts.
     """
     hidden = job.hidden
-    status, there = hidden["answer"]["status"], cloud.store.get(SUBSCRIPTIONS, hidden["about"])
-    if there is None or 0 < status < 500 or hidden["tries"] >= TRIES:
+    status, subscription = (
+        hidden["answer"]["status"],
+        cloud.store.get(SUBSCRIPTIONS, hidden["about"]),
+    )
+    if subscription is None or 0 < status < 500 or hidden["tries"] >= TRIES:
         return
     hidden["tries"] += 1
     jobs.again(cloud, job, PAUSE_S)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from hearth_devcloud.http import Route, Router, Service, at_version, unauthorized
-from hearth_devcloud.store import Thing
+from hearth_devcloud.store import Resource
 from hearth_devcloud.zun import actions, base, containers
 
 _VERSIONS: list[Route] = [("GET", "/", base.versions), ("GET", "/v1", base.version)]
@@ -20,7 +20,7 @@ SERVICE = Service(
     finish=base.finish,
     unauthorized=unauthorized,
 )
-TRANSITIONS: dict[str, Callable[[Any, Thing], None]] = {
+TRANSITIONS: dict[str, Callable[[Any, Resource], None]] = {
     "container.created": containers.created,
     "container.changed": actions.changed,
     "container.gone": containers.gone,

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from hearth_devcloud.http import Body, Call, Cloud, Handler, Reply, Route
-from hearth_devcloud.store import Thing
+from hearth_devcloud.store import Resource
 from hearth_devcloud.zun import wiring
-from hearth_devcloud.zun.base import arguments, bad, conflict, container, flag, since
+from hearth_devcloud.zun.base import arguments, bad, conflict, find_container, flag, since
 from hearth_devcloud.zun.containers import allow, view
 
 _CHANGES = {
@@ -28,98 +28,98 @@ def _act(name: str) -> Handler:
     def handler(call: Call) -> Reply:
         """Handle POST of an action; reply with status 202."""
         arguments(call, ("timeout", "signal"))
-        thing = container(call)
-        allow(thing, name, states)
-        thing.body["task_state"] = task
-        call.cloud.store.later(call.effects.slow_s or 0, thing, "container.changed")
+        container = find_container(call)
+        allow(container, name, states)
+        container.body["task_state"] = task
+        call.cloud.store.later(call.effects.slow_s or 0, container, "container.changed")
         return Reply(202)
 
     return handler
 
 
-def changed(cloud: Cloud, thing: Thing) -> None:
+def changed(cloud: Cloud, container: Resource) -> None:
     """Complete an action on a container."""
     for _, task, state in _CHANGES.values():
-        if thing.body["task_state"] == task:
-            thing.body.update(status=state, task_state=None)
-            thing.body["addresses"] = wiring.addresses(cloud, thing)
+        if container.body["task_state"] == task:
+            container.body.update(status=state, task_state=None)
+            container.body["addresses"] = wiring.addresses(cloud, container)
 
 
 def rename(call: Call) -> Reply:
     """Handle POST of a new name, before microversion 1.14."""
     if call.version >= (1, 14):
         since(call, 1000)
-    thing, given = container(call), arguments(call, ("name",))
-    if given.get("name") in (None, thing.body["name"]):
+    container, options = find_container(call), arguments(call, ("name",))
+    if options.get("name") in (None, container.body["name"]):
         raise conflict("The new name for the container is the same as the old name.")
-    thing.body["name"] = given["name"]
-    return Reply(200, view(call, thing))
+    container.body["name"] = options["name"]
+    return Reply(200, view(call, container))
 
 
 def networks(call: Call) -> Reply:
     """Handle GET network_list: the ports of a container, since microversion 1.18 one by one."""
     since(call, 13)
-    thing = container(call)
-    ports = wiring.ports(call.cloud, thing)
-    found: list[Body] = []
+    container = find_container(call)
+    ports = wiring.ports(call.cloud, container)
+    views: list[Body] = []
     for port in ports:
         ips = wiring.fixed_ips(port)
         if call.version >= (1, 18):
-            one = {"port_id": port.id, "net_id": port.body["network_id"], "fixed_ips": ips}
-            found.append(one)
+            view = {"port_id": port.id, "net_id": port.body["network_id"], "fixed_ips": ips}
+            views.append(view)
         else:
-            more = {"port_id": port.id, "net_id": port.body["network_id"]}
-            found += [{**more, **ip} for ip in ips]
-    return Reply(200, {"networks": found})
+            fields = {"port_id": port.id, "net_id": port.body["network_id"]}
+            views += [{**fields, **ip} for ip in ips]
+    return Reply(200, {"networks": views})
 
 
 def attach(call: Call) -> Reply:
     """Handle POST network_attach: connect a container to a network or port; status 202."""
     since(call, 8)
-    given = arguments(call, ("network", "port", "fixed_ip"))
-    thing = container(call)
-    allow(thing, "network_attach", _WIRED)
-    if ("network" in given) == ("port" in given):
+    options = arguments(call, ("network", "port", "fixed_ip"))
+    container = find_container(call)
+    allow(container, "network_attach", _WIRED)
+    if ("network" in options) == ("port" in options):
         raise bad("Invalid input: expected either network or port")
-    net: Body = {name: given[name] for name in ("network", "port") if name in given}
-    if "fixed_ip" in given:
-        net["v6-fixed-ip" if ":" in given["fixed_ip"] else "v4-fixed-ip"] = given["fixed_ip"]
+    net: Body = {name: options[name] for name in ("network", "port") if name in options}
+    if "fixed_ip" in options:
+        net["v6-fixed-ip" if ":" in options["fixed_ip"] else "v4-fixed-ip"] = options["fixed_ip"]
     if "network" in net:
         network = wiring.network_of(call, net["network"])
-        there = {port.body["network_id"] for port in wiring.ports(call.cloud, thing)}
-        if network.id in there:
-            raise conflict(f"Container {thing.id} has been attached to network {network.id}")
-    wiring.plug(call, thing, net)
-    thing.body["addresses"] = wiring.addresses(call.cloud, thing)
+        network_ids = {port.body["network_id"] for port in wiring.ports(call.cloud, container)}
+        if network.id in network_ids:
+            raise conflict(f"Container {container.id} has been attached to network {network.id}")
+    wiring.plug(call, container, net)
+    container.body["addresses"] = wiring.addresses(call.cloud, container)
     return Reply(202)
 
 
 def detach(call: Call) -> Reply:
     """Handle POST network_detach: disconnect a container from a network or port; status 202."""
     since(call, 6)
-    given = arguments(call, ("network", "port") if call.version >= (1, 17) else ("network",))
-    thing = container(call)
-    allow(thing, "network_detach", _WIRED)
-    wanted = given.get("port")
-    network = wiring.network_of(call, given["network"]).id if "network" in given else None
-    found = [
+    options = arguments(call, ("network", "port") if call.version >= (1, 17) else ("network",))
+    container = find_container(call)
+    allow(container, "network_detach", _WIRED)
+    chosen_port = options.get("port")
+    network = wiring.network_of(call, options["network"]).id if "network" in options else None
+    ports = [
         port.id
-        for port in wiring.ports(call.cloud, thing)
-        if wanted in (port.id, port.body["name"]) or port.body["network_id"] == network
+        for port in wiring.ports(call.cloud, container)
+        if chosen_port in (port.id, port.body["name"]) or port.body["network_id"] == network
     ]
-    if not found:
-        raise bad(f"The port or network is not attached to container {thing.id}")
-    for port_id in found:
-        wiring.unplug(call.cloud, thing, port_id)
-    thing.body["addresses"] = wiring.addresses(call.cloud, thing)
+    if not ports:
+        raise bad(f"The port or network is not attached to container {container.id}")
+    for port_id in ports:
+        wiring.unplug(call.cloud, container, port_id)
+    container.body["addresses"] = wiring.addresses(call.cloud, container)
     return Reply(202)
 
 
 def logs(call: Call) -> Reply:
     """Handle GET of a container's log; nothing runs, so it is empty."""
-    given = arguments(call, ("stdout", "stderr", "timestamps", "tail", "since"))
-    flag(given, "timestamps")
-    allow(container(call), "logs", _LOGGED)
+    options = arguments(call, ("stdout", "stderr", "timestamps", "tail", "since"))
+    flag(options, "timestamps")
+    allow(find_container(call), "logs", _LOGGED)
     return Reply(200, "")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hearth_devcloud.collection import boolean
 from hearth_devcloud.http import Body, Call, Refusal, Reply
 from hearth_devcloud.microversion import version_in
-from hearth_devcloud.store import Thing
+from hearth_devcloud.store import Resource
 
 SERVICE = "application-container"
 CONTAINERS = f"{SERVICE}.containers"
@@ -61,16 +61,16 @@ def prepare(call: Call) -> None:
             raise Refusal(406, message=f"Invalid version header: {item.strip()}")
         call.version = version
         if not OLDEST <= call.version <= NEWEST:
-            words = f"Version {text} was requested but the supported versions are 1.1 to 1.40."
-            raise Refusal(406, message=words)
+            message = f"Version {text} was requested but the supported versions are 1.1 to 1.40."
+            raise Refusal(406, message=message)
 
 
 def finish(call: Call, reply: Reply) -> None:
     """Add the microversions to the headers of a reply."""
     version = call.version if call.version != (0, 0) else OLDEST
     reply.headers[HEADER] = f"container {'.'.join(map(str, version))}"
-    for name, one in (("Minimum", OLDEST), ("Maximum", NEWEST)):
-        reply.headers[f"OpenStack-API-{name}-Version"] = f"container {'.'.join(map(str, one))}"
+    for name, bound in (("Minimum", OLDEST), ("Maximum", NEWEST)):
+        reply.headers[f"OpenStack-API-{name}-Version"] = f"container {'.'.join(map(str, bound))}"
     reply.headers["Vary"] = HEADER
 
 
@@ -88,33 +88,35 @@ def arguments(call: Call, names: tuple[str, ...]) -> dict[str, str]:
     return {name: values[0] for name, values in call.query.items()}
 
 
-def flag(given: dict[str, str], name: str) -> bool:
+def flag(arguments: dict[str, str], name: str) -> bool:
     """Return the value of a boolean query argument; false if it is missing. Raises Refusal 400."""
-    text = given.get(name, "false").lower()
+    text = arguments.get(name, "false").lower()
     try:
         return boolean({"yes": "1", "on": "1", "no": "0", "off": "0"}.get(text, text))
     except ValueError:
-        raise bad(f"Invalid input for query parameter {name}: {given[name]}") from None
+        raise bad(f"Invalid input for query parameter {name}: {arguments[name]}") from None
 
 
-def container(call: Call) -> Thing:
+def find_container(call: Call) -> Resource:
     """Return the container of the project that the path names, by its UUID or name.
 
     Raises Refusal 404, or 409 if several containers have the name.
     """
     ident, caller = call.ids[0], call.caller
-    found = [
-        one
-        for one in call.cloud.store.all(CONTAINERS)
-        if ident in (one.id, one.body["name"])
-        and (one.project_id == caller.project_id or (caller.is_admin and ident == one.id))
+    containers = [
+        candidate
+        for candidate in call.cloud.store.all(CONTAINERS)
+        if ident in (candidate.id, candidate.body["name"])
+        and (
+            candidate.project_id == caller.project_id or (caller.is_admin and ident == candidate.id)
+        )
     ]
-    exact = [one for one in found if one.id == ident]
-    if len(exact or found) > 1:
+    exact = [candidate for candidate in containers if candidate.id == ident]
+    if len(exact or containers) > 1:
         raise conflict(f"Multiple containers exist with the name {ident}. Use the UUID instead.")
-    if not found:
+    if not containers:
         raise Refusal(404, message=f"Container {ident} could not be found.")
-    return (exact or found)[0]
+    return (exact or containers)[0]
 
 
 def versions(call: Call) -> Reply:

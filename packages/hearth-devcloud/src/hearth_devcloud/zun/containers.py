@@ -23,7 +23,7 @@ from hearth_devcloud.collection import (
 )
 from hearth_devcloud.http import Body, Call, Cloud, Refusal, Reply, Route
 from hearth_devcloud.listing import filtered, ordered, page
-from hearth_devcloud.store import Thing
+from hearth_devcloud.store import Resource
 from hearth_devcloud.zun import wiring
 from hearth_devcloud.zun.base import (
     CONTAINERS,
@@ -31,7 +31,7 @@ from hearth_devcloud.zun.base import (
     arguments,
     bad,
     conflict,
-    container,
+    find_container,
     flag,
 )
 
@@ -48,11 +48,11 @@ _STATES = {
 }
 
 
-def allow(thing: Thing, action: str, states: tuple[str, ...]) -> None:
+def allow(container: Resource, action: str, states: tuple[str, ...]) -> None:
     """Raise Refusal 409 unless the container is in one of the states."""
-    if thing.body["status"] not in states:
-        words = f"Cannot {action} container {thing.id} in {thing.body['status']} state"
-        raise conflict(words)
+    if container.body["status"] not in states:
+        message = f"Cannot {action} container {container.id} in {container.body['status']} state"
+        raise conflict(message)
 
 
 def _matching(pattern: re.Pattern[str]) -> Check:
@@ -73,46 +73,49 @@ def _number(value: Any) -> float:
 
 
 def _texts(value: Any) -> dict[str, str]:
-    found = mapping(value)
-    for name, one in found.items():
-        if not isinstance(one, str):
-            raise ValueError(f"{name}: expected a string, got {one!r}")
-    return dict(found)
+    texts = mapping(value)
+    for name, label in texts.items():
+        if not isinstance(label, str):
+            raise ValueError(f"{name}: expected a string, got {label!r}")
+    return dict(texts)
 
 
 def _policy(value: Any) -> Body:
-    found: Body = mapping(value)
+    policy: Body = mapping(value)
     names = ("no", "always", "on-failure", "unless-stopped")
-    if found.get("Name") not in names or found.keys() - {"Name", "MaximumRetryCount"}:
+    if policy.get("Name") not in names or policy.keys() - {"Name", "MaximumRetryCount"}:
         raise ValueError(f"expected a Name of {names}, and MaximumRetryCount")
-    count = integer(0)(found.get("MaximumRetryCount") or 0)
-    if count and found["Name"] in ("always", "unless-stopped"):
-        raise ValueError(f"maximum retry count not valid with restart policy of {found['Name']}")
-    return {"Name": found["Name"], "MaximumRetryCount": str(0 if found["Name"] == "no" else count)}
+    count = integer(0)(policy.get("MaximumRetryCount") or 0)
+    if count and policy["Name"] in ("always", "unless-stopped"):
+        raise ValueError(f"maximum retry count not valid with restart policy of {policy['Name']}")
+    return {
+        "Name": policy["Name"],
+        "MaximumRetryCount": str(0 if policy["Name"] == "no" else count),
+    }
 
 
 def _net(value: Any) -> Body:
-    found: Body = mapping(value)
-    if found.keys() - {"network", "port", "v4-fixed-ip", "v6-fixed-ip"}:
+    net: Body = mapping(value)
+    if net.keys() - {"network", "port", "v4-fixed-ip", "v6-fixed-ip"}:
         raise ValueError("unknown keys of a network")
-    if ("network" in found) == ("port" in found):
+    if ("network" in net) == ("port" in net):
         raise ValueError("a network needs either network or port")
     for version in (4, 6):
-        address = found.get(f"v{version}-fixed-ip")
+        address = net.get(f"v{version}-fixed-ip")
         if address is not None and ipaddress.ip_address(str(address)).version != version:
             raise ValueError(f"{address} is not an IPv{version} address")
-    return found
+    return net
 
 
 def _mount(value: Any) -> Body:
-    found: Body = mapping(value)
-    if found.keys() - {"source", "destination", "size", "type"}:
+    mount: Body = mapping(value)
+    if mount.keys() - {"source", "destination", "size", "type"}:
         raise ValueError("unknown keys of a mount")
-    if not isinstance(found.get("destination"), str) or not found.keys() & {"source", "size"}:
+    if not isinstance(mount.get("destination"), str) or not mount.keys() & {"source", "size"}:
         raise ValueError("a mount needs destination, and source or size")
-    if "size" in found:
-        integer(1)(found["size"])
-    return found
+    if "size" in mount:
+        integer(1)(mount["size"])
+    return mount
 
 
 def _command(value: Any) -> list[str]:
@@ -170,20 +173,20 @@ _SINCE = {
 
 
 def _checked(call: Call, kind: Collection, *, creating: bool) -> Body:
-    given = call.json()
-    if not isinstance(given, dict):
+    request = call.json()
+    if not isinstance(request, dict):
         raise bad("The body must be an object")
-    late = [name for name in given if call.version < (1, _SINCE.get(name, 0))]
-    if "name" in given and not creating and call.version < (1, 14):
+    late = [name for name in request if call.version < (1, _SINCE.get(name, 0))]
+    if "name" in request and not creating and call.version < (1, 14):
         late.append("name")
     if late:
         raise bad(f"Additional properties are not allowed ({late[0]!r} was unexpected)")
-    command = given.get("command")
+    command = request.get("command")
     if command is not None and isinstance(command, str) != (call.version < (1, 20)):
         raise bad(f"Invalid input for field 'command'. Value: {command!r}")
     make: Callable[[Body], Body] = kind.for_create if creating else kind.for_update
     try:
-        return make(given)
+        return make(request)
     except Invalid as error:
         raise bad(f"Invalid input: {error.message}") from None
 
@@ -194,9 +197,12 @@ def create(call: Call) -> Reply:
     values = _checked(call, CREATED, creating=True)
     store, project_id = call.cloud.store, call.caller.project_id
     if values["image_driver"] == "glance":
-        wanted = values["image"]
-        if not any(wanted in (one.id, one.body["name"]) for one in store.all("image.images")):
-            raise Refusal(404, message=f"Image {wanted} could not be found.")
+        image = values["image"]
+        if not any(
+            image in (candidate.id, candidate.body["name"])
+            for candidate in store.all("image.images")
+        ):
+            raise Refusal(404, message=f"Image {image} could not be found.")
     groups = wiring.groups_of(call, values["security_groups"])
     nets, mounts = values.pop("nets"), values.pop("mounts")
     ident = store.new_id()
@@ -220,55 +226,55 @@ def create(call: Call) -> Reply:
     }
     hidden: Body = {"groups": groups, "run": run, "fails": call.effects.error}
     hidden |= {name: [] for name in ("ports", "own_ports", "volumes", "own_volumes")}
-    thing = Thing(ident, CONTAINERS, project_id, body, hidden)
+    container = Resource(ident, CONTAINERS, project_id, body, hidden)
     try:
         for net in nets or [{}]:
-            wiring.plug(call, thing, net)
-        for one in mounts:
-            wiring.mount(call, thing, one)
+            wiring.plug(call, container, net)
+        for mount in mounts:
+            wiring.mount(call, container, mount)
     except Refusal:
-        wiring.release(call.cloud, thing)
+        wiring.release(call.cloud, container)
         raise
-    store.insert(thing)
-    reply = Reply(202, view(call, thing))
+    store.insert(container)
+    reply = Reply(202, view(call, container))
     reply.headers["Location"] = f"{call.base}/{SERVICE}/v1/containers/{ident}"
     slow_s = call.effects.slow_s
     after_s = call.cloud.settings.build_s if slow_s is None else slow_s
-    store.later(after_s, thing, "container.created")
+    store.later(after_s, container, "container.created")
     return reply
 
 
-def created(cloud: Cloud, thing: Thing) -> None:
+def created(cloud: Cloud, container: Resource) -> None:
     """Complete the creation of a container: it runs, or has not been started yet."""
-    body = thing.body
+    body = container.body
     if body["status"] != "Creating":
         return
     body.update(task_state=None, host=_HOST)
-    if thing.hidden.pop("fails", False):
+    if container.hidden.pop("fails", False):
         body.update(status="Error", status_reason="Docker internal error: it cannot be started")
         return
-    running = thing.hidden["run"]
+    running = container.hidden["run"]
     body["status"] = "Running" if running else "Created"
     body["status_detail"] = "Just now" if running else None
-    body["addresses"] = wiring.addresses(cloud, thing)
+    body["addresses"] = wiring.addresses(cloud, container)
 
 
-def view(call: Call, thing: Thing) -> Body:
+def view(call: Call, container: Resource) -> Body:
     """Return a container in the format of the API."""
     hidden = {"availability_zone", "hints", *(("tty",) if call.version < (1, 36) else ())}
-    shown = {name: one for name, one in thing.body.items() if name not in hidden}
-    if shown["command"] is not None and call.version < (1, 20):
-        shown["command"] = shlex.join(shown["command"])
+    fields = {name: value for name, value in container.body.items() if name not in hidden}
+    if fields["command"] is not None and call.version < (1, 20):
+        fields["command"] = shlex.join(fields["command"])
     if call.version >= (1, 28):
-        shown["cpu_policy"] = "shared"
+        fields["cpu_policy"] = "shared"
     if call.version >= (1, 31):
-        shown["registry_id"] = None
+        fields["registry_id"] = None
     root = f"{call.base}/{SERVICE}"
-    shown["links"] = [
-        {"rel": "self", "href": f"{root}/v1/containers/{thing.id}"},
-        {"rel": "bookmark", "href": f"{root}/containers/{thing.id}"},
+    fields["links"] = [
+        {"rel": "self", "href": f"{root}/v1/containers/{container.id}"},
+        {"rel": "bookmark", "href": f"{root}/containers/{container.id}"},
     ]
-    return shown
+    return fields
 
 
 _PAGING = frozenset({"limit", "marker", "sort_key", "sort_dir", "all_projects"})
@@ -277,39 +283,44 @@ _FILTERS = ("name", "image", "project_id", "user_id", "memory", "host", "task_st
 
 def containers(call: Call) -> Reply:
     """Handle GET of the containers of the project, by pages."""
-    given = arguments(call, (*_PAGING, *_FILTERS, "auto_remove"))
-    everywhere = flag(given, "all_projects")
+    options = arguments(call, (*_PAGING, *_FILTERS, "auto_remove"))
+    everywhere = flag(options, "all_projects")
     if everywhere and not call.caller.is_admin:
         raise Refusal(403, message="Policy doesn't allow container:get_all:all_projects.")
-    found = [
-        one
-        for one in call.cloud.store.all(CONTAINERS)
-        if everywhere or one.project_id == call.caller.project_id
+    matching = [
+        container
+        for container in call.cloud.store.all(CONTAINERS)
+        if everywhere or container.project_id == call.caller.project_id
     ]
-    found = ordered(filtered(found, call.query, _PAGING), call)
-    things, more = page(found, call)
-    body: Body = {"containers": [view(call, one) for one in things], "next": None}
-    if more:
-        kept = "&".join(p for p in call.raw_query.split("&") if not p.startswith("marker="))
-        body["next"] = f"{call.base}/{SERVICE}{call.path}?{kept}&marker={things[-1].id}"
+    matching = ordered(filtered(matching, call.query, _PAGING), call)
+    page_containers, has_next = page(matching, call)
+    body: Body = {
+        "containers": [view(call, container) for container in page_containers],
+        "next": None,
+    }
+    if has_next:
+        kept_query = "&".join(p for p in call.raw_query.split("&") if not p.startswith("marker="))
+        body["next"] = (
+            f"{call.base}/{SERVICE}{call.path}?{kept_query}&marker={page_containers[-1].id}"
+        )
     return Reply(200, body)
 
 
 def show(call: Call) -> Reply:
     """Handle GET of a container, by its UUID or name."""
-    return Reply(200, view(call, container(call)))
+    return Reply(200, view(call, find_container(call)))
 
 
 def update(call: Call) -> Reply:
     """Handle PATCH of a container's name, CPUs or memory."""
-    thing, changes = container(call), _checked(call, UPDATED, creating=False)
-    allow(thing, "update", _STATES["update"])
+    container, changes = find_container(call), _checked(call, UPDATED, creating=False)
+    allow(container, "update", _STATES["update"])
     if any(value is None for value in changes.values()):
         raise bad("Invalid input: name, cpu and memory cannot be removed")
     if "memory" in changes:
         changes["memory"] = str(changes["memory"])
-    thing.body.update(changes)
-    return Reply(200, view(call, thing))
+    container.body.update(changes)
+    return Reply(200, view(call, container))
 
 
 def delete(call: Call) -> Reply:
@@ -317,27 +328,27 @@ def delete(call: Call) -> Reply:
 
     The argument `stop` stops a running container before; `force` is for administrators.
     """
-    given = arguments(call, ("force", "stop", "all_projects"))
-    force, stop = flag(given, "force"), flag(given, "stop")
-    thing = container(call)
+    options = arguments(call, ("force", "stop", "all_projects"))
+    force, stop = flag(options, "force"), flag(options, "stop")
+    container = find_container(call)
     if stop and call.version < (1, 12):
         raise bad("Invalid param stop because the current request version is below 1.12")
     if force and call.version >= (1, 7) and not call.caller.is_admin:
         raise Refusal(403, message="Policy doesn't allow container:delete_force.")
     states = "delete_force" if force else "delete_after_stop" if stop else "delete"
-    allow(thing, states, _STATES[states])
-    thing.body.update(status="Deleting", task_state="container_deleting")
+    allow(container, states, _STATES[states])
+    container.body.update(status="Deleting", task_state="container_deleting")
     if call.effects.error:
-        thing.body.update(status="Error", status_reason="It cannot be deleted", task_state=None)
+        container.body.update(status="Error", status_reason="It cannot be deleted", task_state=None)
     else:
-        call.cloud.store.later(call.effects.slow_s or 0, thing, "container.gone")
+        call.cloud.store.later(call.effects.slow_s or 0, container, "container.gone")
     return Reply(204)
 
 
-def gone(cloud: Cloud, thing: Thing) -> None:
+def gone(cloud: Cloud, container: Resource) -> None:
     """Remove a container whose deletion is complete, with its own ports and volumes."""
-    wiring.release(cloud, thing)
-    cloud.store.remove(thing)
+    wiring.release(cloud, container)
+    cloud.store.remove(container)
 
 
 _PATH = "/v1/containers"

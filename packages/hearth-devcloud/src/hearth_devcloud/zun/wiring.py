@@ -9,7 +9,7 @@ from hearth_devcloud.cinder.volumes import new_volume
 from hearth_devcloud.http import Body, Call, Cloud
 from hearth_devcloud.neutron.ports import bind, new_port, remove_port
 from hearth_devcloud.neutron.security import default_group
-from hearth_devcloud.store import Thing
+from hearth_devcloud.store import Resource
 from hearth_devcloud.zun.base import bad, conflict
 
 PORTS = "network.ports"
@@ -17,26 +17,28 @@ NETWORKS = "network.networks"
 _VOLUMES = "volume.volumes"
 
 
-def network_of(call: Call, ident: object) -> Thing:
+def network_of(call: Call, ident: object) -> Resource:
     """Return the network with this id or name that the project can use. Raises Refusal 400."""
-    for thing in call.cloud.store.all(NETWORKS):
-        usable = thing.project_id == call.caller.project_id or thing.body["shared"]
-        if ident in (thing.id, thing.body["name"]) and (usable or call.caller.is_admin):
-            return thing
+    for network in call.cloud.store.all(NETWORKS):
+        usable = network.project_id == call.caller.project_id or network.body["shared"]
+        if ident in (network.id, network.body["name"]) and (usable or call.caller.is_admin):
+            return network
     raise bad(f"Neutron network {ident} could not be found.")
 
 
-def usual_network(call: Call) -> Thing:
+def usual_network(call: Call) -> Resource:
     """Return the network of a container for which none is named. Raises Refusal 409."""
-    found = [one for one in call.cloud.store.all(NETWORKS) if not one.body["router:external"]]
-    own = [one for one in found if one.project_id == call.caller.project_id]
-    shared = [one for one in found if one.body["shared"]]
-    if not own + shared:
+    networks = [
+        network for network in call.cloud.store.all(NETWORKS) if not network.body["router:external"]
+    ]
+    own_networks = [network for network in networks if network.project_id == call.caller.project_id]
+    shared = [network for network in networks if network.body["shared"]]
+    if not own_networks + shared:
         raise conflict("There is no neutron network available")
-    return (own + shared)[0]
+    return (own_networks + shared)[0]
 
 
-def port_of(call: Call, ident: object) -> Thing:
+def port_of(call: Call, ident: object) -> Resource:
     """Return the free port with this id or name. Raises Refusal 400, or 409 if it is in use."""
     for port in call.cloud.store.all(PORTS):
         if ident in (port.id, port.body["name"]) and port.project_id == call.caller.project_id:
@@ -52,13 +54,13 @@ def groups_of(call: Call, names: list[str] | None) -> list[str] | None:
         return None
     default_group(call.cloud, call.caller.project_id or "")
     table = call.cloud.store.where("network.security_groups", project_id=call.caller.project_id)
-    found = [one.id for one in table if one.id in names or one.body["name"] in names]
-    if len(found) < len(set(names)):
+    group_ids = [group.id for group in table if group.id in names or group.body["name"] in names]
+    if len(group_ids) < len(set(names)):
         raise bad(f"Any of the security group in {names} is not found")
-    return found
+    return group_ids
 
 
-def plug(call: Call, container: Thing, net: Body) -> Thing:
+def plug(call: Call, container: Resource, net: Body) -> Resource:
     """Connect a container to a network or a port, and return the port. Raises Refusal.
 
     `net` has the key `port` or `network`, and may have an address for a new port.
@@ -74,20 +76,22 @@ def plug(call: Call, container: Thing, net: Body) -> Thing:
         bind(port)
     else:
         network = network_of(call, net["network"]) if "network" in net else usual_network(call)
-        given: Body = {**binding, "security_groups": container.hidden["groups"]}
+        attributes: Body = {**binding, "security_groups": container.hidden["groups"]}
         address = net.get("v4-fixed-ip") or net.get("v6-fixed-ip")
         if address:
-            given["fixed_ips"] = [{"ip_address": address}]
+            attributes["fixed_ips"] = [{"ip_address": address}]
         project_id = container.project_id or ""
-        port = new_port(call.cloud, network, project_id, given, implicit=True)
+        port = new_port(call.cloud, network, project_id, attributes, implicit=True)
         container.hidden["own_ports"].append(port.id)
     container.hidden["ports"].append(port.id)
     return port
 
 
-def unplug(cloud: Cloud, container: Thing, port_id: str) -> None:
+def unplug(cloud: Cloud, container: Resource, port_id: str) -> None:
     """Disconnect a container from a port; delete the port if it was made for the container."""
-    container.hidden["ports"] = [one for one in container.hidden["ports"] if one != port_id]
+    container.hidden["ports"] = [
+        other_id for other_id in container.hidden["ports"] if other_id != port_id
+    ]
     port = cloud.store.table(PORTS).get(port_id)
     if port is None:
         return
@@ -98,63 +102,63 @@ def unplug(cloud: Cloud, container: Thing, port_id: str) -> None:
     bind(port)
 
 
-def ports(cloud: Cloud, container: Thing) -> list[Thing]:
+def ports(cloud: Cloud, container: Resource) -> list[Resource]:
     """Return the ports of a container."""
     table = cloud.store.table(PORTS)
-    return [table[one] for one in container.hidden["ports"] if one in table]
+    return [table[port_id] for port_id in container.hidden["ports"] if port_id in table]
 
 
-def fixed_ips(port: Thing) -> list[Body]:
+def fixed_ips(port: Resource) -> list[Body]:
     """Return the addresses of a port, each with its IP version."""
     return [
-        {**one, "version": ipaddress.ip_address(one["ip_address"]).version}
-        for one in port.body["fixed_ips"]
+        {**fixed_ip, "version": ipaddress.ip_address(fixed_ip["ip_address"]).version}
+        for fixed_ip in port.body["fixed_ips"]
     ]
 
 
-def addresses(cloud: Cloud, container: Thing) -> Body:
+def addresses(cloud: Cloud, container: Resource) -> Body:
     """Return the value of the field `addresses`: the addresses of a container by network id."""
-    found: Body = {}
+    addresses_by_network: Body = {}
     for port in ports(cloud, container):
-        kept = port.id not in container.hidden["own_ports"]
-        found.setdefault(port.body["network_id"], []).extend(
+        is_foreign = port.id not in container.hidden["own_ports"]
+        addresses_by_network.setdefault(port.body["network_id"], []).extend(
             {
-                "subnet_id": one["subnet_id"],
-                "version": one["version"],
-                "preserve_on_delete": kept,
-                "addr": one["ip_address"],
+                "subnet_id": fixed_ip["subnet_id"],
+                "version": fixed_ip["version"],
+                "preserve_on_delete": is_foreign,
+                "addr": fixed_ip["ip_address"],
                 "port": port.id,
             }
-            for one in fixed_ips(port)
+            for fixed_ip in fixed_ips(port)
         )
-    return found
+    return addresses_by_network
 
 
-def mount(call: Call, container: Thing, given: Body) -> None:
+def mount(call: Call, container: Resource, mounted: Body) -> None:
     """Attach a volume to a container: an existing one, or a new one of the given size."""
     cloud, project_id = call.cloud, container.project_id or ""
-    if given.get("source"):
-        volume = volume_of(call, given["source"])
+    if mounted.get("source"):
+        volume = volume_of(call, mounted["source"])
     else:
-        values: Body = {"size": int(given["size"]), "at_once": True, "name": "zun-volume"}
+        values: Body = {"size": int(mounted["size"]), "at_once": True, "name": "zun-volume"}
         volume = new_volume(cloud, project_id, values, implicit=True)
         container.hidden["own_volumes"].append(volume.id)
-    entry = attachments.attach(cloud, volume, container.id, given["destination"])
+    entry = attachments.attach(cloud, volume, container.id, mounted["destination"])
     container.hidden["volumes"].append([volume.id, entry["attachment_id"]])
 
 
-def volume_of(call: Call, ident: object) -> Thing:
+def volume_of(call: Call, ident: object) -> Resource:
     """Return the available volume with this id or name. Raises Refusal 400 or 409."""
     for volume in call.cloud.store.all(_VOLUMES):
-        same = ident in (volume.id, volume.body["name"])
-        if same and volume.project_id == call.caller.project_id:
+        matches = ident in (volume.id, volume.body["name"])
+        if matches and volume.project_id == call.caller.project_id:
             if volume.body["status"] != "available":
                 raise conflict(f"Volume {volume.id} is in use.")
             return volume
     raise bad(f"Cinder volume {ident} could not be found.")
 
 
-def release(cloud: Cloud, container: Thing) -> None:
+def release(cloud: Cloud, container: Resource) -> None:
     """Disconnect a container from its ports and volumes, and delete those made for it."""
     for port_id in list(container.hidden["ports"]):
         unplug(cloud, container, port_id)
