@@ -13,8 +13,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 SHARE_MAX = 0.02
-LATER = {"hearth.resources": 0.14, "hearth.template": 0.14, "hearth.authoring": 0.12,
-         "hearth_devcloud": 0.19, "hearth.agent": 0.1}  # fmt: skip
+LATER = {"hearth.resources": 0.14}
 """What some packages still have."""
 VAGUE = frozenset(
     {
