@@ -204,5 +204,5 @@ def _state(deployment: Deployment, config: Config | None) -> DeploymentState:
         reason=deployment.reason or "",
         updated_at=deployment.updated_at or deployment.created_at,
         values=values,
-        shown=deployment.document(),
+        body=deployment.document(),
     )

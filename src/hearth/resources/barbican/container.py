@@ -41,8 +41,8 @@ class Container(BarbicanResource):
         """Yield (name, URL) for each secret, from the property `secrets` and from each property
         `NAME_ref`.
         """
-        for one in properties.get("secrets") or []:
-            yield one["name"], one["ref"]
+        for secret in properties.get("secrets") or []:
+            yield secret["name"], secret["ref"]
         for name in self.properties:
             if name.endswith("_ref") and properties.get(name):
                 yield name.removesuffix("_ref"), properties[name]
@@ -59,7 +59,9 @@ class Container(BarbicanResource):
 def _by_name(body: Mapping[str, Any]) -> dict[str, Any]:
     if "secret_refs" not in body:
         return {}
-    return {"secret_refs": {one.get("name"): one["secret_ref"] for one in body["secret_refs"]}}
+    return {
+        "secret_refs": {secret.get("name"): secret["secret_ref"] for secret in body["secret_refs"]}
+    }
 
 
 class GenericContainer(Container):

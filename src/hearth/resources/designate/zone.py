@@ -186,9 +186,9 @@ class RecordSet(DesignateResource):
 
     def observed(self, ctx: ResourceContext, body: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return the current values; a name without its zone is as good as one with it."""
-        found = dict(super().observed(ctx, body))
+        values = dict(super().observed(ctx, body))
         full = f"{ctx.given('name')}.{body.get('zone_name')}"
-        return {**found, "name": ctx.given("name")} if found.get("name") == full else found
+        return {**values, "name": ctx.given("name")} if values.get("name") == full else values
 
     async def create(self, ctx: ResourceContext) -> Made:
         properties = {**ctx.properties, "name": await _full_name(ctx)}

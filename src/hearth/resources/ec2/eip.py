@@ -28,7 +28,7 @@ class EIP(AdapterType):
     """A floating IP. Its reference is the address."""
 
     type_name = "AWS::EC2::EIP"
-    other = FloatingIP()
+    adapted = FloatingIP()
     properties = {
         "Domain": Prop(
             STRING,
@@ -106,10 +106,10 @@ class EIPAssociation(Pointer):
         if ctx.given("AllocationId"):
             return str(ctx.given("AllocationId"))
         names = Names(ctx.cloud)
-        found = await names.id_of("neutron.floating_ip", str(ctx.given("EIP")))
-        if isinstance(found, Problem):
-            raise Rejected([found])
-        return found
+        address_id = await names.id_of("neutron.floating_ip", str(ctx.given("EIP")))
+        if isinstance(address_id, Problem):
+            raise Rejected([address_id])
+        return address_id
 
     async def aim(self, ctx: ResourceContext) -> str:
         port = ctx.given("NetworkInterfaceId")
@@ -125,10 +125,10 @@ class EIPAssociation(Pointer):
         It is replaced if its address and its server (or port) change in the same update.
         """
         ends = ({"AllocationId", "EIP"}, {"InstanceId", "NetworkInterfaceId"})
-        given = {name for name in change.changed if change.after.get(name)}
+        new_values = {name for name in change.changed if change.after.get(name)}
         return (
             "the address and the server change at the same time"
-            if all(given & one for one in ends)
+            if all(new_values & names for names in ends)
             else None
         )
 

@@ -44,12 +44,14 @@ class ShareType(CollectionResource):
 
     def fields(self, ctx: ResourceContext) -> Body:
         properties = ctx.properties
-        more = {str(name): str(one) for name, one in (ctx.given("extra_specs") or {}).items()}
+        extra_specs = {
+            str(name): str(value) for name, value in (ctx.given("extra_specs") or {}).items()
+        }
         specs = {n: properties[n] for n in ("driver_handles_share_servers", "snapshot_support")}
         return {
             "name": properties["name"],
             "share_type_access:is_public": properties["is_public"],
-            "extra_specs": {**specs, **more},
+            "extra_specs": {**specs, **extra_specs},
         }
 
     async def show(self, ctx: ResourceContext) -> Mapping[str, Any] | None:

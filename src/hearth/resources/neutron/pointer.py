@@ -90,11 +90,11 @@ class Pointer(ResourceType):
         if not now or (not self.target and now != aim):
             return None
         names = {self.target, *self.along} & self.properties.keys()
-        found = {n: v for n, v in self.observed(ctx, body).items() if n in names}
+        values = {n: v for n, v in self.observed(ctx, body).items() if n in names}
         if self.target:
-            found[self.target] = ctx.given(self.target) if now == aim else now
-            found[self.holder] = ctx.given(self.holder)  # its field was read
-        return found
+            values[self.target] = ctx.given(self.target) if now == aim else now
+            values[self.holder] = ctx.given(self.holder)  # its field was read
+        return values
 
     async def show(self, ctx: ResourceContext) -> Mapping[str, Any] | None:
         return await ctx.cloud.member("network", self.objects, ctx.physical.partition(":")[0])

@@ -17,7 +17,7 @@ class Bucket(AdapterType):
     """A container of the object store."""
 
     type_name = "AWS::S3::Bucket"
-    other = Container()
+    adapted = Container()
     properties = {
         "AccessControl": Prop(
             STRING,
@@ -74,4 +74,4 @@ class Bucket(AdapterType):
         }
 
     async def attribute(self, ctx: ResourceContext, name: str) -> Any:
-        return await self.other.attribute(self.other_context(ctx), name)
+        return await self.adapted.attribute(self.adapted_context(ctx), name)
