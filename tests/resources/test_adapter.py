@@ -57,11 +57,11 @@ def test_what_is_found_is_what_was_there_before(type_name, monkeypatch):
     async def observe(other, ctx):
         return there
 
-    async def seen(self, ctx):
+    async def inner_context(self, ctx):
         return self.adapted_context(ctx)
 
     monkeypatch.setattr(type(kind.adapted), "observe", observe)
-    monkeypatch.setattr(type(kind), "seen", seen)
+    monkeypatch.setattr(type(kind), "inner_context", inner_context)
     found = asyncio.run(kind.observe(ctx))
     for name, value in found.items():
         if not kind.properties[name].update_allowed:

@@ -30,8 +30,9 @@ TAKEN_OVER = (
 class AdapterType(ResourceType):
     """A resource type that delegates all its work to another type, the class attribute `adapted`.
 
-    A subclass has its own properties and attributes and translates them (`words`, `shown`). Steps
-    that it adds itself get a context with its own properties, not with the translated ones.
+    A subclass has its own properties and attributes and translates them (`translate`,
+    `attributes_of`). Steps that it adds itself get a context with its own properties, not with the
+    translated ones.
     """
 
     adapted: ClassVar[ResourceType]
@@ -44,14 +45,14 @@ class AdapterType(ResourceType):
                 setattr(cls, name, getattr(cls.adapted, name))
         super().__init_subclass__(**options)
 
-    def words(self, ctx: ResourceContext, properties: Mapping[str, Any]) -> Mapping[str, Any]:
+    def translate(self, ctx: ResourceContext, properties: Mapping[str, Any]) -> Mapping[str, Any]:
         """Translate this type's properties into properties of the type `adapted`.
 
         Entries whose value is null are ignored.
         """
         raise NotImplementedError(self.type_name)
 
-    def shown(self, ctx: ResourceContext, body: Mapping[str, Any]) -> Mapping[str, Any]:
+    def attributes_of(self, ctx: ResourceContext, body: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return this type's attributes as {name: value}, computed from a response body of the
         service.
         """
@@ -78,7 +79,7 @@ class AdapterType(ResourceType):
 
     def _complete(self, ctx: ResourceContext, properties: Mapping[str, Any]) -> dict[str, Any]:
         usual = {n: p.default for n, p in self.adapted.properties.items() if p.has_default}
-        translated = self.words(ctx, properties)
+        translated = self.translate(ctx, properties)
         return {**usual, **{name: value for name, value in translated.items() if value is not None}}
 
     def _valid(self, properties: Mapping[str, Any]) -> dict[str, Any]:
@@ -94,7 +95,7 @@ class AdapterType(ResourceType):
             values[name] = None if findings.problems else value
         return values
 
-    async def seen(self, ctx: ResourceContext) -> ResourceContext:
+    async def inner_context(self, ctx: ResourceContext) -> ResourceContext:
         """Return the context that is passed to a step of the type `adapted`.
 
         A subclass may override this method to add property values that it reads from the cloud.
@@ -117,7 +118,7 @@ class AdapterType(ResourceType):
         self, act: Callable[[ResourceContext], Awaitable[T]]
     ) -> Callable[[ResourceContext], Awaitable[T]]:
         async def bound(ctx: ResourceContext) -> T:
-            return await act(await self.seen(ctx))
+            return await act(await self.inner_context(ctx))
 
         return bound
 
@@ -171,7 +172,7 @@ class AdapterType(ResourceType):
         The value of a property that differs is in the words of the type `adapted`, if `turned_back`
         does not have the property.
         """
-        inner = await self.seen(ctx)
+        inner = await self.inner_context(ctx)
         current = await self.adapted.observe(inner)
         if current is None:
             return None
@@ -203,15 +204,15 @@ class AdapterType(ResourceType):
         }
 
     async def show(self, ctx: ResourceContext) -> Mapping[str, Any] | None:
-        return await self.adapted.show(await self.seen(ctx))
+        return await self.adapted.show(await self.inner_context(ctx))
 
     async def attribute(self, ctx: ResourceContext, name: str) -> Any:
         if name == "show":
-            return await self.adapted.attribute(await self.seen(ctx), name)
-        return self.shown(ctx, ctx.body or await self.show(ctx) or {}).get(name)
+            return await self.adapted.attribute(await self.inner_context(ctx), name)
+        return self.attributes_of(ctx, ctx.body or await self.show(ctx) or {}).get(name)
 
     def recordable(self, ctx: ResourceContext) -> dict[str, Any]:
-        return dict(self.shown(ctx, ctx.body)) if ctx.body else {}
+        return dict(self.attributes_of(ctx, ctx.body)) if ctx.body else {}
 
     def location(self, ctx: ResourceContext) -> tuple[str, str, str | None]:
         return self.adapted.location(self.adapted_context(ctx))
@@ -220,10 +221,10 @@ class AdapterType(ResourceType):
         return self.known_by or self.adapted.key_in_words()
 
     async def orphans(self, ctx: ResourceContext) -> Sequence[str]:
-        return await self.adapted.orphans(await self.seen(ctx))
+        return await self.adapted.orphans(await self.inner_context(ctx))
 
     async def delete_orphan(self, ctx: ResourceContext, physical_id: str) -> None:
-        await self.adapted.delete_orphan(await self.seen(ctx), physical_id)
+        await self.adapted.delete_orphan(await self.inner_context(ctx), physical_id)
 
 
 def _unchanged(value: Any) -> Any:

@@ -138,7 +138,7 @@ class Names:
         """Start the list calls of these kinds, without waiting for the answers."""
         for kind in kinds:
             if kind in KINDS and not KINDS[kind].alone:
-                self._asked(kind, KINDS[kind])
+                self._listing(kind, KINDS[kind])
 
     async def id_of(self, kind: str, value: str, at: Span | None = None) -> str | Problem:
         """Return the id of the object of type `kind` whose name or id is `value`.
@@ -153,7 +153,7 @@ class Names:
         if (before := self._found.get((kind, value))) is not None:
             return before
         if entity.alone:
-            return await self._there(kind, entity, value, at)
+            return await self._existing_id(kind, entity, value, at)
         try:
             members = await self._members(kind, entity)
         except CloudFault as fault:
@@ -166,7 +166,7 @@ class Names:
         for field in entity.matches:
             matches = [m for m in members if m.get(field) == value]
             if len(matches) > 1:
-                matches = await self._own(matches)
+                matches = await self._of_project(matches)
             if len(matches) == 1:
                 ident = self._found[kind, value] = str(matches[0][entity.gives])
                 return ident
@@ -176,7 +176,9 @@ class Names:
                 return StackValidationFailed(at, message, PREFIX)
         return _missing(entity, value, at, [str(m["name"]) for m in members if m.get("name")])
 
-    async def _there(self, kind: str, entity: Kind, value: str, at: Span | None) -> str | Problem:
+    async def _existing_id(
+        self, kind: str, entity: Kind, value: str, at: Span | None
+    ) -> str | Problem:
         ident = value.rstrip("/").rpartition("/")[2]
         try:
             path = f"{entity.path}/{segment(ident)}"
@@ -189,18 +191,18 @@ class Names:
         self._found[kind, value] = value
         return value
 
-    async def _own(self, members: list[Body]) -> list[Body]:
+    async def _of_project(self, members: list[Body]) -> list[Body]:
         project = (await self._cloud.whoami()).project_id
         own_members = [m for m in members if project in (m.get("project_id"), m.get("tenant_id"))]
         return own_members or members
 
     async def _members(self, kind: str, entity: Kind) -> list[Body]:
-        return await asyncio.shield(self._asked(kind, entity))
+        return await asyncio.shield(self._listing(kind, entity))
 
-    def _asked(self, kind: str, entity: Kind) -> asyncio.Task[list[Body]]:
+    def _listing(self, kind: str, entity: Kind) -> asyncio.Task[list[Body]]:
         if kind not in self._listed:
             task = self._listed[kind] = asyncio.create_task(self._list(entity))
-            task.add_done_callback(_seen)
+            task.add_done_callback(_retrieve_exception)
         return self._listed[kind]
 
     async def _list(self, entity: Kind) -> list[Body]:
@@ -232,7 +234,7 @@ def _among(names: Sequence[str]) -> str:
     return f" Known: {', '.join(known_names[:NAMES_SHOWN])}{suffix}."
 
 
-def _seen(task: asyncio.Task[Any]) -> None:
+def _retrieve_exception(task: asyncio.Task[Any]) -> None:
     """Retrieve the exception of a list call, so that asyncio does not warn if nobody awaits the
     task.
     """

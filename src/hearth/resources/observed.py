@@ -25,12 +25,12 @@ def observed_value(prop: Prop, stored_value: Any, sent_value: Any, shown_value: 
     """
     return (
         stored_value
-        if same(prop, sent_value, shown_value)
+        if same_value(prop, sent_value, shown_value)
         else in_words(prop, stored_value, shown_value)
     )
 
 
-def same(prop: Prop, sent_value: Any, shown_value: Any) -> bool:
+def same_value(prop: Prop, sent_value: Any, shown_value: Any) -> bool:
     """Return whether a value shown by a service means the same as the value that was sent.
 
     The order of lists does not matter. A map with declared entries may show further entries, which
@@ -131,7 +131,7 @@ def _same_items(prop: Prop, sent_items: Sequence[Any], shown_items: Sequence[Any
     item, unmatched = prop.item or NO_PROP, list(shown_items)
     for entry in sorted(sent_items, key=_size, reverse=True):  # those that fit fewest items first
         index = next(
-            (n for n, candidate in enumerate(unmatched) if same(item, entry, candidate)), None
+            (n for n, candidate in enumerate(unmatched) if same_value(item, entry, candidate)), None
         )
         if index is None:
             return False
@@ -150,7 +150,7 @@ def _same_entries(
     fallback = prop.item or NO_PROP
     return all(
         _usual(props.get(name), value, shown_entries.get(name))
-        or same(props.get(name, fallback), value, shown_entries.get(name))
+        or same_value(props.get(name, fallback), value, shown_entries.get(name))
         for name, value in sent_entries.items()
         if value is not None or declared is None
     )

@@ -70,13 +70,13 @@ class Part(Struct, frozen=True, kw_only=True):
 
     def at_create(self, ctx: ResourceContext) -> bool:
         """Return whether a create must make calls for this part."""
-        return not self.in_create and bool(self.wanted(ctx)) and not self._pointless(ctx)
+        return not self.in_create and bool(self.desired(ctx)) and not self._pointless(ctx)
 
     def at_update(self, ctx: ResourceContext) -> bool:
         """Return whether an update must make calls for this part."""
         return self.property in ctx.changed and not self._pointless(ctx)
 
-    def wanted(self, ctx: ResourceContext) -> Any:
+    def desired(self, ctx: ResourceContext) -> Any:
         """Return the desired value of the part."""
         return ctx.given(self.property)
 
@@ -109,12 +109,12 @@ class Members(Part, frozen=True, kw_only=True):
     others_stay: bool = False  # keep members that the template never named
     own_project: bool = False  # without a list, the stack's project is the member
 
-    def wanted(self, ctx: ResourceContext) -> list[str]:
+    def desired(self, ctx: ResourceContext) -> list[str]:
         default = [ctx.stack.project_id] if self.own_project else []
         return list(ctx.given(self.property) or default)
 
     async def settle(self, kind: Whole, ctx: ResourceContext) -> None:
-        desired, before = set(self.wanted(ctx)), set(ctx.before.get(self.property) or [])
+        desired, before = set(self.desired(ctx)), set(ctx.before.get(self.property) or [])
         before |= set(ctx.attempted.get(self.property) or [])
         now = await self._now(kind, ctx)
         lost = before - desired if now is None else now - desired
@@ -133,7 +133,7 @@ class Members(Part, frozen=True, kw_only=True):
         except NotFound:
             return
         if now is None:
-            now = {*self.wanted(ctx), *(ctx.attempted.get(self.property) or [])}
+            now = {*self.desired(ctx), *(ctx.attempted.get(self.property) or [])}
         await self._remove(kind, ctx, now)
 
     async def _now(self, kind: Whole, ctx: ResourceContext) -> set[str] | None:

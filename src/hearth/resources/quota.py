@@ -66,8 +66,8 @@ class QuotaSet(ResourceType):
 
     async def limit(self, ctx: ResourceContext) -> Made:
         """Set the limits; a limit that is no longer in the template returns to its default."""
-        limits = named(ctx.properties)
-        if lost := named(ctx.before).keys() - limits.keys():
+        limits = limits_of(ctx.properties)
+        if lost := limits_of(ctx.before).keys() - limits.keys():
             usual: Body = dict.fromkeys(lost)
             if self.limits.usual is not None:
                 usual = await self.call(ctx, "GET", f"/{self.limits.usual}")
@@ -104,7 +104,7 @@ class QuotaSet(ResourceType):
 
     async def observe(self, ctx: ResourceContext) -> Mapping[str, Any] | None:
         now = await self.show(ctx) or {}
-        values = {name: now[name] for name in named(ctx.properties) if name in now}
+        values = {name: now[name] for name in limits_of(ctx.properties) if name in now}
         return {**values, "project": ctx.given("project")}
 
     async def call(
@@ -119,7 +119,7 @@ class QuotaSet(ResourceType):
         return answer.part(self.limits.body)
 
 
-def named(properties: Mapping[str, Any]) -> Body:
+def limits_of(properties: Mapping[str, Any]) -> Body:
     """Return the limits in the properties, without null values and without the project."""
     return {k: v for k, v in properties.items() if k != "project" and v is not None}
 

@@ -99,7 +99,9 @@ async def read_back(
     for name, value in values.items():
         stored_value, prop = ctx.properties.get(name), rtype.properties.get(name)
         kind = None if prop is None or value == stored_value else _kind(prop)
-        if kind is not None and await _same(names, kind, stored_value, value, strict=strict):
+        if kind is not None and await _same_objects(
+            names, kind, stored_value, value, strict=strict
+        ):
             unchanged[name] = stored_value
     return {**values, **unchanged}
 
@@ -113,7 +115,9 @@ def _kind(prop: Prop) -> str | None:
     return None
 
 
-async def _same(names: Names, kind: str, stored_value: Any, value: Any, *, strict: bool) -> bool:
+async def _same_objects(
+    names: Names, kind: str, stored_value: Any, value: Any, *, strict: bool
+) -> bool:
     """Return whether two names or ids, or two lists of them, refer to the same objects.
 
     If `strict` is true, raises CloudFault if the service fails.

@@ -130,7 +130,7 @@ def retired_types() -> Mapping[str, ResourceType]:
     def placeholder(name: str) -> ResourceType:
         from hearth.resources.heat.retired import Retired
 
-        return Retired.named(name)
+        return Retired.of_name(name)
 
     return _Lazy(RETIRED, placeholder)
 

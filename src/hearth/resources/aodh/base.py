@@ -34,7 +34,7 @@ STATES = ("alarm", "ok", "insufficient_data")
 KEPT = ("state", "user_id", "project_id")
 
 
-def _whom(state: str) -> dict[str, Prop]:
+def _receivers(state: str) -> dict[str, Prop]:
     state_name = state.replace("_", " ")
     return {
         f"{state}_actions": Prop(
@@ -52,7 +52,7 @@ def _whom(state: str) -> dict[str, Prop]:
 
 
 COMMON: Mapping[str, Prop] = {
-    **{name: prop for state in STATES for name, prop in _whom(state).items()},
+    **{name: prop for state in STATES for name, prop in _receivers(state).items()},
     "description": OPTIONAL_DESCRIPTION,
     "enabled": Prop(
         BOOLEAN, "true: the service evaluates the alarm.", default="true", update_allowed=True

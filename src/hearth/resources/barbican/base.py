@@ -17,7 +17,7 @@ SERVICE = "key-manager"
 PAGE = 100
 
 
-def kept(plural: str) -> Collection:
+def collection_of(plural: str) -> Collection:
     """Declare a collection of the service: where its objects are and what its bodies look like.
 
     `plural` is the last part of the path. The list call asks for large pages.

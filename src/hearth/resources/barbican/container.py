@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar
 
 from hearth.cloud.contract import Body
-from hearth.resources.barbican.base import BarbicanResource, kept
+from hearth.resources.barbican.base import BarbicanResource, collection_of
 from hearth.resources.base import ResourceContext
 from hearth.resources.properties import FIXED_NAME
 from hearth.schema import (
@@ -29,7 +29,7 @@ class Container(BarbicanResource):
         "secret_refs": Attr(MAP, "URLs of its secrets, by name."),
         "status": Attr(STRING, "Its status."),
     }
-    collection = kept("containers")
+    collection = collection_of("containers")
     word = "Container"
     kind: ClassVar[str]
 

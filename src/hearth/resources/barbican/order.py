@@ -5,7 +5,7 @@ from typing import Any
 from hearth.cloud.contract import Body
 from hearth.cloud.fault import NotFound
 from hearth.cloud.path import segment
-from hearth.resources.barbican.base import SERVICE, BarbicanResource, id_of, kept, payload
+from hearth.resources.barbican.base import SERVICE, BarbicanResource, collection_of, id_of, payload
 from hearth.resources.base import ResourceContext
 from hearth.resources.properties import FIXED_NAME
 from hearth.schema import (
@@ -87,7 +87,7 @@ class Order(BarbicanResource):
         "secret_ref": Attr(STRING, "URL of the created secret, if the order creates one secret."),
         "status": Attr(STRING, "Its status."),
     }
-    collection = kept("orders")
+    collection = collection_of("orders")
     word = "Order"
     relations = (
         *(OnlyFor(name, "type", "key", "asymmetric") for name in KEY),

@@ -60,15 +60,17 @@ class Host(BlazarResource):
         return [m for m in members if name in (m["hypervisor_hostname"], m["service_name"])]
 
     def recordable(self, ctx: ResourceContext) -> dict[str, Any]:
-        return {n: value for n, value in shown(ctx.body or {}).items() if n in self.attributes}
+        return {
+            n: value for n, value in attributes_of(ctx.body or {}).items() if n in self.attributes
+        }
 
     async def attribute(self, ctx: ResourceContext, name: str) -> Any:
         if name == "show":
             return await super().attribute(ctx, name)
-        return shown(ctx.body or await self.show(ctx) or {}).get(name)
+        return attributes_of(ctx.body or await self.show(ctx) or {}).get(name)
 
 
-def shown(body: Mapping[str, Any]) -> Body:
+def attributes_of(body: Mapping[str, Any]) -> Body:
     """Return the attributes in a response body; further capabilities are in a map of their own."""
     if not body:
         return {}

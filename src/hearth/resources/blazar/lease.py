@@ -144,7 +144,9 @@ class Lease(BlazarResource):
             lease
             for lease in await self.members(ctx)
             if lease["name"] == ctx.properties["name"]
-            and all(same(lease[end], ctx.properties[end]) for end in ("start_date", "end_date"))
+            and all(
+                same_date(lease[end], ctx.properties[end]) for end in ("start_date", "end_date")
+            )
         ]
 
     def replaced_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
@@ -163,7 +165,7 @@ class Lease(BlazarResource):
         return await self.change(ctx, {"name": ctx.properties["name"]})
 
 
-def same(service_date: str, property_date: str) -> bool:
+def same_date(service_date: str, property_date: str) -> bool:
     """Return whether a date of the service is that of a property, such as 2030-01-31 12:00."""
     return service_date.replace("T", " ").startswith(" ".join(property_date.split()))
 

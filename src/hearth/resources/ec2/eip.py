@@ -46,7 +46,7 @@ class EIP(AdapterType):
     attributes = {"AllocationId": Attr(STRING, "Id of the floating IP.")}
     comes_after = (order.Routes(),)
 
-    def words(self, ctx: ResourceContext, properties: Mapping[str, Any]) -> Mapping[str, Any]:
+    def translate(self, ctx: ResourceContext, properties: Mapping[str, Any]) -> Mapping[str, Any]:
         return {}
 
     def create_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
@@ -75,7 +75,7 @@ class EIP(AdapterType):
     def reference(self, ctx: ResourceContext) -> str:
         return ctx.data.get("address", ctx.name)
 
-    def shown(self, ctx: ResourceContext, body: Mapping[str, Any]) -> Mapping[str, Any]:
+    def attributes_of(self, ctx: ResourceContext, body: Mapping[str, Any]) -> Mapping[str, Any]:
         return {"AllocationId": body.get("id")}
 
 
@@ -102,7 +102,7 @@ class EIPAssociation(Pointer):
     field = "port_id"
     known_again = True
 
-    async def held(self, ctx: ResourceContext) -> str:
+    async def holder_id(self, ctx: ResourceContext) -> str:
         if ctx.given("AllocationId"):
             return str(ctx.given("AllocationId"))
         names = Names(ctx.cloud)

@@ -175,7 +175,7 @@ class Instance(AdapterType):
             " OS::Nova::Server with the user_data_format SOFTWARE_CONFIG"
         )
 
-    def words(self, ctx: ResourceContext, properties: Mapping[str, Any]) -> Mapping[str, Any]:
+    def translate(self, ctx: ResourceContext, properties: Mapping[str, Any]) -> Mapping[str, Any]:
         value_of = properties.get
         groups = [*(value_of("SecurityGroups") or []), *(value_of("SecurityGroupIds") or [])]
         return {
@@ -191,7 +191,7 @@ class Instance(AdapterType):
             "networks": networks(properties),
         }
 
-    def shown(self, ctx: ResourceContext, body: Mapping[str, Any]) -> Mapping[str, Any]:
+    def attributes_of(self, ctx: ResourceContext, body: Mapping[str, Any]) -> Mapping[str, Any]:
         zone = body.get("OS-EXT-AZ:availability_zone") or ctx.given("AvailabilityZone")
         addresses = (ips[0] for _, ips in sorted(networks_of(body).items(), reverse=True) if ips)
         names = ("PrivateDnsName", "PrivateIp", "PublicDnsName", "PublicIp")

@@ -37,7 +37,7 @@ class NetworkInterface(AdapterType):
         Resolve(("GroupSet",), "neutron.security_group"),
     )
 
-    def words(self, ctx: ResourceContext, properties: Mapping[str, Any]) -> Mapping[str, Any]:
+    def translate(self, ctx: ResourceContext, properties: Mapping[str, Any]) -> Mapping[str, Any]:
         address = {
             "subnet": properties.get("SubnetId"),
             "ip_address": properties.get("PrivateIpAddress"),
@@ -48,7 +48,7 @@ class NetworkInterface(AdapterType):
             "fixed_ips": [address],
         }
 
-    async def seen(self, ctx: ResourceContext) -> ResourceContext:
+    async def inner_context(self, ctx: ResourceContext) -> ResourceContext:
         inner = self.adapted_context(ctx)
         if ctx.physical_id is not None:
             return inner
@@ -62,6 +62,6 @@ class NetworkInterface(AdapterType):
     def taken_back_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
         return self.through(self.adapted.taken_back_steps(self.adapted_context(ctx)))
 
-    def shown(self, ctx: ResourceContext, body: Mapping[str, Any]) -> Mapping[str, Any]:
+    def attributes_of(self, ctx: ResourceContext, body: Mapping[str, Any]) -> Mapping[str, Any]:
         addresses = body.get("fixed_ips") or [{}]
         return {"PrivateIpAddress": addresses[0].get("ip_address")}

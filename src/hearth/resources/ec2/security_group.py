@@ -55,7 +55,7 @@ class SecurityGroup(AdapterType):
         for name in DIRECTIONS
     )
 
-    def words(self, ctx: ResourceContext, properties: Mapping[str, Any]) -> Mapping[str, Any]:
+    def translate(self, ctx: ResourceContext, properties: Mapping[str, Any]) -> Mapping[str, Any]:
         return {
             "description": properties.get("GroupDescription"),
             "rules": list(rules(properties)),

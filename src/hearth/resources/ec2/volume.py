@@ -28,7 +28,7 @@ class Volume(AdapterType):
     known_by = "the description, which stays"
     snapshot_policy_allowed = True
 
-    def words(self, ctx: ResourceContext, properties: Mapping[str, Any]) -> Mapping[str, Any]:
+    def translate(self, ctx: ResourceContext, properties: Mapping[str, Any]) -> Mapping[str, Any]:
         return {
             "availability_zone": properties.get("AvailabilityZone"),
             "size": properties.get("Size"),
@@ -72,7 +72,7 @@ class VolumeAttachment(AdapterType):
         ),
     }
 
-    def words(self, ctx: ResourceContext, properties: Mapping[str, Any]) -> Mapping[str, Any]:
+    def translate(self, ctx: ResourceContext, properties: Mapping[str, Any]) -> Mapping[str, Any]:
         return {
             "instance_uuid": properties.get("InstanceId"),
             "volume_id": properties.get("VolumeId"),

@@ -61,7 +61,7 @@ class VPC(AdapterType):
     }
     router = Router()
 
-    def words(self, ctx: ResourceContext, properties: Mapping[str, Any]) -> Mapping[str, Any]:
+    def translate(self, ctx: ResourceContext, properties: Mapping[str, Any]) -> Mapping[str, Any]:
         return {}
 
     def as_router(self, ctx: ResourceContext) -> ResourceContext:
@@ -136,7 +136,7 @@ class Subnet(AdapterType):
     }
     attributes = {"AvailabilityZone": Attr(STRING, "The availability zone that was given.")}
 
-    def words(self, ctx: ResourceContext, properties: Mapping[str, Any]) -> Mapping[str, Any]:
+    def translate(self, ctx: ResourceContext, properties: Mapping[str, Any]) -> Mapping[str, Any]:
         block = str(properties.get("CidrBlock"))
         return {
             "network": properties.get("VpcId"),
@@ -144,7 +144,7 @@ class Subnet(AdapterType):
             "ip_version": 6 if ":" in block else 4,
         }
 
-    def shown(self, ctx: ResourceContext, body: Mapping[str, Any]) -> Mapping[str, Any]:
+    def attributes_of(self, ctx: ResourceContext, body: Mapping[str, Any]) -> Mapping[str, Any]:
         return {"AvailabilityZone": ctx.given("AvailabilityZone")}
 
     def create_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
@@ -193,7 +193,7 @@ class RouteTable(AdapterType):
         "VpcId": Prop(STRING, "The VPC.", required=True),
     }
 
-    def words(self, ctx: ResourceContext, properties: Mapping[str, Any]) -> Mapping[str, Any]:
+    def translate(self, ctx: ResourceContext, properties: Mapping[str, Any]) -> Mapping[str, Any]:
         return {"tags": [tag_of(str(properties.get("VpcId")))]}
 
 

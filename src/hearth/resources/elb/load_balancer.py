@@ -193,12 +193,12 @@ class LoadBalancer(capabilities.BalancerType, OctaviaResource):
     async def attribute(self, ctx: ResourceContext, name: str) -> Any:
         if name == "show":
             return await self.show(ctx)
-        return self.shown(ctx.body or await self.show(ctx) or {}).get(name)
+        return self.attributes_of(ctx.body or await self.show(ctx) or {}).get(name)
 
     def recordable(self, ctx: ResourceContext) -> dict[str, Any]:
-        return self.shown(ctx.body) if ctx.body else {}
+        return self.attributes_of(ctx.body) if ctx.body else {}
 
-    def shown(self, body: Mapping[str, Any]) -> dict[str, Any]:
+    def attributes_of(self, body: Mapping[str, Any]) -> dict[str, Any]:
         """Return the attributes of the load balancer, computed from its response body.
 
         AWS attributes without a counterpart in OpenStack are empty.

@@ -142,7 +142,7 @@ async def orphan_channel(ctx: ResourceContext) -> list[str]:
     """Return the object that a lost call left, as `objects.orphan_objects` does."""
     if transport_of(ctx) != "POLL_TEMP_URL" or OBJECT in ctx.data:
         return []
-    return await orphan_objects(ctx, *place(ctx))
+    return await orphan_objects(ctx, *swift_location(ctx))
 
 
 async def drop_orphan(ctx: ResourceContext, orphan: str) -> None:
@@ -221,7 +221,7 @@ def channel_of(ctx: ResourceContext) -> dict[str, str]:
     """
     match transport_of(ctx):
         case "POLL_TEMP_URL":
-            container, name = place(ctx)
+            container, name = swift_location(ctx)
             return {CONTAINER: container, OBJECT: name}
         case "ZAQAR_MESSAGE":
             return {QUEUE: queue_name(ctx)}
@@ -235,7 +235,7 @@ def former(ctx: ResourceContext) -> list[dict[str, str]]:
     return channels
 
 
-def place(ctx: ResourceContext) -> tuple[str, str]:
+def swift_location(ctx: ResourceContext) -> tuple[str, str]:
     """Return (container, object name) of the Swift object that the agent polls."""
     swift_data: dict[str, Any] = ctx.given("deployment_swift_data") or {}
     container, name = swift_data.get("container"), swift_data.get("object")
@@ -253,19 +253,19 @@ async def leave(ctx: ResourceContext) -> Made:
 
 async def make_object(ctx: ResourceContext) -> Made:
     """Create the Swift object that the agent polls, and its temporary URL."""
-    container, name = place(ctx)
+    container, name = swift_location(ctx)
     key = await temporary_url_key(ctx)
     async with in_new_container(ctx.cloud, container):
         await put_document(ctx.cloud, container, name, {})
     base = await ctx.cloud.endpoint(OBJECTS)
     url = temporary_url(base, key, container, name, ends=NEVER, verb="GET")
-    return Made(data={"metadata_url": url, **_taken(ctx)})
+    return Made(data={"metadata_url": url, **_after_create(ctx)})
 
 
 async def make_own_queue(ctx: ResourceContext) -> Made:
     """Create the queue that the agent reads."""
     await make_queue(ctx, queue_name(ctx))
-    return Made(data=_taken(ctx))
+    return Made(data=_after_create(ctx))
 
 
 async def drop_channels(ctx: ResourceContext) -> Made:
@@ -288,7 +288,7 @@ def _doomed(ctx: ResourceContext) -> list[dict[str, str]]:
     ]
 
 
-def _taken(ctx: ResourceContext) -> dict[str, str | None]:
+def _after_create(ctx: ResourceContext) -> dict[str, str | None]:
     """Return the changes to private data after the channel for the current properties was created.
 
     That channel becomes the current one and is removed from the list of former channels.

@@ -27,7 +27,7 @@ class Results(Struct, frozen=True):
     reason: str
     output_values: Mapping[str, Any] = field(default_factory=dict)
 
-    def told(self, deployment_id: str) -> str:
+    def event_text(self, deployment_id: str) -> str:
         """Return the event text for the signal with these results."""
         if self.status is Status.COMPLETE:
             return f"deployment {deployment_id} succeeded"

@@ -29,7 +29,7 @@ def derived(ctx: ResourceContext, source: Mapping[str, Any] | None, config: Any)
         "name": ctx.given("name") or source.get("name") or ctx.physical_name,
         "group": source.get("group") or UNGROUPED,
         "config": config,
-        "inputs": [*_given(ctx, source), *_own(ctx)],
+        "inputs": [*_input_rows(ctx, source), *_standard_inputs(ctx)],
         "outputs": list(source.get("outputs") or ()),
         "options": dict(source.get("options") or {}),
     }
@@ -39,7 +39,7 @@ def input_values(ctx: ResourceContext, source: Mapping[str, Any] | None) -> dict
     """Return the value of each input as {name: value}: declared inputs, and others from
     `input_values`.
     """
-    return {entry["name"]: entry["value"] for entry in _given(ctx, source or {})}
+    return {entry["name"]: entry["value"] for entry in _input_rows(ctx, source or {})}
 
 
 def replacing_inputs(source: Mapping[str, Any] | None) -> list[str]:
@@ -70,7 +70,7 @@ def filled(config: Any, key: str, values: Mapping[str, Any], *, strict: bool) ->
             return config
 
 
-def _given(ctx: ResourceContext, source: Mapping[str, Any]) -> Iterable[dict[str, Any]]:
+def _input_rows(ctx: ResourceContext, source: Mapping[str, Any]) -> Iterable[dict[str, Any]]:
     """Yield the declared inputs with their values, then the values for inputs that are not
     declared.
     """
@@ -83,7 +83,7 @@ def _given(ctx: ResourceContext, source: Mapping[str, Any]) -> Iterable[dict[str
         yield {"name": name, "type": "String", "value": value}
 
 
-def _own(ctx: ResourceContext) -> Iterable[dict[str, Any]]:
+def _standard_inputs(ctx: ResourceContext) -> Iterable[dict[str, Any]]:
     """Yield the standard inputs, which describe the run and tell the server how to signal its
     results.
     """

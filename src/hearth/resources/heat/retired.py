@@ -17,7 +17,7 @@ class Retired(NoneResource):
     support = Support(SupportStatus.HIDDEN)
 
     @classmethod
-    def named(cls, name: str) -> "Retired":
+    def of_name(cls, name: str) -> "Retired":
         """Return the placeholder for the retired type of this name."""
         namespace: dict[str, Any] = {
             "type_name": name,

@@ -51,7 +51,7 @@ class Policy(SignedSignal):
         amount, step = float(properties[self.amount]), properties.get(self.min_step)
         cooldown = properties.get(self.cooldown)
         return SignalResult(
-            reason=told(details),
+            reason=signal_text(details),
             scaling=Scaling(
                 group=str(properties[self.group]),
                 adjustment=Adjustment(amount, kind, None if step is None else int(step)),
@@ -105,7 +105,7 @@ class ScalingPolicy(Policy):
         return {"alarm_url": url, "signal_url": native_url(ctx, own_project=True) if url else None}
 
 
-def told(details: Any) -> str:
+def signal_text(details: Any) -> str:
     """Return the event text for a signal with these `details`. Source: spec/engine.md, section
     28.
     """

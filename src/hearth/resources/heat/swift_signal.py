@@ -177,7 +177,7 @@ class SwiftSignal(ResourceType):
         if container != ctx.stack.id:
             message = f"handle: expected a URL in the container {ctx.stack.id}, got {container}"
             return Failed(message, "ValueError")
-        texts = await read(ctx, container, name)
+        texts = await read_versions(ctx, container, name)
         try:
             signals = signals_in(list(texts.values()))
         except ValueError as problem:
@@ -203,7 +203,7 @@ class SwiftSignal(ResourceType):
         return {"data": json.dumps(data)}
 
 
-async def read(ctx: ResourceContext, container: str, name: str) -> dict[str, str]:
+async def read_versions(ctx: ResourceContext, container: str, name: str) -> dict[str, str]:
     """Return all versions of the object as {object name: text}, the oldest first.
 
     An older version never changes, so its text is read once and then kept in the response body.

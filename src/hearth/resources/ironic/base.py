@@ -13,7 +13,7 @@ SERVICE = "baremetal"
 MICROVERSION = "1.53"  # the first one with all fields of the types
 
 
-def listed(plural: str, **options: Any) -> Collection:
+def collection_of(plural: str, **options: Any) -> Collection:
     """Declare a collection of the service; `plural` is the last part of the path."""
     return Collection(
         SERVICE,

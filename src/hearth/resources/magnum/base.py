@@ -13,7 +13,7 @@ SERVICE = "container-infra"
 MICROVERSION = "1.1"  # every cluster service has it, and it shows `stack_id`
 
 
-def listed(plural: str, **options: Any) -> Collection:
+def collection_of(plural: str, **options: Any) -> Collection:
     """Declare a collection of the service; `plural` is the last part of the path."""
     return Collection(
         SERVICE,

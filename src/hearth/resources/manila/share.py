@@ -12,7 +12,7 @@ from hearth.model.problem import Problem, Rejected
 from hearth.resources.base import Failed, Later, Made, Progress, Ready, ResourceContext, Step
 from hearth.resources.collection import POLL_S, CollectionResource, unknown_status, went_to
 from hearth.resources.lookup import Names
-from hearth.resources.manila.base import MICROVERSION, SERVICE, listed
+from hearth.resources.manila.base import MICROVERSION, SERVICE, collection_of
 from hearth.resources.mark import mark
 from hearth.resources.properties import NAME, OPTIONAL_DESCRIPTION
 from hearth.schema import (
@@ -109,7 +109,7 @@ class Share(CollectionResource):
     }
     service = SERVICE
     undescribed = None
-    collection = listed(
+    collection = collection_of(
         "/shares",
         "share",
         ready=frozenset({"AVAILABLE"}),

@@ -13,7 +13,7 @@ from hearth.model.problem import Problem, Rejected, StackValidationFailed
 from hearth.resources.base import Made, ResourceContext, Step
 from hearth.resources.collection import CollectionResource
 from hearth.resources.lookup import Names
-from hearth.resources.manila.base import MICROVERSION, SERVICE, listed
+from hearth.resources.manila.base import MICROVERSION, SERVICE, collection_of
 from hearth.resources.properties import NAME, OPTIONAL_DESCRIPTION
 from hearth.schema import (
     LIST,
@@ -73,7 +73,9 @@ class ShareNetwork(CollectionResource):
     )
     service = SERVICE
     undescribed = None
-    collection = listed("/share-networks", "share_network", under_way=frozenset({"NETWORK_CHANGE"}))
+    collection = collection_of(
+        "/share-networks", "share_network", under_way=frozenset({"NETWORK_CHANGE"})
+    )
     renamed = {"neutron_network": "neutron_net_id", "neutron_subnet": "neutron_subnet_id"}
     not_sent = frozenset({"nova_network", "security_services"})
     relations = (

@@ -6,7 +6,7 @@ from typing import Any
 from hearth.cloud.contract import Body
 from hearth.resources.base import ResourceContext
 from hearth.resources.collection import CollectionResource
-from hearth.resources.manila.base import MICROVERSION, SERVICE, listed
+from hearth.resources.manila.base import MICROVERSION, SERVICE, collection_of
 from hearth.resources.parts import Call, Entries
 from hearth.schema import BOOLEAN, MAP, STRING, Prop, Support
 
@@ -31,7 +31,7 @@ class ShareType(CollectionResource):
     }
     service = SERVICE
     undescribed = None
-    collection = listed("/types", "share_type", detail="/types?is_public=all")
+    collection = collection_of("/types", "share_type", detail="/types?is_public=all")
     open_ended = frozenset({"extra_specs"})
     parts = (
         Entries(

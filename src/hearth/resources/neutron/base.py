@@ -26,7 +26,7 @@ USUAL: Mapping[str, Any] = {
 DHCP = "network:dhcp"
 
 
-def _told(port: Body) -> str:
+def _port_text(port: Body) -> str:
     name = f" ({port['name']})" if port.get("name") else ""
     owner = f" of {port['device_owner']}" if port.get("device_owner") else ""
     return f"port {port['id']}{name}{owner}"
@@ -83,7 +83,7 @@ class NeutronResource(CollectionResource):
             return ()
         query = self.ports_of.format(id=segment(ctx.physical_id))
         ports = await ctx.cloud.listing("network", f"/v2.0/ports?{query}")
-        return [_told(port) for port in ports if port["device_owner"] != DHCP]
+        return [_port_text(port) for port in ports if port["device_owner"] != DHCP]
 
     def changed_fields(self, ctx: ResourceContext) -> Body:
         fields = super().changed_fields(ctx)

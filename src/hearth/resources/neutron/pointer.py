@@ -37,7 +37,7 @@ class Pointer(ResourceType):
     def delete_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
         return (Step("leave", self.leave),) if ctx.physical_id else ()
 
-    async def held(self, ctx: ResourceContext) -> str:
+    async def holder_id(self, ctx: ResourceContext) -> str:
         """Return the id of the object whose field is set."""
         return str(ctx.properties[self.holder])
 
@@ -47,13 +47,13 @@ class Pointer(ResourceType):
 
     async def point(self, ctx: ResourceContext) -> Made:
         """Set the field to the id of the target. The call can be repeated."""
-        ident, aim = await self.held(ctx), await self.aim(ctx)
+        ident, aim = await self.holder_id(ctx), await self.aim(ctx)
         fields = {self.field: {self.inner: aim} if self.inner else aim}
         fields |= {name: ctx.given(name) for name in self.along if ctx.given(name)}
         return Made(physical_id=f"{ident}:{aim}", body=await self.put(ctx, ident, fields))
 
     async def find(self, ctx: ResourceContext) -> Made | None:
-        ident, aim = await self.held(ctx), await self.aim(ctx)
+        ident, aim = await self.holder_id(ctx), await self.aim(ctx)
         now = await ctx.cloud.member("network", self.objects, ident)
         return Made(f"{ident}:{aim}", body=now) if self.pointed(now) == aim else None
 

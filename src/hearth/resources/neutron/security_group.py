@@ -133,7 +133,7 @@ class SecurityGroup(NeutronResource):
         rules, own_rules = body.get("security_group_rules"), ctx.given("rules")
         if rules is None or not own_rules:
             return values
-        desired = {shape(rule, SHAPE) for rule in self.wanted(ctx)}
+        desired = {shape(rule, SHAPE) for rule in self.desired_rules(ctx)}
         if desired == {shape(rule, SHAPE) for rule in rules}:
             return {**values, "rules": own_rules}
         current = [{n: rule[n] for n in SHAPE if rule.get(n) is not None} for rule in rules]
@@ -144,7 +144,7 @@ class SecurityGroup(NeutronResource):
         repeated.
         """
         group = ctx.physical
-        desired = {shape(rule, SHAPE): rule for rule in self.wanted(ctx)}
+        desired = {shape(rule, SHAPE): rule for rule in self.desired_rules(ctx)}
         path = f"{RULES}?security_group_id={group}"
         for rule in await ctx.cloud.listing("network", path):
             if desired.pop(shape(rule, SHAPE), None) is None:
@@ -166,7 +166,7 @@ class SecurityGroup(NeutronResource):
                     raise
         return Made(body=await self.show(ctx))
 
-    def wanted(self, ctx: ResourceContext) -> list[Body]:
+    def desired_rules(self, ctx: ResourceContext) -> list[Body]:
         """Return the desired rules: those in the property `rules`, and the default egress rules if
         the property contains no egress rule.
         """

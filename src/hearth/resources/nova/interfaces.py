@@ -311,7 +311,7 @@ def yield_step() -> Step:
     """Return the step that detaches the ports which the template manages as separate resources,
     because the new server needs them.
     """
-    return Step("yield-ports", yield_ports, poll=_detached(_given))
+    return Step("yield-ports", yield_ports, poll=_detached(_attached_given))
 
 
 def _detached(
@@ -336,7 +336,7 @@ def _detached(
     return detached
 
 
-def _given(ctx: ResourceContext, interfaces: list[Body]) -> list[str]:
+def _attached_given(ctx: ResourceContext, interfaces: list[Body]) -> list[str]:
     """Return the ids of the attached ports that the template manages as separate resources."""
     return [str(i["port_id"]) for i in interfaces if i["port_id"] in given_ports(ctx)]
 

@@ -85,7 +85,7 @@ class Record(Revived, AdapterType):
     translation = (Resolve(("domain",), "designate.zone"),)
     relations = (RequiredFor("priority", "type", *RANKED),)
 
-    def words(self, ctx: ResourceContext, properties: Mapping[str, Any]) -> Mapping[str, Any]:
+    def translate(self, ctx: ResourceContext, properties: Mapping[str, Any]) -> Mapping[str, Any]:
         data = properties["data"]
         if properties["type"] in RANKED:
             data = f"{properties['priority']} {data}"

@@ -27,6 +27,6 @@ class Image(Revived, AdapterType):
     }
     relations = (Same("container_format", "disk_format", among=AMAZON),)
 
-    def words(self, ctx: ResourceContext, properties: Mapping[str, Any]) -> Mapping[str, Any]:
+    def translate(self, ctx: ResourceContext, properties: Mapping[str, Any]) -> Mapping[str, Any]:
         unchanged = {name: value for name, value in properties.items() if name != "is_public"}
         return {**unchanged, "visibility": "public" if properties["is_public"] else "private"}

@@ -52,7 +52,7 @@ class Bucket(AdapterType):
         "WebsiteURL": Attr(STRING, "Its URL."),
     }
 
-    def words(self, ctx: ResourceContext, properties: Mapping[str, Any]) -> Mapping[str, Any]:
+    def translate(self, ctx: ResourceContext, properties: Mapping[str, Any]) -> Mapping[str, Any]:
         site = properties.get("WebsiteConfiguration") or {}
         meta = {
             **{

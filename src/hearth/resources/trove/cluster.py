@@ -113,12 +113,12 @@ class Cluster(TroveResource):
         return (body.get("task") or {}).get("name") == "NONE"
 
     def recordable(self, ctx: ResourceContext) -> dict[str, Any]:
-        return shown(ctx.body) if ctx.body else {}
+        return attributes_of(ctx.body) if ctx.body else {}
 
     async def attribute(self, ctx: ResourceContext, name: str) -> Any:
         if name == "show":
             return await super().attribute(ctx, name)
-        return shown(ctx.body or await self.show(ctx) or {}).get(name)
+        return attributes_of(ctx.body or await self.show(ctx) or {}).get(name)
 
 
 async def member(ctx: ResourceContext, entry: Mapping[str, Any]) -> Body:
@@ -131,7 +131,7 @@ async def member(ctx: ResourceContext, entry: Mapping[str, Any]) -> Body:
     return fields
 
 
-def shown(body: Mapping[str, Any]) -> dict[str, Any]:
+def attributes_of(body: Mapping[str, Any]) -> dict[str, Any]:
     """Return the attributes that a response body contains."""
     return {
         "instances": [instance["id"] for instance in body.get("instances") or []],

@@ -16,7 +16,7 @@ from hearth.resources.trove.base import SERVICE
 ANY_HOST = "%"
 
 
-def sent(user: Mapping[str, Any]) -> Body:
+def user_fields(user: Mapping[str, Any]) -> Body:
     """Return a user in the format of the service."""
     return {**user, "databases": [{"name": name} for name in user["databases"]]}
 
@@ -51,7 +51,7 @@ async def settle_users(ctx: ResourceContext) -> Made | None:
     for name in sorted(before.keys() - users.keys()):
         if name in existing:
             await forgiving(_send(ctx, "DELETE", _path(existing[name])))
-    fresh = [sent(user) for name, user in users.items() if name not in existing]
+    fresh = [user_fields(user) for name, user in users.items() if name not in existing]
     if fresh:
         await _send(ctx, "POST", "/users", {"users": fresh})
     for name in sorted(users.keys() & existing.keys()):

@@ -219,7 +219,7 @@ class Instance(TroveResource):
         datastore = {"type": value_of("datastore_type"), "version": value_of("datastore_version")}
         fields: Body = {
             "databases": [dict(database) for database in value_of("databases") or []],
-            "users": [contents.sent(user) for user in value_of("users") or []],
+            "users": [contents.user_fields(user) for user in value_of("users") or []],
             "availability_zone": value_of("availability_zone"),
             "nics": await nics(ctx, value_of("networks") or []),
             "replica_of": value_of("replica_of"),

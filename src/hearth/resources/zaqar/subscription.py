@@ -116,16 +116,16 @@ class Subscription(ZaqarResource):
             trust_id = (await self.show(ctx))["options"].get("trust_id")
             if trust_id is not None:
                 changes["options"].setdefault("trust_id", trust_id)
-        await self.call(ctx, "PATCH", self.queue(ctx), self.place(ctx), json=changes)
+        await self.call(ctx, "PATCH", self.queue(ctx), self.path_of(ctx), json=changes)
         return None
 
     async def delete(self, ctx: ResourceContext) -> Made | None:
         """Delete the subscription."""
-        await self.gone_is_done(ctx, "DELETE", self.queue(ctx), self.place(ctx))
+        await self.gone_is_done(ctx, "DELETE", self.queue(ctx), self.path_of(ctx))
         return None
 
     async def show(self, ctx: ResourceContext) -> Body:
-        answer = await self.call(ctx, "GET", self.queue(ctx), self.place(ctx))
+        answer = await self.call(ctx, "GET", self.queue(ctx), self.path_of(ctx))
         return dict(answer.body)
 
     async def observe(self, ctx: ResourceContext) -> Mapping[str, Any] | None:
@@ -141,7 +141,7 @@ class Subscription(ZaqarResource):
         return str(ctx.properties["queue_name"])
 
     @staticmethod
-    def place(ctx: ResourceContext) -> str:
+    def path_of(ctx: ResourceContext) -> str:
         """Return the path of the subscription, relative to the queue's path."""
         return f"/subscriptions/{segment(ctx.physical)}"
 
