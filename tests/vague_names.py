@@ -13,8 +13,6 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 SHARE_MAX = 0.02
-LATER = {"hearth.resources": 0.14}
-"""What some packages still have."""
 VAGUE = frozenset(
     {
         "one", "ones", "found", "given", "wanted", "known", "shown", "asked", "told", "made",
@@ -65,12 +63,11 @@ def main() -> int:
         share = len(places) / max(1, total)
         if package in sys.argv[1:]:
             print(*places, sep="\n")
-        limit = LATER.get(package, SHARE_MAX)
-        if share > limit:
+        if share > SHARE_MAX:
             too_many += 1
-        if share > limit or sys.argv[1:]:
+        if share > SHARE_MAX or sys.argv[1:]:
             count = f"{len(places)} of {total} names say nothing, {share:.1%}"
-            print(f"{package}: {count}; at most {limit:.0%}")
+            print(f"{package}: {count}; at most {SHARE_MAX:.0%}")
     return 1 if too_many else 0
 
 

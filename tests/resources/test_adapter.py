@@ -50,18 +50,18 @@ def another(value: Any) -> Any:
 def test_what_is_found_is_what_was_there_before(type_name, monkeypatch):
     ctx = context_of(type_name, given_of(type_name), physical_id=ANY_ID)
     kind = builtin_types()[type_name]
-    inner = kind.other_context(ctx)
-    hidden = kind.other.unobserved
+    inner = kind.adapted_context(ctx)
+    hidden = kind.adapted.unobserved
     there = {n: another(value) for n, value in inner.properties.items() if n not in hidden}
 
     async def observe(other, ctx):
         return there
 
-    async def seen(self, ctx):
-        return self.other_context(ctx)
+    async def inner_context(self, ctx):
+        return self.adapted_context(ctx)
 
-    monkeypatch.setattr(type(kind.other), "observe", observe)
-    monkeypatch.setattr(type(kind), "seen", seen)
+    monkeypatch.setattr(type(kind.adapted), "observe", observe)
+    monkeypatch.setattr(type(kind), "inner_context", inner_context)
     found = asyncio.run(kind.observe(ctx))
     for name, value in found.items():
         if not kind.properties[name].update_allowed:
@@ -69,7 +69,7 @@ def test_what_is_found_is_what_was_there_before(type_name, monkeypatch):
         theirs = kind._determined(ctx)[name]
         before = {**ctx.properties, name: value}
         changed = replace(ctx, before=before, changed=frozenset({name}))
-        outer = kind.other_context(changed)
+        outer = kind.adapted_context(changed)
         assert theirs <= outer.changed
         if name in kind.turned_back:
             assert {n: outer.before.get(n) for n in theirs} == {n: there[n] for n in theirs}
@@ -77,7 +77,7 @@ def test_what_is_found_is_what_was_there_before(type_name, monkeypatch):
             changed, properties={n: v for n, v in ctx.properties.items() if n != name}
         )
         if not kind.properties[name].required:
-            assert theirs <= kind.other_context(without).changed
+            assert theirs <= kind.adapted_context(without).changed
 
 
 OWN_MATTER = {  # what an adapter answers itself, or what `observe` of the other type calls
@@ -93,7 +93,7 @@ def test_what_the_other_type_knows_an_adapter_knows(type_name):
     missing = {
         name
         for name, one in usual.items()
-        if getattr(type(kind.other), name) is not one and getattr(type(kind), name) is one
+        if getattr(type(kind.adapted), name) is not one and getattr(type(kind), name) is one
     }
     assert missing <= OWN_MATTER
-    assert kind.holds_data == kind.other.holds_data
+    assert kind.holds_data == kind.adapted.holds_data

@@ -2,7 +2,7 @@
 
 import pytest
 
-from hearth.resources.observed import in_own_words, observed_value, same, within
+from hearth.resources.observed import in_own_words, observed_value, same_value, within
 from hearth.schema import ANY, BOOLEAN, INTEGER, LIST, MAP, NUMBER, STRING, AllowedValues, Prop
 
 PLAIN = Prop(ANY)
@@ -44,7 +44,7 @@ SEVERAL = Prop(LIST, schema=NAMED)
     ],
 )  # fmt: skip
 def test_another_form_means_the_same(prop: Prop, sent: object, shown: object):
-    assert same(prop, sent, shown)
+    assert same_value(prop, sent, shown)
     assert observed_value(prop, sent, sent, shown) == sent
 
 
@@ -70,7 +70,7 @@ def test_another_form_means_the_same(prop: Prop, sent: object, shown: object):
     ],
 )
 def test_another_meaning_is_a_difference(prop: Prop, sent: object, shown: object):
-    assert not same(prop, sent, shown)
+    assert not same_value(prop, sent, shown)
     assert observed_value(prop, sent, sent, shown) != sent
 
 

@@ -133,7 +133,7 @@ def take(
         config = software_configs.find(tx, deployment.project_id, deployment.config_id)
         results = results_of(as_map(details), config.outputs if config else ())
         deployments.change(tx, taking(deployment, results, now))
-        reason = f"Signal: {results.told(deployment_id)}"
+        reason = f"Signal: {results.event_text(deployment_id)}"
     event = Event(
         event_id, row.id, row.root_id, now, record.name, record.type, record.physical_id,
         "SIGNAL", record.status.value, reason,
@@ -204,5 +204,5 @@ def _state(deployment: Deployment, config: Config | None) -> DeploymentState:
         reason=deployment.reason or "",
         updated_at=deployment.updated_at or deployment.created_at,
         values=values,
-        shown=deployment.document(),
+        body=deployment.document(),
     )

@@ -136,7 +136,9 @@ class ResourceType:
     identified_by: IntentKey = IntentKey.NONE
     known_by: ClassVar[str] = ""  # the key in words; without a key, why, and what may be left over
     keyless_with: ClassVar[Set[str]] = frozenset()  # if all these are given, there is no key
-    strays: ClassVar[tuple[str, ...]] = ()  # prefixes of orphans that are parts, not the object
+    orphan_prefixes: ClassVar[
+        tuple[str, ...]
+    ] = ()  # prefixes of orphans that are parts, not the object
     visibility_delay_s: float = 5.0
     accepts_any_attribute: bool = False
     accepts_any_property: bool = False
@@ -162,8 +164,8 @@ class ResourceType:
     service: str | None = None  # if the service catalogue lacks it, the type is unavailable
     extension: ClassVar[str | None] = None  # the extension of the network service that is needed
 
-    def __init_subclass__(cls, **more: Any) -> None:
-        super().__init_subclass__(**more)
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
         if cls.has_show and "show" not in cls.attributes:
             cls.attributes = {**cls.attributes, "show": SHOW}
 
@@ -287,9 +289,9 @@ class ResourceType:
         See `observe`. `body` has no intent keys.
         """
         return {
-            name: observed_value(prop, stored, self.as_sent(name, stored), body[name])
+            name: observed_value(prop, desired, self.as_sent(name, desired), body[name])
             for name, prop in self.properties.items()
-            if (stored := ctx.properties.get(name)) is not None
+            if (desired := ctx.properties.get(name)) is not None
             and name in body
             and name not in self.unobserved
         }
@@ -297,8 +299,8 @@ class ResourceType:
     def reads_back(self) -> bool:
         """Return whether `observe` reads the object."""
         methods = (type(self).observe, type(self).show)
-        own = methods != (ResourceType.observe, ResourceType.show)
-        return self.read_back and own
+        overridden = methods != (ResourceType.observe, ResourceType.show)
+        return self.read_back and overridden
 
     def unobserved_reason(self, name: str) -> str:
         """Return why `observe` does not return the property `name`."""
@@ -354,7 +356,9 @@ class ResourceType:
 
         Changes of properties that cannot be updated are detected elsewhere.
         """
-        return next((why for n, why in self.replaced_for.items() if n in change.changed), None)
+        return next(
+            (reason for n, reason in self.replaced_for.items() if n in change.changed), None
+        )
 
     async def busy(self, ctx: ResourceContext, fault: CloudFault) -> bool:
         """Return whether the service refused a call only because the object is busy.
@@ -447,11 +451,11 @@ class ResourceType:
 
     def known_attributes(self, ctx: ResourceContext) -> dict[str, Any]:
         """Return the attributes that need no call to the service, without intent keys."""
-        known = self.recordable(ctx)
+        attributes = self.recordable(ctx)
         if not self.marked:  # nothing of theirs carries a mark, and it may be much
-            return known
-        found: dict[str, Any] = unmarked(known, self.undescribed)
-        return found
+            return attributes
+        clean: dict[str, Any] = unmarked(attributes, self.undescribed)
+        return clean
 
     async def attribute(self, ctx: ResourceContext, name: str) -> Any:
         """Return the value of an attribute, from the last response body or from a new call.
@@ -537,8 +541,12 @@ class ResourceType:
         if ctx.physical_id is not None:
             return ()
         finds = [step.find for step in self.create_steps(ctx) if step.find is not None]
-        found = [await find(ctx) for find in finds]
-        return [made.physical_id for made in found if made is not None and made.physical_id]
+        candidates = [await find(ctx) for find in finds]
+        return [
+            candidate.physical_id
+            for candidate in candidates
+            if candidate is not None and candidate.physical_id
+        ]
 
     async def delete_orphan(self, ctx: ResourceContext, physical_id: str) -> None:
         """Delete the orphan with this physical id."""

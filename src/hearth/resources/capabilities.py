@@ -30,8 +30,8 @@ class NestedType(ResourceType):
         return False
 
     def reference(self, ctx: ResourceContext) -> str:
-        given = ctx.outputs.get(REFERENCE_OUTPUT)
-        return str(given) if given is not None else identifier(ctx)
+        output = ctx.outputs.get(REFERENCE_OUTPUT)
+        return str(output) if output is not None else identifier(ctx)
 
     async def attribute(self, ctx: ResourceContext, name: str) -> Any:
         if name.startswith("resource."):
@@ -46,7 +46,7 @@ class NestedType(ResourceType):
         raise NotImplementedError(self.type_name)
 
     async def prepare(self, ctx: ResourceContext) -> None:
-        """Read from the cloud the values that `child` needs; the engine stores them in `ctx.found`.
+        """Read from the cloud the values that `child` needs, and store them in `ctx.prepared`.
 
         Raises CloudFault.
         """
@@ -80,7 +80,7 @@ class NestedType(ResourceType):
         return ()
 
 
-class LoadBalancer(ResourceType):
+class BalancerType(ResourceType):
     """A load balancer whose members can be changed by a group in the same stack."""
 
     async def set_instances(self, ctx: ResourceContext, instances: Sequence[str]) -> None:
@@ -147,9 +147,9 @@ def of_member(members: Mapping[str, Mapping[str, Any]], name: str) -> Any:
     The first form gives the reference id of a group member, the second an attribute of the member.
     Raises LookupError if there is no such member.
     """
-    _, _, rest = name.partition(".")
-    member, _, attribute = rest.partition(".")
-    found = members.get(member)
-    if found is None:
+    _, _, path = name.partition(".")
+    member, _, attribute = path.partition(".")
+    entry = members.get(member)
+    if entry is None:
         raise LookupError(f"Attribute '{name}': the group has no member '{member}'.")
-    return found["attributes"].get(attribute) if attribute else found["reference"]
+    return entry["attributes"].get(attribute) if attribute else entry["reference"]

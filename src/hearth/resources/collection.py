@@ -108,8 +108,8 @@ class Elsewhere(Struct, frozen=True):
         path = filled_path(self.path, {"id": ctx.physical})
         if self.member is None:
             return list(await ctx.cloud.listing(service, path))
-        found = await ctx.cloud.member(service, path, str(body[self.member]))
-        return found if self.field is None else found.get(self.field)
+        member = await ctx.cloud.member(service, path, str(body[self.member]))
+        return member if self.field is None else member.get(self.field)
 
 
 class CollectionResource(ResourceType):
@@ -170,14 +170,14 @@ class CollectionResource(ResourceType):
         """
         match value:
             case list() if prop is not None and prop.item is not None:
-                return [self._entries(prop.item, one, path) for one in value]
+                return [self._entries(prop.item, entry, path) for entry in value]
             case Mapping() if prop is not None and prop.entries is not None:
                 return {
                     self.renamed.get(f"{path}.{n}", n): self._entries(
-                        prop.entries.get(n), one, f"{path}.{n}"
+                        prop.entries.get(n), entry, f"{path}.{n}"
                     )
-                    for n, one in value.items()
-                    if one is not None
+                    for n, entry in value.items()
+                    if entry is not None
                 }
         return value
 
@@ -185,19 +185,19 @@ class CollectionResource(ResourceType):
         """Return the fields of the update call: the changed properties; a removed property becomes
         null.
         """
-        changed = ctx.changed - {part.property for part in self.parts}
-        along = self.together if changed & self.together else frozenset()
-        fields = self.fields_of(ctx, ctx.properties, changed | along)
-        for name in changed - self.not_sent - {"value_specs", "name"}:
+        names = ctx.changed - {part.property for part in self.parts}
+        along = self.together if names & self.together else frozenset()
+        fields = self.fields_of(ctx, ctx.properties, names | along)
+        for name in names - self.not_sent - {"value_specs", "name"}:
             fields.setdefault(self.renamed.get(name, name), None)
         return fields
 
     async def attribute(self, ctx: ResourceContext, name: str) -> Any:
-        place = self.elsewhere.get(name)
-        if place is None:
+        source = self.elsewhere.get(name)
+        if source is None:
             return await super().attribute(ctx, name)
         body = ctx.body or await self.show(ctx) or {}
-        return await place.read(self.collection.service, ctx, body)
+        return await source.read(self.collection.service, ctx, body)
 
     # steps
 
@@ -250,9 +250,9 @@ class CollectionResource(ResourceType):
             json=collection.wrapped(fields),
             microversion=collection.microversion,
         )
-        made = collection.unwrapped(answer)
-        found = id_in(made, collection.id_field, numbered=collection.numbered)
-        return Made(physical_id=found, body=made)
+        created = collection.unwrapped(answer)
+        ident = id_in(created, collection.id_field, numbered=collection.numbered)
+        return Made(physical_id=ident, body=created)
 
     async def find(self, ctx: ResourceContext) -> Made | None:
         """Return the object that an earlier create call of this record created, or None."""
@@ -426,38 +426,45 @@ class CollectionResource(ResourceType):
 
         See `observe`. `body` has no intent keys.
         """
-        stored = {name: value for name, value in ctx.properties.items() if value is not None}
-        names = frozenset(name for name in stored if self._comparable(name))
-        sent = self.fields_of(ctx, stored, names)
-        sent |= {name: self.as_sent(name, stored[name]) for name in names & self.shown_too}
-        found = {}
+        properties = {name: value for name, value in ctx.properties.items() if value is not None}
+        names = frozenset(name for name in properties if self._comparable(name))
+        fields = self.fields_of(ctx, properties, names)
+        fields |= {name: self.as_sent(name, properties[name]) for name in names & self.shown_too}
+        values = {}
         for name in sorted(names):
             field = self.renamed.get(name, name)
-            place = field if field in body else self.created_as.get(field, field)
-            if field in sent and place in body:
-                found[name] = self._observed(name, stored[name], sent[field], body[place])
+            body_field = field if field in body else self.created_as.get(field, field)
+            if field in fields and body_field in body:
+                values[name] = self._observed(
+                    name, properties[name], fields[field], body[body_field]
+                )
         in_path = (name for _, name, _, _ in Formatter().parse(self.collection.path) if name)
-        found |= {name: stored[name] for name in in_path if name in stored}  # it was found there
-        specs = stored.get("value_specs")
+        # the object was found there
+        values |= {name: properties[name] for name in in_path if name in properties}
+        specs = properties.get("value_specs")
         if specs and specs.keys() <= body.keys():
-            shown = {key: body[key] for key in specs}
+            current = {key: body[key] for key in specs}
             prop = self.properties["value_specs"]
-            found["value_specs"] = observed_value(prop, specs, specs, shown)
-        return found
+            values["value_specs"] = observed_value(prop, specs, specs, current)
+        return values
 
     def _comparable(self, name: str) -> bool:
         if name not in self.properties or name in self.unobserved or name == "value_specs":
             return False
         return name not in self.not_sent or name in self.shown_too
 
-    def _observed(self, name: str, stored: Any, sent: Any, shown: Any) -> Any:
-        """Return the value of a property, of which the service got `sent` and shows `shown`."""
+    def _observed(self, name: str, stored_value: Any, sent_value: Any, shown_value: Any) -> Any:
+        """Return the value of a property, of which the service got `sent_value` and shows
+        `shown_value`.
+        """
         prop, null = self.properties[name], self.null_for.get(name)
-        wanted, there = (in_own_words(prop, one, name, self.renamed) for one in (sent, shown))
+        desired, current = (
+            in_own_words(prop, value, name, self.renamed) for value in (sent_value, shown_value)
+        )
         if name in self.open_ended:
-            there = within(wanted, there)
-        wanted, there = (null if one is None else one for one in (wanted, there))
-        return observed_value(prop, stored, wanted, there)
+            current = within(desired, current)
+        desired, current = (null if value is None else value for value in (desired, current))
+        return observed_value(prop, stored_value, desired, current)
 
     def key_in_words(self) -> str:
         field = self.collection.key_field
@@ -478,12 +485,12 @@ class CollectionResource(ResourceType):
         field = self.collection.key_field
         if field is None or self.key_stays:
             return None
-        own = ctx.properties.get(field)
-        return own if own is not None else (ctx.properties.get("value_specs") or {}).get(field)
+        text = ctx.properties.get(field)
+        return text if text is not None else (ctx.properties.get("value_specs") or {}).get(field)
 
     async def orphans(self, ctx: ResourceContext) -> Sequence[str]:
-        found = [str(member[self.collection.id_field]) for member in await self.ours(ctx)]
-        return [ident for ident in found if ident != ctx.physical_id]
+        ids = [str(member[self.collection.id_field]) for member in await self.ours(ctx)]
+        return [ident for ident in ids if ident != ctx.physical_id]
 
     async def delete_orphan(self, ctx: ResourceContext, physical_id: str) -> None:
         try:
@@ -507,12 +514,12 @@ def id_in(body: Mapping[str, Any], field: str = "id", *, numbered: bool = False)
     raise LookupError(field)
 
 
-def went_to(status: object, why: str) -> str:
-    """Return the error message for an object that went to a bad status; `why` is the reason.
+def went_to(status: object, reason: str) -> str:
+    """Return the error message for an object that went to a bad status; `reason` is the cause.
 
     Source: docs/spec/engine.md, section 31.
     """
-    return f'Went to status {status} due to "{why}"'
+    return f'Went to status {status} due to "{reason}"'
 
 
 def in_between(status: object, body: Mapping[str, Any] | None, after_s: float = POLL_S) -> Later:
@@ -520,14 +527,14 @@ def in_between(status: object, body: Mapping[str, Any] | None, after_s: float = 
     return Later(after_s, body, seen=f"status {status}")
 
 
-def unknown_status(name: str, status: object, why: str) -> Failed:
+def unknown_status(name: str, status: object, reason: str) -> Failed:
     """Return the failure of a resource whose object has a status that nobody knows, or from which
     nothing leads to the desired one.
 
     `name` is the name of the resource. Source: docs/spec/engine.md, section 31.
     """
-    reason = f'{name} - Unknown status {status} due to "{why}"'
-    return Failed(reason, "ResourceUnknownStatus")
+    message = f'{name} - Unknown status {status} due to "{reason}"'
+    return Failed(message, "ResourceUnknownStatus")
 
 
 async def forgiving(call: Any) -> None:

@@ -154,7 +154,7 @@ class Child(Struct, frozen=True):
     parameters: Mapping[str, Any] = field(default_factory=dict)
     timeout_mins: int | None = None
     data: Mapping[str, str | None] = field(default_factory=dict)  # for the record's private data
-    more: bool = False  # the type asks for another one when this one is complete
+    has_next: bool = False  # the type asks for another one when this one is complete
     pause_s: float = 0.0  # before it is asked for
     touched: frozenset[str] = frozenset()  # members that it changes or removes
 
@@ -266,7 +266,7 @@ class ResourceContext(Struct):
     body: Mapping[str, Any] | None = None  # what the API showed last
     now: float = 0.0  # the engine's clock, in seconds
     started_at: float = 0.0  # when the action began, by the same clock
-    made: bool = True  # a create of the resource has succeeded, whatever failed after it
+    created: bool = True  # a create of the resource has succeeded, whatever failed after it
     account_secret: Callable[[], str] = str  # the same for all stacks of the project
     secret: Callable[[], str] = str  # seed of what must look random; the same for all attempts
     update_policy: Mapping[str, Any] = field(default_factory=dict)
@@ -276,7 +276,7 @@ class ResourceContext(Struct):
     members: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # of a nested stack
     outputs: Mapping[str, Any] = field(default_factory=dict)  # of a nested stack
     read_metadata: Callable[[str], Awaitable[Mapping[str, Any]]] | None = None
-    found: Mapping[str, Any] = field(default_factory=dict)  # by `prepare`
+    prepared: Mapping[str, Any] = field(default_factory=dict)  # by `prepare`
     definitions: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """For an existing group: the current definitions of its members, as in the template of its
     nested stack.
@@ -323,15 +323,15 @@ class ResourceContext(Struct):
         return None if self.read_name is None else self.read_name(reference)
 
     async def request(
-        self, method: str, path_suffix: str = "", json: Any = None, **more: Any
+        self, method: str, path_suffix: str = "", json: Any = None, **options: Any
     ) -> Response:
         """Send a request to the object's own URL, extended by `path_suffix`."""
         assert self.kind is not None
         service, path, microversion = self.kind.location(self)
         if path_suffix:
             path = f"{path}/{path_suffix.lstrip('/')}"
-        more.setdefault("microversion", microversion)
-        return await self.cloud.request(service, method, path, json=json, **more)
+        options.setdefault("microversion", microversion)
+        return await self.cloud.request(service, method, path, json=json, **options)
 
     def given(self, name: str) -> Any:
         """Return the value of a property, or None if it has no value."""

@@ -30,14 +30,14 @@ class Run(Struct, frozen=True):
 class DeploymentState(Struct, frozen=True):
     """The current state of a deployment. `values` maps each output name to its value or None.
 
-    `shown` is the deployment in the format of the API.
+    `body` is the deployment in the format of the API.
     """
 
     status: str
     reason: str
     updated_at: float
     values: Mapping[str, Any]
-    shown: Body
+    body: Body
 
 
 class Deployments:

@@ -50,11 +50,11 @@ def rows(types: Iterable[ResourceType]) -> list[Row]:
 
 def _row(rtype: ResourceType) -> Row:
     users = "identity" if rtype.needs_users else ""
-    known = "" if rtype.known_by == NOTHING_MADE else rtype.identified_by.value
+    key_kind = "" if rtype.known_by == NOTHING_MADE else rtype.identified_by.value
     return Row(
         type=rtype.name,
         service=rtype.service or users,
-        identified_by=known,
+        identified_by=key_kind,
         key=key_in_full(rtype),
         visibility_delay_s=rtype.visibility_delay_s if rtype.service or users else 0,
         support=str(rtype.support.status),
@@ -63,12 +63,12 @@ def _row(rtype: ResourceType) -> Row:
 
 def key_in_full(rtype: ResourceType) -> str:
     """Return the text about the type's intent key, including the case in which there is no key."""
-    words = rtype.key_in_words()
+    text = rtype.key_in_words()
     if not rtype.keyless_with:
-        return words
-    given = " and a ".join(sorted(rtype.keyless_with))
+        return text
+    names = " and a ".join(sorted(rtype.keyless_with))
     return (
-        f"{words}; none with a user-supplied {given}: the service has no place for a key and no"
+        f"{text}; none with a user-supplied {names}: the service has no place for a key and no"
         " update. After a lost answer a second object may remain, and an event reports it"
     )
 

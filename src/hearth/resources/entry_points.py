@@ -34,13 +34,13 @@ def entry_points(group: str) -> Sequence[EntryPoint]:
 def _lists(folder: str) -> bytes | None:
     """Return all lists of entry points in an entry of the module path, or None for an archive."""
     try:
-        found = os.listdir(folder or ".")
+        names = os.listdir(folder or ".")
     except NotADirectoryError:
         return None
     except OSError:
         return b""
     texts = []
-    for name in found:
+    for name in names:
         if name.endswith((".dist-info", ".egg-info", "EGG-INFO")):
             with suppress(OSError), open(os.path.join(folder, name, FILE), "rb") as file:
                 texts.append(file.read())

@@ -138,7 +138,7 @@ class Names:
         """Start the list calls of these kinds, without waiting for the answers."""
         for kind in kinds:
             if kind in KINDS and not KINDS[kind].alone:
-                self._asked(kind, KINDS[kind])
+                self._listing(kind, KINDS[kind])
 
     async def id_of(self, kind: str, value: str, at: Span | None = None) -> str | Problem:
         """Return the id of the object of type `kind` whose name or id is `value`.
@@ -147,93 +147,94 @@ class Names:
         if the cloud lacks the service. Returns `value` unchanged if the type is not in KINDS or if
         the user may not list the objects. Raises CloudFault.
         """
-        known = KINDS.get(kind)
-        if known is None:
+        entity = KINDS.get(kind)
+        if entity is None:
             return value
         if (before := self._found.get((kind, value))) is not None:
             return before
-        if known.alone:
-            return await self._there(kind, known, value, at)
+        if entity.alone:
+            return await self._existing_id(kind, entity, value, at)
         try:
-            members = await self._members(kind, known)
+            members = await self._members(kind, entity)
         except CloudFault as fault:
             if fault.status == 403:
                 return value  # who may not list may still name an id
             if isinstance(fault, NoService):
-                words = f"{kind} {value}: this cloud has no {known.service} service"
-                return StackValidationFailed(at, words, PREFIX)
+                message = f"{kind} {value}: this cloud has no {entity.service} service"
+                return StackValidationFailed(at, message, PREFIX)
             raise
-        for field in known.matches:
-            found = [m for m in members if m.get(field) == value]
-            if len(found) > 1:
-                found = await self._own(found)
-            if len(found) == 1:
-                ident = self._found[kind, value] = str(found[0][known.gives])
+        for field in entity.matches:
+            matches = [m for m in members if m.get(field) == value]
+            if len(matches) > 1:
+                matches = await self._of_project(matches)
+            if len(matches) == 1:
+                ident = self._found[kind, value] = str(matches[0][entity.gives])
                 return ident
-            if found:
-                words = (
-                    f"{len(found)} objects of type {known.label} have the name {value}; use an id."
-                )
-                return StackValidationFailed(at, words, PREFIX)
-        return _missing(known, value, at, [str(m["name"]) for m in members if m.get("name")])
+            if matches:
+                objects = f"{len(matches)} objects of type {entity.label}"
+                message = f"{objects} have the name {value}; use an id."
+                return StackValidationFailed(at, message, PREFIX)
+        return _missing(entity, value, at, [str(m["name"]) for m in members if m.get("name")])
 
-    async def _there(self, kind: str, known: Kind, value: str, at: Span | None) -> str | Problem:
+    async def _existing_id(
+        self, kind: str, entity: Kind, value: str, at: Span | None
+    ) -> str | Problem:
         ident = value.rstrip("/").rpartition("/")[2]
         try:
-            path = f"{known.path}/{segment(ident)}"
-            await self._cloud.request(known.service, "GET", path)
+            path = f"{entity.path}/{segment(ident)}"
+            await self._cloud.request(entity.service, "GET", path)
         except CloudFault as fault:
             if isinstance(fault, NotFound):
-                return _missing(known, value, at)
+                return _missing(entity, value, at)
             if fault.status != 403:
                 raise
         self._found[kind, value] = value
         return value
 
-    async def _own(self, found: list[Body]) -> list[Body]:
+    async def _of_project(self, members: list[Body]) -> list[Body]:
         project = (await self._cloud.whoami()).project_id
-        own = [m for m in found if project in (m.get("project_id"), m.get("tenant_id"))]
-        return own or found
+        own_members = [m for m in members if project in (m.get("project_id"), m.get("tenant_id"))]
+        return own_members or members
 
-    async def _members(self, kind: str, known: Kind) -> list[Body]:
-        return await asyncio.shield(self._asked(kind, known))
+    async def _members(self, kind: str, entity: Kind) -> list[Body]:
+        return await asyncio.shield(self._listing(kind, entity))
 
-    def _asked(self, kind: str, known: Kind) -> asyncio.Task[list[Body]]:
+    def _listing(self, kind: str, entity: Kind) -> asyncio.Task[list[Body]]:
         if kind not in self._listed:
-            task = self._listed[kind] = asyncio.create_task(self._list(known))
-            task.add_done_callback(_seen)
+            task = self._listed[kind] = asyncio.create_task(self._list(entity))
+            task.add_done_callback(_retrieve_exception)
         return self._listed[kind]
 
-    async def _list(self, known: Kind) -> list[Body]:
+    async def _list(self, entity: Kind) -> list[Body]:
         members = await self._cloud.listing(
-            known.service, known.path, microversion=known.microversion
+            entity.service, entity.path, microversion=entity.microversion
         )
-        return [m[known.inner] for m in members] if known.inner else list(members)
+        return [m[entity.inner] for m in members] if entity.inner else list(members)
 
 
 def _missing(
-    known: Kind, value: str, at: Span | None, names: Sequence[str] | None = None
+    entity: Kind, value: str, at: Span | None, names: Sequence[str] | None = None
 ) -> Problem:
     """Return the problem that an object is not found. `names` are those of the objects that the
     caller can see; None if they are unknown.
     """
-    words = f"The {known.label} ({value}) could not be found."
+    message = f"The {entity.label} ({value}) could not be found."
     if names is not None:
         near = nearest(value, names, SIMILAR)
-        words += f" Did you mean {near}?" if near else _among(names)
-    return StackValidationFailed(at, words, PREFIX)
+        message += f" Did you mean {near}?" if near else _among(names)
+    return StackValidationFailed(at, message, PREFIX)
 
 
 def _among(names: Sequence[str]) -> str:
     """Return a sentence with the first names of a list."""
-    shown = sorted(set(names))
-    if not shown:
+    known_names = sorted(set(names))
+    if not known_names:
         return " There is none."
-    more = f" and {len(shown) - NAMES_SHOWN} more" if len(shown) > NAMES_SHOWN else ""
-    return f" Known: {', '.join(shown[:NAMES_SHOWN])}{more}."
+    suffix = f" and {len(known_names) - NAMES_SHOWN} more" if len(known_names) > NAMES_SHOWN else ""
+    return f" Known: {', '.join(known_names[:NAMES_SHOWN])}{suffix}."
 
 
-def _seen(task: asyncio.Task[Any]) -> None:
+def _retrieve_exception(task: asyncio.Task[Any]) -> None:
     """Retrieve the exception of a list call, so that asyncio does not warn if nobody awaits the
     task.
     """
@@ -242,31 +243,31 @@ def _seen(task: asyncio.Task[Any]) -> None:
 
 
 async def check_constraints(
-    wanted: Iterable[tuple[str, Any, Span | None]], cloud: Cloud, names: Names | None = None
+    checks: Iterable[tuple[str, Any, Span | None]], cloud: Cloud, names: Names | None = None
 ) -> list[Problem]:
     """Check values against named constraints and return the violations.
 
-    Each item of `wanted` is (constraint, value, place in the template); null values are skipped.
+    Each item of `checks` is (constraint, value, place in the template); null values are skipped.
     `names` may contain lists that were fetched before. Raises CloudFault.
     """
     names = names or Names(cloud)
     problems: list[Problem] = []
-    wanted = [one for one in wanted if one[1] is not None]
-    names.begin({kind for kind, value, _ in wanted if kind not in CHECKS and value != ""})
-    for constraint, value, at in wanted:
+    checks = [check for check in checks if check[1] is not None]
+    names.begin({kind for kind, value, _ in checks if kind not in CHECKS and value != ""})
+    for constraint, value, at in checks:
         if value == "" and constraint in EMPTY_ALLOWED:
             continue
         if constraint in CHECKS:
-            if (words := wrong_value(constraint, value)) is not None:
-                problems.append(StackValidationFailed(at, words, PREFIX))
+            if (message := wrong_value(constraint, value)) is not None:
+                problems.append(StackValidationFailed(at, message, PREFIX))
             continue
-        if (words := unknown_constraint(constraint)) is not None:
-            problems.append(StackValidationFailed(at, f'"{value}": {words}', PREFIX))
+        if (message := unknown_constraint(constraint)) is not None:
+            problems.append(StackValidationFailed(at, f'"{value}": {message}', PREFIX))
             continue
         if value == "":  # what has no name would be found under it
-            found: str | Problem = _missing(KINDS[constraint], value, at)
+            outcome: str | Problem = _missing(KINDS[constraint], value, at)
         else:
-            found = await names.id_of(constraint, str(value), at)
-        if isinstance(found, Problem):
-            problems.append(found)
+            outcome = await names.id_of(constraint, str(value), at)
+        if isinstance(outcome, Problem):
+            problems.append(outcome)
     return problems

@@ -34,12 +34,12 @@ def unmarked(value: Any, nothing: str | None = "") -> Any:
             return nothing if MARKED.fullmatch(value) else value
         case Mapping():
             return {
-                name: unmarked(one, nothing)
-                for name, one in value.items()
-                if not (ENTRY.search(str(name)) and _is_mark(one))
+                name: unmarked(entry, nothing)
+                for name, entry in value.items()
+                if not (ENTRY.search(str(name)) and _is_mark(entry))
             }
         case list() | tuple():
-            return [unmarked(one, nothing) for one in value if not _is_mark(one)]
+            return [unmarked(entry, nothing) for entry in value if not _is_mark(entry)]
         case _:
             return value
 

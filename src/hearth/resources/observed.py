@@ -17,59 +17,67 @@ WORDS = {"true": True, "false": False}
 NO_PROP = Prop(ValueKind.ANY)
 
 
-def observed_value(prop: Prop, stored: Any, sent: Any, shown: Any) -> Any:
+def observed_value(prop: Prop, stored_value: Any, sent_value: Any, shown_value: Any) -> Any:
     """Return the value of a property according to the service, in the words of the property.
 
-    `sent` is the stored value in the form of the service, and `shown` is what the service shows. If
-    both mean the same, the result is the stored value.
+    `sent_value` is the stored value in the form of the service, and `shown_value` is what the
+    service shows. If both mean the same, the result is the stored value.
     """
-    return stored if same(prop, sent, shown) else in_words(prop, stored, shown)
+    return (
+        stored_value
+        if same_value(prop, sent_value, shown_value)
+        else in_words(prop, stored_value, shown_value)
+    )
 
 
-def same(prop: Prop, sent: Any, shown: Any) -> bool:
-    """Return whether the value `shown` by a service means the same as the value `sent`.
+def same_value(prop: Prop, sent_value: Any, shown_value: Any) -> bool:
+    """Return whether a value shown by a service means the same as the value that was sent.
 
     The order of lists does not matter. A map with declared entries may show further entries, which
     the service has filled in; any other map must have the same keys.
     """
-    if sent == shown or (_empty(sent) and _empty(shown)):
+    if sent_value == shown_value or (_empty(sent_value) and _empty(shown_value)):
         return True
-    match sent:
+    match sent_value:
         case bool():
-            return _plain(shown) in (sent, int(sent)) or (not sent and _empty(shown))
+            return _plain(shown_value) in (sent_value, int(sent_value)) or (
+                not sent_value and _empty(shown_value)
+            )
         case int() | float():
-            return not isinstance(shown, bool) and _number(shown or 0) == sent
+            return not isinstance(shown_value, bool) and _number(shown_value or 0) == sent_value
         case str():
-            return _same_text(prop, sent, shown)
+            return _same_text(prop, sent_value, shown_value)
         case list() | tuple():
-            return isinstance(shown, list | tuple) and _same_items(prop, sent, shown)
+            return isinstance(shown_value, list | tuple) and _same_items(
+                prop, sent_value, shown_value
+            )
         case Mapping():
-            return isinstance(shown, Mapping) and _same_entries(prop, sent, shown)
+            return isinstance(shown_value, Mapping) and _same_entries(prop, sent_value, shown_value)
     return False
 
 
-def in_words(prop: Prop, stored: Any, shown: Any) -> Any:
-    """Return the value `shown` by a service, as far as possible in the form of the stored value."""
-    match stored:
+def in_words(prop: Prop, stored_value: Any, shown_value: Any) -> Any:
+    """Return the value that a service shows, as far as possible in the form of the stored value."""
+    match stored_value:
         case bool():
-            return _plain(shown)
+            return _plain(shown_value)
         case int() | float():
-            found = _number(shown)
-            return shown if found is None else found
-        case str() if isinstance(shown, Mapping):
-            return next((shown[key] for key in IDS if key in shown), shown)
-        case str() if isinstance(shown, int | float) and not isinstance(shown, bool):
-            return str(shown)
-        case list() if isinstance(shown, list):
-            model = stored[0] if stored else None
-            return [in_words(prop.item or NO_PROP, model, one) for one in shown]
-        case Mapping() if isinstance(shown, Mapping) and prop.entries is not None:
+            number = _number(shown_value)
+            return shown_value if number is None else number
+        case str() if isinstance(shown_value, Mapping):
+            return next((shown_value[key] for key in IDS if key in shown_value), shown_value)
+        case str() if isinstance(shown_value, int | float) and not isinstance(shown_value, bool):
+            return str(shown_value)
+        case list() if isinstance(shown_value, list):
+            model = stored_value[0] if stored_value else None
+            return [in_words(prop.item or NO_PROP, model, entry) for entry in shown_value]
+        case Mapping() if isinstance(shown_value, Mapping) and prop.entries is not None:
             return {
-                name: in_words(prop.entries.get(name, NO_PROP), stored.get(name), value)
-                for name, value in shown.items()
+                name: in_words(prop.entries.get(name, NO_PROP), stored_value.get(name), value)
+                for name, value in shown_value.items()
                 if name in prop.entries
             }
-    return shown
+    return shown_value
 
 
 def in_own_words(prop: Prop, value: Any, path: str, renamed: Mapping[str, str]) -> Any:
@@ -80,73 +88,77 @@ def in_own_words(prop: Prop, value: Any, path: str, renamed: Mapping[str, str]) 
     """
     match value:
         case list() if prop.item is not None:
-            return [in_own_words(prop.item, one, path, renamed) for one in value]
+            return [in_own_words(prop.item, row, path, renamed) for row in value]
         case Mapping() if prop.entries is not None:
-            found = {}
+            entries = {}
             for name, entry in prop.entries.items():
                 key = renamed.get(f"{path}.{name}", name)
                 if key in value:
-                    found[name] = in_own_words(entry, value[key], f"{path}.{name}", renamed)
-            return found
+                    entries[name] = in_own_words(entry, value[key], f"{path}.{name}", renamed)
+            return entries
     return value
 
 
-def within(wanted: Any, shown: Any) -> Any:
-    """Return `shown`, a map or a list, without the entries that `wanted` does not have."""
-    if isinstance(wanted, Mapping) and isinstance(shown, Mapping):
-        return {name: one for name, one in shown.items() if name in wanted}
-    if isinstance(wanted, list) and isinstance(shown, list):
-        return [one for one in shown if one in wanted]
-    return shown
+def within(desired: Any, current: Any) -> Any:
+    """Return `current`, a map or a list, without the entries that `desired` does not have."""
+    if isinstance(desired, Mapping) and isinstance(current, Mapping):
+        return {name: entry for name, entry in current.items() if name in desired}
+    if isinstance(desired, list) and isinstance(current, list):
+        return [entry for entry in current if entry in desired]
+    return current
 
 
-def _same_text(prop: Prop, sent: str, shown: Any) -> bool:
-    match shown:
+def _same_text(prop: Prop, sent_text: str, shown_value: Any) -> bool:
+    match shown_value:
         case Mapping():
-            return any(shown.get(key) == sent for key in IDS)
+            return any(shown_value.get(key) == sent_text for key in IDS)
         case bool():
-            return _plain(sent) is shown
+            return _plain(sent_text) is shown_value
         case int() | float():
-            return _number(sent) == shown
+            return _number(sent_text) == shown_value
         case str():
-            chosen = any(isinstance(one, AllowedValues) for one in prop.constraints)
-            if chosen and sent.casefold() == shown.casefold():
+            chosen = any(isinstance(constraint, AllowedValues) for constraint in prop.constraints)
+            if chosen and sent_text.casefold() == shown_value.casefold():
                 return True
-            return _canonical(sent) == _canonical(shown)
+            return _canonical(sent_text) == _canonical(shown_value)
     return False
 
 
-def _same_items(prop: Prop, sent: Sequence[Any], shown: Sequence[Any]) -> bool:
+def _same_items(prop: Prop, sent_items: Sequence[Any], shown_items: Sequence[Any]) -> bool:
     """Return whether two lists have the same items, in any order."""
-    if len(sent) != len(shown):
+    if len(sent_items) != len(shown_items):
         return False
-    item, left = prop.item or NO_PROP, list(shown)
-    for one in sorted(sent, key=_size, reverse=True):  # those that fit fewest items first
-        found = next((n for n, other in enumerate(left) if same(item, one, other)), None)
-        if found is None:
+    item, unmatched = prop.item or NO_PROP, list(shown_items)
+    for entry in sorted(sent_items, key=_size, reverse=True):  # those that fit fewest items first
+        index = next(
+            (n for n, candidate in enumerate(unmatched) if same_value(item, entry, candidate)), None
+        )
+        if index is None:
             return False
-        del left[found]
+        del unmatched[index]
     return True
 
 
-def _same_entries(prop: Prop, sent: Mapping[str, Any], shown: Mapping[str, Any]) -> bool:
+def _same_entries(
+    prop: Prop, sent_entries: Mapping[str, Any], shown_entries: Mapping[str, Any]
+) -> bool:
     """Return whether two maps have the same entries; null for a declared entry means not given."""
-    known = prop.entries
-    if known is None and prop is not NO_PROP and shown.keys() - sent.keys():
+    declared = prop.entries
+    if declared is None and prop is not NO_PROP and shown_entries.keys() - sent_entries.keys():
         return False
-    props = known or {}
+    props = declared or {}
     fallback = prop.item or NO_PROP
     return all(
-        _usual(props.get(name), value, shown.get(name))
-        or same(props.get(name, fallback), value, shown.get(name))
-        for name, value in sent.items()
-        if value is not None or known is None
+        _usual(props.get(name), value, shown_entries.get(name))
+        or same_value(props.get(name, fallback), value, shown_entries.get(name))
+        for name, value in sent_entries.items()
+        if value is not None or declared is None
     )
 
 
-def _usual(prop: Prop | None, value: Any, shown: Any) -> bool:
+def _usual(prop: Prop | None, value: Any, shown_value: Any) -> bool:
     """Return whether the value is the default of an entry that the service does not show."""
-    return shown is None and prop is not None and prop.has_default and value == prop.default
+    return shown_value is None and prop is not None and prop.has_default and value == prop.default
 
 
 def _size(value: Any) -> int:
@@ -165,10 +177,10 @@ def _number(value: Any) -> int | float | None:
     if isinstance(value, int | float):
         return value
     try:
-        found = float(value)
+        number = float(value)
     except (TypeError, ValueError):
         return None
-    return int(found) if found.is_integer() else found
+    return int(number) if number.is_integer() else number
 
 
 def _canonical(text: str) -> object:
@@ -182,8 +194,8 @@ def _canonical(text: str) -> object:
         pass
     if text[4:5] == "-" and len(text) >= len("2000-01-01"):
         try:
-            when = datetime.fromisoformat(text)
+            moment = datetime.fromisoformat(text)
         except ValueError:
             return text
-        return when if when.tzinfo is not None else when.replace(tzinfo=UTC)
+        return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
     return text

@@ -43,9 +43,9 @@ class Call(Struct, frozen=True):
     again: bool | None = None  # safe to repeat? None: unless it is a POST
     undoes: bool = False  # "not found" is success
 
-    async def make(self, kind: Whole, ctx: ResourceContext, **more: Any) -> None:
-        """Send the call for the object of `ctx`; `more` are the names that the part adds."""
-        names = {**ctx.properties, "id": ctx.physical_id, **more}
+    async def make(self, kind: Whole, ctx: ResourceContext, **extra: Any) -> None:
+        """Send the call for the object of `ctx`; `extra` are the names that the part adds."""
+        names = {**ctx.properties, "id": ctx.physical_id, **extra}
         assert kind.service is not None
         try:
             await ctx.cloud.request(
@@ -70,13 +70,13 @@ class Part(Struct, frozen=True, kw_only=True):
 
     def at_create(self, ctx: ResourceContext) -> bool:
         """Return whether a create must make calls for this part."""
-        return not self.in_create and bool(self.wanted(ctx)) and not self._pointless(ctx)
+        return not self.in_create and bool(self.desired(ctx)) and not self._pointless(ctx)
 
     def at_update(self, ctx: ResourceContext) -> bool:
         """Return whether an update must make calls for this part."""
         return self.property in ctx.changed and not self._pointless(ctx)
 
-    def wanted(self, ctx: ResourceContext) -> Any:
+    def desired(self, ctx: ResourceContext) -> Any:
         """Return the desired value of the part."""
         return ctx.given(self.property)
 
@@ -109,20 +109,20 @@ class Members(Part, frozen=True, kw_only=True):
     others_stay: bool = False  # keep members that the template never named
     own_project: bool = False  # without a list, the stack's project is the member
 
-    def wanted(self, ctx: ResourceContext) -> list[str]:
-        own = [ctx.stack.project_id] if self.own_project else []
-        return list(ctx.given(self.property) or own)
+    def desired(self, ctx: ResourceContext) -> list[str]:
+        default = [ctx.stack.project_id] if self.own_project else []
+        return list(ctx.given(self.property) or default)
 
     async def settle(self, kind: Whole, ctx: ResourceContext) -> None:
-        wanted, before = set(self.wanted(ctx)), set(ctx.before.get(self.property) or [])
+        desired, before = set(self.desired(ctx)), set(ctx.before.get(self.property) or [])
         before |= set(ctx.attempted.get(self.property) or [])
         now = await self._now(kind, ctx)
-        lost = before - wanted if now is None else now - wanted
+        lost = before - desired if now is None else now - desired
         if self.others_stay:
             lost &= before
         if self.remove_first:
             await self._remove(kind, ctx, lost)
-        for member in sorted(wanted - (now or set())):
+        for member in sorted(desired - (now or set())):
             await self.add.make(kind, ctx, member=member)
         if not self.remove_first:
             await self._remove(kind, ctx, lost)
@@ -133,7 +133,7 @@ class Members(Part, frozen=True, kw_only=True):
         except NotFound:
             return
         if now is None:
-            now = {*self.wanted(ctx), *(ctx.attempted.get(self.property) or [])}
+            now = {*self.desired(ctx), *(ctx.attempted.get(self.property) or [])}
         await self._remove(kind, ctx, now)
 
     async def _now(self, kind: Whole, ctx: ResourceContext) -> set[str] | None:
@@ -167,17 +167,17 @@ class Rows(Part, frozen=True, kw_only=True):
     at_once: bool = False
 
     async def settle(self, kind: Whole, ctx: ResourceContext) -> None:
-        wanted, before = self._rows(kind, ctx.properties), self._rows(kind, ctx.before)
+        desired, before = self._rows(kind, ctx.properties), self._rows(kind, ctx.before)
         now = await self._now(kind, ctx, before)
-        kept = {key for key, row in wanted.items() if self._says(now.get(key), row)}
-        lost = [row for key, row in now.items() if key not in kept]
+        unchanged = {key for key, row in desired.items() if self._says(now.get(key), row)}
+        lost = [row for key, row in now.items() if key not in unchanged]
         await self._make(self.remove, kind, ctx, lost)
-        fresh = [row for key, row in wanted.items() if key not in kept]
+        fresh = [row for key, row in desired.items() if key not in unchanged]
         try:
             await self._make(self.add, kind, ctx, fresh)
         except CloudFault as fault:  # an earlier attempt may have added some members
-            known = self.listing is not None and await self._keys(kind, ctx)
-            if not (fault.conflict and known and known >= {row[self.key] for row in fresh}):
+            keys = self.listing is not None and await self._keys(kind, ctx)
+            if not (fault.conflict and keys and keys >= {row[self.key] for row in fresh}):
                 raise
 
     async def leave(self, kind: Whole, ctx: ResourceContext) -> None:
@@ -199,9 +199,13 @@ class Rows(Part, frozen=True, kw_only=True):
         if self.shown is not None:
             rows = (await kind.show(ctx) or {}).get(self.shown) or []
             return {str(row[self.key]): row for row in rows}
-        known = {**self._rows(kind, ctx.properties), **self._rows(kind, ctx.attempted), **before}
-        there = await self._keys(kind, ctx)
-        return {key: row for key, row in known.items() if key in there}
+        candidates = {
+            **self._rows(kind, ctx.properties),
+            **self._rows(kind, ctx.attempted),
+            **before,
+        }
+        keys = await self._keys(kind, ctx)
+        return {key: row for key, row in candidates.items() if key in keys}
 
     async def _keys(self, kind: Whole, ctx: ResourceContext) -> set[str]:
         assert self.listing is not None
@@ -209,13 +213,13 @@ class Rows(Part, frozen=True, kw_only=True):
         path = filled_path(self.listing, {**ctx.properties, "id": ctx.physical})
         return {str(row[self.key]) for row in await ctx.cloud.listing(kind.service, path)}
 
-    def _says(self, row: Body | None, wanted: Body) -> bool:
+    def _says(self, row: Body | None, desired: Body) -> bool:
         """Return whether the current member `row` has the desired fields; other fields are
         ignored.
         """
         if row is None or self.shown is None:
-            return row == wanted
-        return wanted.items() <= row.items()
+            return row == desired
+        return desired.items() <= row.items()
 
     async def _make(self, call: Call, kind: Whole, ctx: ResourceContext, rows: list[Body]) -> None:
         if self.at_once and rows:
@@ -237,18 +241,18 @@ class Entries(Part, frozen=True, kw_only=True):
     remove: Call | None = None
 
     async def settle(self, kind: Whole, ctx: ResourceContext) -> None:
-        wanted = {str(k): str(v) for k, v in (ctx.given(self.property) or {}).items()}
+        desired = {str(k): str(v) for k, v in (ctx.given(self.property) or {}).items()}
         before = {
             **(ctx.attempted.get(self.property) or {}),
             **(ctx.before.get(self.property) or {}),
         }
-        gone = sorted(before.keys() - wanted.keys())
+        obsolete = sorted(before.keys() - desired.keys())
         if self.remove is None:
-            entries = {**dict.fromkeys(gone), **wanted}
+            entries = {**dict.fromkeys(obsolete), **desired}
         else:
-            for entry in gone:
+            for entry in obsolete:
                 await self.remove.make(kind, ctx, entry=entry)
-            entries = dict(wanted)
+            entries = dict(desired)
         if entries:
             await self.put.make(kind, ctx, entries=entries)
 
@@ -276,12 +280,12 @@ def filled(value: Any, names: Mapping[str, Any]) -> Any:
     """Replace each {name} in `value`, at any depth, by its value in `names`."""
     match value:
         case str():
-            whole = value[1:-1] if value.startswith("{") and value.endswith("}") else ""
-            return names[whole] if whole in names else value.format_map(names)
+            name = value[1:-1] if value.startswith("{") and value.endswith("}") else ""
+            return names[name] if name in names else value.format_map(names)
         case Mapping():
-            return {filled(key, names): filled(one, names) for key, one in value.items()}
+            return {filled(key, names): filled(entry, names) for key, entry in value.items()}
         case list():
-            return [filled(one, names) for one in value]
+            return [filled(entry, names) for entry in value]
     return value
 
 

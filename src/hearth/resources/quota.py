@@ -47,10 +47,10 @@ class QuotaSet(ResourceType):
     natural_key = frozenset({"project"})
     known_by = "the only quota set of the project; setting it again has no effect"
 
-    def __init_subclass__(cls, **more: Any) -> None:
-        super().__init_subclass__(**more)
-        one: Relation = AtLeastOne(*sorted(cls.properties.keys() - {"project"}))
-        cls.relations = (one,)
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        rule: Relation = AtLeastOne(*sorted(cls.properties.keys() - {"project"}))
+        cls.relations = (rule,)
 
     def create_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
         return (Step("limit", self.limit),)
@@ -66,27 +66,27 @@ class QuotaSet(ResourceType):
 
     async def limit(self, ctx: ResourceContext) -> Made:
         """Set the limits; a limit that is no longer in the template returns to its default."""
-        wanted = named(ctx.properties)
-        if lost := named(ctx.before).keys() - wanted.keys():
+        limits = limits_of(ctx.properties)
+        if lost := limits_of(ctx.before).keys() - limits.keys():
             usual: Body = dict.fromkeys(lost)
             if self.limits.usual is not None:
                 usual = await self.call(ctx, "GET", f"/{self.limits.usual}")
-            wanted = {**{name: usual[name] for name in lost if name in usual}, **wanted}
+            limits = {**{name: usual[name] for name in lost if name in usual}, **limits}
         if self.limits.usage is not None:
-            await self.compare(ctx, wanted, self.limits.usage)
-        shown = await self.call(ctx, "PUT", json={self.limits.body: wanted})
-        return Made(physical_id=ctx.physical_id or ctx.physical_name, body=shown)
+            await self.compare(ctx, limits, self.limits.usage)
+        answer = await self.call(ctx, "PUT", json={self.limits.body: limits})
+        return Made(physical_id=ctx.physical_id or ctx.physical_name, body=answer)
 
-    async def compare(self, ctx: ResourceContext, wanted: Body, query: str) -> None:
-        """Raise CloudFault if a limit in `wanted` is below the current usage, which is the answer
+    async def compare(self, ctx: ResourceContext, limits: Body, query: str) -> None:
+        """Raise CloudFault if a limit in `limits` is below the current usage, which is the answer
         to `query`.
         """
         used = await self.call(ctx, "GET", query)
-        for name, limit in sorted(wanted.items()):
-            there = used.get(name, {}).get("in_use", 0)
-            if 0 <= limit < there:
-                words = f"{name}: the limit {limit} is below the current usage, {there}"
-                raise CloudFault(str(self.service), 400, "badRequest", words)
+        for name, limit in sorted(limits.items()):
+            in_use = used.get(name, {}).get("in_use", 0)
+            if 0 <= limit < in_use:
+                message = f"{name}: the limit {limit} is below the current usage, {in_use}"
+                raise CloudFault(str(self.service), 400, "badRequest", message)
 
     async def reset(self, ctx: ResourceContext) -> Made | None:
         """Reset all limits of the project to the defaults."""
@@ -104,8 +104,8 @@ class QuotaSet(ResourceType):
 
     async def observe(self, ctx: ResourceContext) -> Mapping[str, Any] | None:
         now = await self.show(ctx) or {}
-        found = {name: now[name] for name in named(ctx.properties) if name in now}
-        return {**found, "project": ctx.given("project")}
+        values = {name: now[name] for name in limits_of(ctx.properties) if name in now}
+        return {**values, "project": ctx.given("project")}
 
     async def call(
         self, ctx: ResourceContext, method: str, suffix: str = "", json: Any = None
@@ -119,17 +119,17 @@ class QuotaSet(ResourceType):
         return answer.part(self.limits.body)
 
 
-def named(properties: Mapping[str, Any]) -> Body:
+def limits_of(properties: Mapping[str, Any]) -> Body:
     """Return the limits in the properties, without null values and without the project."""
     return {k: v for k, v in properties.items() if k != "project" and v is not None}
 
 
-def limit(words: str, *, since: str | None = None, support: Support | None = None) -> Prop:
+def limit(description: str, *, since: str | None = None, support: Support | None = None) -> Prop:
     """Declare a property that is a limit: an integer, at least -1, that can be updated.
 
-    `words` is its description, `since` the first release with it.
+    `description` describes it, `since` the first release with it.
     """
     bounds = (Range(min=-1),)
     return Prop(
-        INTEGER, words, update_allowed=True, constraints=bounds, since=since, support=support
+        INTEGER, description, update_allowed=True, constraints=bounds, since=since, support=support
     )

@@ -33,9 +33,9 @@ async def real_state(
     if the cloud does not have the service: nothing is known of its objects then.
     """
     try:
-        found = await read_back(rtype, ctx, names)
-        if found is None or rtype.reads_back() or await exists(rtype, ctx):
-            return found
+        values = await read_back(rtype, ctx, names)
+        if values is None or rtype.reads_back() or await exists(rtype, ctx):
+            return values
         return None
     except NotFound:
         return None
@@ -91,42 +91,46 @@ async def read_back(
     contain lists that were fetched before. Raises CloudFault; with `names` also if a service fails
     while names are compared, which without `names` counts as a difference.
     """
-    found = await rtype.observe(ctx)
-    if not found:
-        return found
+    values = await rtype.observe(ctx)
+    if not values:
+        return values
     strict, names = names is not None, names or Names(ctx.cloud)
-    same = {}
-    for name, value in found.items():
-        stored, prop = ctx.properties.get(name), rtype.properties.get(name)
-        kind = None if prop is None or value == stored else _kind(prop)
-        if kind is not None and await _same(names, kind, stored, value, strict=strict):
-            same[name] = stored
-    return {**found, **same}
+    unchanged = {}
+    for name, value in values.items():
+        stored_value, prop = ctx.properties.get(name), rtype.properties.get(name)
+        kind = None if prop is None or value == stored_value else _kind(prop)
+        if kind is not None and await _same_objects(
+            names, kind, stored_value, value, strict=strict
+        ):
+            unchanged[name] = stored_value
+    return {**values, **unchanged}
 
 
 def _kind(prop: Prop) -> str | None:
     """Return the kind of the objects that a property refers to; None if it refers to none."""
-    for one in (prop, prop.item):
-        for constraint in one.constraints if one is not None else ():
+    for candidate in (prop, prop.item):
+        for constraint in candidate.constraints if candidate is not None else ():
             if isinstance(constraint, Custom) and constraint.name in KINDS:
                 return None if KINDS[constraint.name].alone else constraint.name
     return None
 
 
-async def _same(names: Names, kind: str, stored: Any, value: Any, *, strict: bool) -> bool:
+async def _same_objects(
+    names: Names, kind: str, stored_value: Any, value: Any, *, strict: bool
+) -> bool:
     """Return whether two names or ids, or two lists of them, refer to the same objects.
 
     If `strict` is true, raises CloudFault if the service fails.
     """
-    pair = [one if isinstance(one, list) else [one] for one in (stored, value)]
-    if not all(isinstance(one, str) for both in pair for one in both):
+    pair = [entry if isinstance(entry, list) else [entry] for entry in (stored_value, value)]
+    if not all(isinstance(ident, str) for refs in pair for ident in refs):
         return False
     try:
-        ids = [[await names.id_of(kind, one) for one in both] for both in pair]
+        ids = [[await names.id_of(kind, ident) for ident in refs] for refs in pair]
     except CloudFault as fault:
         if strict and (fault.passing or fault.status >= 500):
             raise
         return False
-    return all(isinstance(one, str) for both in ids for one in both) and (
+    return all(isinstance(ident, str) for refs in ids for ident in refs) and (
         sorted(map(str, ids[0])) == sorted(map(str, ids[1]))
     )

@@ -59,8 +59,8 @@ def page_of(name: str) -> str:
     """Return the name of a type's page: `neutron` for OS::Neutron::Net, `aws-ec2` for
     AWS::EC2::VPC.
     """
-    vendor, _, rest = name.partition("::")
-    service = rest.partition("::")[0].lower()
+    vendor, _, path = name.partition("::")
+    service = path.partition("::")[0].lower()
     return service if vendor == "OS" else f"{vendor.lower()}-{service}"
 
 
@@ -73,35 +73,35 @@ def pages(types: Iterable[ResourceType], retired: Iterable[ResourceType] = ()) -
     for kind in sorted(types, key=lambda kind: kind.name):
         if not kind.name.startswith("<"):
             by_page.setdefault(page_of(kind.name), []).append(kind)
-    made = {}
+    texts = {}
     index = [INDEX]
     for page, kinds in sorted(by_page.items()):
         title = "::".join(kinds[0].name.split("::")[:2])
         names = ", ".join(kind.name.removeprefix(f"{title}::") for kind in kinds)
         index.append(f"| [{title}]({page}.md) | {names} |\n")
         body = "\n".join(as_markdown(kind) for kind in kinds)
-        made[f"{page}.md"] = f"# {title}\n\n{body}"
+        texts[f"{page}.md"] = f"# {title}\n\n{body}"
     if old := sorted(retired, key=lambda kind: kind.name):
         names = ", ".join(kind.name for kind in old)
         index.append(f"| [Retired types](retired.md), with a setting | {names} |\n")
-        made["retired.md"] = RETIRED + "\n".join(as_markdown(kind) for kind in old)
-    return {"README.md": "".join(index), **made}
+        texts["retired.md"] = RETIRED + "\n".join(as_markdown(kind) for kind in old)
+    return {"README.md": "".join(index), **texts}
 
 
 def as_markdown(rtype: ResourceType) -> str:
     """Return the section about a type, in Markdown."""
     lines = [f"## {rtype.name}", "", _first_line(rtype), *_notes(rtype)]
-    if (more := beside(rtype, "md")) is not None:
-        lines += ["", more.rstrip()]
+    if (text_beside := beside(rtype, "md")) is not None:
+        lines += ["", text_beside.rstrip()]
     if rtype.relations:
         lines += ["", f"Rules: {'; '.join(map(str, rtype.relations))}."]
     if rtype.properties:
         lines += ["", "| property | type | use | description |", "| --- | --- | --- | --- |"]
         lines += _rows(rtype.properties, "")
-    attributes = {name: one for name, one in rtype.attributes.items() if name != "show"}
+    attributes = {name: attr for name, attr in rtype.attributes.items() if name != "show"}
     if attributes:
         lines += ["", "| attribute | type | description |", "| --- | --- | --- |"]
-        lines += [_attribute(name, one) for name, one in sorted(attributes.items())]
+        lines += [_attribute(name, attr) for name, attr in sorted(attributes.items())]
     text = example(rtype)
     if text is not None:
         lines += ["", "```yaml", text.rstrip(), "```"]
@@ -118,11 +118,11 @@ def _notes(rtype: ResourceType) -> Iterator[str]:
         notes.append(_support(rtype.support))
     if rtype.service is not None:
         need = f"Needs the {rtype.service} service"
-        more = f" with its extension {rtype.extension}" if rtype.extension else ""
-        notes.append(f"{need}{more}.")
-    words = key_in_full(rtype)
-    if words and words != NOTHING_MADE:
-        notes.append(f"Key after a crash: {words}.")
+        extension = f" with its extension {rtype.extension}" if rtype.extension else ""
+        notes.append(f"{need}{extension}.")
+    key_text = key_in_full(rtype)
+    if key_text and key_text != NOTHING_MADE:
+        notes.append(f"Key after a crash: {key_text}.")
     if isinstance(rtype, Signalled):
         notes.append("Accepts signals.")
     if rtype.snapshot_policy_allowed:
@@ -133,10 +133,10 @@ def _notes(rtype: ResourceType) -> Iterator[str]:
 
 
 def _support(support: Support) -> str:
-    words = f"{str(support.status).capitalize()}"
+    status = f"{str(support.status).capitalize()}"
     if support.version:
-        return f"{words} since {support.version}."
-    return f"{words}: {support.message}." if support.message else f"{words}."
+        return f"{status} since {support.version}."
+    return f"{status}: {support.message}." if support.message else f"{status}."
 
 
 def _rows(properties: Mapping[str, Prop], path: str) -> Iterator[str]:
@@ -162,13 +162,15 @@ def _row(path: str, prop: Prop, *, nested: bool) -> str:
         traits.append(f"default {_value(prop.default)}")
     if not nested:
         traits.append("updated in place" if prop.update_allowed else "replaces the resource")
-    words = [prop.description, *map(_constraint, prop.constraints)]
+    sentences = [prop.description, *map(_constraint, prop.constraints)]
     if prop.item is not None:
-        words += [f"Each item: {_constraint(one)}" for one in prop.item.constraints]
+        sentences += [
+            f"Each item: {_constraint(constraint)}" for constraint in prop.item.constraints
+        ]
     if prop.support is not None and prop.support.status != SupportStatus.SUPPORTED:
-        words.append(_support(prop.support))
-    told = " ".join(word for word in words if word).replace("|", "\\|")
-    return f"| `{path}` | {_kind(prop)} | {'; '.join(traits)} | {told} |"
+        sentences.append(_support(prop.support))
+    description = " ".join(word for word in sentences if word).replace("|", "\\|")
+    return f"| `{path}` | {_kind(prop)} | {'; '.join(traits)} | {description} |"
 
 
 def _kind(prop: Prop) -> str:
@@ -179,7 +181,7 @@ def _kind(prop: Prop) -> str:
 def _constraint(constraint: Constraint) -> str:
     match constraint:
         case AllowedValues(values=values):
-            return f"One of {', '.join(_value(one) for one in values)}."
+            return f"One of {', '.join(_value(value) for value in values)}."
         case AllowedPattern(pattern=pattern):
             return f"Matches `{pattern}`."
         case Range(min=low, max=high):
@@ -193,21 +195,21 @@ def _constraint(constraint: Constraint) -> str:
     return ""
 
 
-def _bounds(what: str, low: Any, high: Any) -> str:
+def _bounds(label: str, low: Any, high: Any) -> str:
     if low is not None and high is not None:
-        words = f"{low} to {high}."
+        text = f"{low} to {high}."
     elif low is not None:
-        words = f"at least {low}."
+        text = f"at least {low}."
     else:
-        words = f"at most {high}."
-    return f"{what}{words}" if what else words.capitalize()
+        text = f"at most {high}."
+    return f"{label}{text}" if label else text.capitalize()
 
 
 def _value(value: Any) -> str:
     return f"`{json.dumps(value, ensure_ascii=False)}`"
 
 
-def _attribute(name: str, one: Attr) -> str:
-    kind = one.kind.value if one.kind is not None else ""
-    words = one.description.replace("|", "\\|")
-    return f"| `{name}` | {kind} | {words} |"
+def _attribute(name: str, attr: Attr) -> str:
+    kind = attr.kind.value if attr.kind is not None else ""
+    description = attr.description.replace("|", "\\|")
+    return f"| `{name}` | {kind} | {description} |"

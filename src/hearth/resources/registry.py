@@ -64,33 +64,33 @@ class Catalog:
         That is a type whose service the catalogue of `cloud` does not have, or that needs a missing
         extension of the network service. Raises CloudFault.
         """
-        wanted: dict[str, list[str]] = {}
+        names_by_service: dict[str, list[str]] = {}
         for name in names:
             rtype = self.find(name)
             if rtype is not None and rtype.service is not None:
-                wanted.setdefault(rtype.service, []).append(name)
-        found: dict[str, str] = {}
-        for service, types in wanted.items():
+                names_by_service.setdefault(rtype.service, []).append(name)
+        reasons: dict[str, str] = {}
+        for service, types in names_by_service.items():
             try:
                 await cloud.endpoint(service)
             except NoService:
-                found |= dict.fromkeys(types, f"this cloud has no {service} service")
+                reasons |= dict.fromkeys(types, f"this cloud has no {service} service")
             else:
-                found |= await self._unextended(types, cloud)
-        return found
+                reasons |= await self._unextended(types, cloud)
+        return reasons
 
     async def _unextended(self, names: Iterable[str], cloud: Cloud) -> dict[str, str]:
         """Return which of these types need a missing extension of the network service, with the
         reasons.
         """
-        needed = {n: e for n in names if (e := self._types[n].extension) is not None}
-        if not needed:
+        extensions = {n: e for n in names if (e := self._types[n].extension) is not None}
+        if not extensions:
             return {}
-        listed = {one["alias"] for one in await cloud.listing("network", "/v2.0/extensions")}
+        aliases = {row["alias"] for row in await cloud.listing("network", "/v2.0/extensions")}
         return {
             name: f"the network service of this cloud has no extension {extension}"
-            for name, extension in needed.items()
-            if extension not in listed
+            for name, extension in extensions.items()
+            if extension not in aliases
         }
 
 
@@ -130,7 +130,7 @@ def retired_types() -> Mapping[str, ResourceType]:
     def placeholder(name: str) -> ResourceType:
         from hearth.resources.heat.retired import Retired
 
-        return Retired.named(name)
+        return Retired.of_name(name)
 
     return _Lazy(RETIRED, placeholder)
 
@@ -165,14 +165,14 @@ def _installed(entry: EntryPoint) -> ResourceType:
 
     Raises BadPackage if that fails; the message names the package.
     """
-    where = f"the resource type {entry.name} of {entry.dist.name if entry.dist else entry.value}"
+    label = f"the resource type {entry.name} of {entry.dist.name if entry.dist else entry.value}"
     try:
         kind = entry.load()()
     except Exception as problem:
-        raise BadPackage(f"{where} cannot be loaded: {problem!r}") from problem
+        raise BadPackage(f"{label} cannot be loaded: {problem!r}") from problem
     if not isinstance(kind, ResourceType) or kind.name != entry.name:
         got = f"{type(kind).__name__} named {getattr(kind, 'name', None)!r}"
-        raise BadPackage(f"{where}: expected a ResourceType named {entry.name!r}, got {got}")
+        raise BadPackage(f"{label}: expected a ResourceType named {entry.name!r}, got {got}")
     return kind
 
 
@@ -206,9 +206,9 @@ def shared_catalog() -> Catalog:
 @unpickles_types
 def type_named(kind: str) -> ResourceType:
     """Return the type of this kind, with the shared catalogue; called to unpickle a type."""
-    found = type_of_kind(kind, shared_catalog())
-    assert found is not None, kind
-    return found
+    rtype = type_of_kind(kind, shared_catalog())
+    assert rtype is not None, kind
+    return rtype
 
 
 def type_of_kind(kind: str, catalog: TypeCatalog) -> ResourceType | None:
@@ -220,10 +220,10 @@ def type_of_kind(kind: str, catalog: TypeCatalog) -> ResourceType | None:
     name, revived, _ = kind.partition(REVIVED_SUFFIX)
     if revived:
         return revived_types().get(name)
-    found = catalog.find(kind)
-    if not isinstance(found, ResourceType):
+    rtype = catalog.find(kind)
+    if not isinstance(rtype, ResourceType):
         return None
-    return found if found.recorded_as == kind else retired_types()[kind]
+    return rtype if rtype.recorded_as == kind else retired_types()[kind]
 
 
 def _over(first: Mapping[str, ResourceType], then: Mapping[str, ResourceType]) -> _Lazy:

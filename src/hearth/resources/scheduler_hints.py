@@ -7,7 +7,7 @@ from hearth.cloud.contract import Body
 from hearth.resources.base import ResourceContext
 
 
-async def scheduler_hints(ctx: ResourceContext, given: Mapping[str, Any] | None) -> Body:
+async def scheduler_hints(ctx: ResourceContext, requested: Mapping[str, Any] | None) -> Body:
     """Return the hints of a create call, including hints about the stack if the operator enables
     them.
 
@@ -15,7 +15,7 @@ async def scheduler_hints(ctx: ResourceContext, given: Mapping[str, Any] | None)
     "resource,stack" for each nested stack. Hints about the stack replace given hints of the same
     name.
     """
-    hints = dict(given or {})
+    hints = dict(requested or {})
     if ctx.stack.schedulers_told:
         path = await ctx.path()
         hints |= {

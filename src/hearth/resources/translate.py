@@ -48,11 +48,11 @@ async def resolve(
     async def id_of(finder: str, value: Any) -> Any:
         if not _is_name(value):
             return value
-        found = await names.id_of(finder, value, at)
-        if isinstance(found, Problem):
-            problems.append(found)
+        ident = await names.id_of(finder, value, at)
+        if isinstance(ident, Problem):
+            problems.append(ident)
             return value
-        return found
+        return ident
 
     lookups = [
         (rule.finder.format_map(defaultdict(str, values)), holder, key)
@@ -75,10 +75,10 @@ async def translated(
     Raises Rejected if a name is not found, or if a deprecated property and its successor are both
     given.
     """
-    found = await resolve(properties, rules, names)
-    if found.problems:
-        raise Rejected(found.problems)
-    return found.properties
+    resolved = await resolve(properties, rules, names)
+    if resolved.problems:
+        raise Rejected(resolved.problems)
+    return resolved.properties
 
 
 def _is_name(value: Any) -> bool:
@@ -113,8 +113,8 @@ def move(properties: Mapping[str, Any], rules: Sequence[Rule], at: Span | None =
 def _copied(value: Any) -> Any:
     """Return deep copies of maps and lists, because rules change them."""
     if isinstance(value, dict):
-        return {key: _copied(one) for key, one in value.items()}
-    return [_copied(one) for one in value] if isinstance(value, list) else value
+        return {key: _copied(entry) for key, entry in value.items()}
+    return [_copied(entry) for entry in value] if isinstance(value, list) else value
 
 
 def places(values: dict[str, Any], path: Sequence[str]) -> Iterator[tuple[dict[str, Any], str]]:
@@ -123,12 +123,12 @@ def places(values: dict[str, Any], path: Sequence[str]) -> Iterator[tuple[dict[s
 
     A list on the path stands for each of its items.
     """
-    first, *rest = path
+    first, *keys = path
     holders: list[Any] = [values]
-    while rest:
+    while keys:
         holders = [h.get(first) for h in holders if isinstance(h, dict)]
         holders = [x for h in holders for x in (h if isinstance(h, list) else [h])]
-        first, *rest = rest
+        first, *keys = keys
     for holder in holders:
         if isinstance(holder, dict) and first in holder:
             yield holder, first
@@ -151,8 +151,8 @@ def _replace(values: dict[str, Any], rule: Replace, at: Span | None) -> Iterator
         if value is None:
             continue
         goal = into if rule.value_path is not None else holder
-        both = (value, goal.get(target))
-        if any(isinstance(one, Unknown) and not one.present for one in both):
+        sides = (value, goal.get(target))
+        if any(isinstance(side, Unknown) and not side.present for side in sides):
             goal[target] = UNKNOWN
         elif goal.get(target) is not None:
             yield ResourcePropertyConflict(at, f"{target} and {key} exclude each other")
@@ -166,5 +166,5 @@ def _entry(value: Any, name: str) -> Any:
 
 async def _each(value: Any, finder: str, id_of: Callable[[str, Any], Awaitable[Any]]) -> Any:
     if isinstance(value, list):
-        return [await id_of(finder, one) for one in value]
+        return [await id_of(finder, entry) for entry in value]
     return await id_of(finder, value)

@@ -12,5 +12,5 @@ def asked_for(template: str) -> bool:
 
 async def zone_names(cloud: Cloud) -> list[str]:
     """Return the names of all availability zones. Raises CloudFault."""
-    found = await cloud.listing("compute", "/os-availability-zone")
-    return [str(zone["zoneName"]) for zone in found]
+    zones = await cloud.listing("compute", "/os-availability-zone")
+    return [str(zone["zoneName"]) for zone in zones]

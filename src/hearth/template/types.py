@@ -42,9 +42,9 @@ class TypeInfo(Protocol):
     `reserved_metadata(properties)` returns the keys that the metadata must not
     contain. `member_property` is the name of a group's property that contains the definition of its
     members, and `member_keys` are the keys in it that count; None if its schema has them.
-    `of_members(read)` returns the attribute of the members that is needed to read an attribute of
-    the group, and `sample(properties)` a template with one member. `within` follows a path into an
-    attribute, for a type whose attributes cover several resources.
+    `of_members(attribute_path)` returns the attribute of the members that is needed to read an
+    attribute of the group, and `sample(properties)` a template with one member. `within` follows a
+    path into an attribute, for a type whose attributes cover several resources.
     """
 
     @property

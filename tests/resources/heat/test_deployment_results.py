@@ -19,7 +19,7 @@ def test_outputs_are_kept_and_what_nobody_declared_is_not():
     assert found.output_values == {
         **NOTHING, "result": {"a": 1}, "deploy_stdout": "out", "deploy_status_code": 0,
     }  # fmt: skip
-    assert found.told("d1") == "deployment d1 succeeded"
+    assert found.event_text("d1") == "deployment d1 succeeded"
 
 
 @pytest.mark.parametrize("sent", [None, {}, {"deploy_status_code": ""}])
@@ -42,13 +42,13 @@ def test_these_codes_are(code):
         f"deploy_status_code : Deployment exited with non-zero status code: {code}"
     )
     assert found.output_values["deploy_status_code"] == code
-    assert found.told("d1") == f"deployment d1 failed ({code})"
+    assert found.event_text("d1") == f"deployment d1 failed ({code})"
 
 
 def test_a_value_of_an_error_output_is_a_failure_even_if_it_is_empty():
     found = results_of({"trouble": ""}, OUTPUTS)
     assert (found.status, found.reason) == (Status.FAILED, "trouble : ")
-    assert found.told("d1") == "deployment d1 failed"
+    assert found.event_text("d1") == "deployment d1 failed"
     assert results_of({"trouble": {"a": 1}}, OUTPUTS).reason == 'trouble : {"a": 1}'
 
 

@@ -287,7 +287,7 @@ def test_a_delete_removes_the_deployment_its_run_and_its_user():
 @pytest.mark.parametrize(("made", "runs"), [(False, 0), (True, 1)])
 def test_the_delete_of_a_deployment_that_was_never_made_runs_nothing(made, runs):
     ctx = deployment(actions=["DELETE"])  # a create that runs nothing leaves no physical id either
-    ctx.made = made
+    ctx.created = made
     done(ctx, Action.DELETE)
     assert len(ctx.deployments.runs) == runs
     assert ctx.users.users == {}
@@ -298,7 +298,7 @@ def test_a_strict_deployment_without_an_input_is_deleted():
     ctx = deployment(
         STRUCTURED, shelf, input_values_validate="STRICT", actions=["CREATE", "DELETE"]
     )
-    ctx.made = False
+    ctx.created = False
     with pytest.raises(CloudFault, match="port"):
         done(ctx)
     done(ctx, Action.DELETE)

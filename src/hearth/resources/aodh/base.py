@@ -34,15 +34,15 @@ STATES = ("alarm", "ok", "insufficient_data")
 KEPT = ("state", "user_id", "project_id")
 
 
-def _whom(state: str) -> dict[str, Prop]:
-    words = state.replace("_", " ")
+def _receivers(state: str) -> dict[str, Prop]:
+    state_name = state.replace("_", " ")
     return {
         f"{state}_actions": Prop(
-            LIST, f"URLs to call when the state becomes {words}.", update_allowed=True
+            LIST, f"URLs to call when the state becomes {state_name}.", update_allowed=True
         ),
         f"{state}_queues": Prop(
             LIST,
-            f"Queues that get a message when the state becomes {words}.",
+            f"Queues that get a message when the state becomes {state_name}.",
             default=[],
             update_allowed=True,
             since="8.0.0",
@@ -52,7 +52,7 @@ def _whom(state: str) -> dict[str, Prop]:
 
 
 COMMON: Mapping[str, Prop] = {
-    **{name: prop for state in STATES for name, prop in _whom(state).items()},
+    **{name: prop for state in STATES for name, prop in _receivers(state).items()},
     "description": OPTIONAL_DESCRIPTION,
     "enabled": Prop(
         BOOLEAN, "true: the service evaluates the alarm.", default="true", update_allowed=True
@@ -133,14 +133,14 @@ class Alarm(CollectionResource):
 
     def fields(self, ctx: ResourceContext) -> Body:
         values = ctx.properties
-        own = frozenset(self.properties) - frozenset(COMMON)
-        told = {f"{state}_{kind}" for state in STATES for kind in ("actions", "queues")}
+        rule_properties = frozenset(self.properties) - frozenset(COMMON)
+        receivers = {f"{state}_{kind}" for state in STATES for kind in ("actions", "queues")}
         return {
             "name": ctx.physical_name,
             "type": self.alarm_type,
-            **self.fields_of(ctx, values, frozenset(COMMON) - told),
+            **self.fields_of(ctx, values, frozenset(COMMON) - receivers),
             **{f"{state}_actions": _urls(ctx, state) for state in STATES},
-            f"{self.alarm_type}_rule": self.rule(self.fields_of(ctx, values, own)),
+            f"{self.alarm_type}_rule": self.rule(self.fields_of(ctx, values, rule_properties)),
         }
 
     def rule(self, fields: Body) -> Body:
@@ -159,8 +159,8 @@ class Alarm(CollectionResource):
 
     async def change(self, ctx: ResourceContext, fields: Body) -> Made | None:
         now = await self.show(ctx) or {}
-        whole = {name: now[name] for name in KEPT if name in now}
-        return await super().change(ctx, {**self.fields(ctx), **whole, **fields})
+        current = {name: now[name] for name in KEPT if name in now}
+        return await super().change(ctx, {**self.fields(ctx), **current, **fields})
 
     def suspend_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
         return (Step("disable", self.disable),)
@@ -177,8 +177,8 @@ class Alarm(CollectionResource):
         return await self.change(ctx, {"enabled": ctx.given("enabled")})
 
     async def members(self, ctx: ResourceContext) -> list[Body]:
-        asked = {"q.field": "name", "q.op": "eq", "q.value": ctx.physical_name}
-        path = f"{self.collection.path}?{urlencode(asked)}"
+        filters = {"q.field": "name", "q.op": "eq", "q.value": ctx.physical_name}
+        path = f"{self.collection.path}?{urlencode(filters)}"
         return list(await ctx.cloud.listing(SERVICE, path))
 
     async def show(self, ctx: ResourceContext) -> Mapping[str, Any] | None:
@@ -198,10 +198,10 @@ class Alarm(CollectionResource):
             for end in at(f"{state}_actions")(definition.properties):
                 word = end.value if isinstance(end, Const) else None
                 if isinstance(word, str) and word in program.resources:
-                    place = definition.span.under("properties").under(f"{state}_actions")
+                    span = definition.span.under("properties").under(f"{state}_actions")
                     instead = f"{{get_attr: [{word}, alarm_url]}}"
-                    words = f'"{word}" is a resource, not a URL; use {instead}'
-                    problems.append(StackValidationFailed(place, words))
+                    message = f'"{word}" is a resource, not a URL; use {instead}'
+                    problems.append(StackValidationFailed(span, message))
         if problems:
             raise Rejected(problems)
         return super().implicit_requires(name, definition, program)

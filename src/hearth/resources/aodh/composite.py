@@ -40,5 +40,5 @@ class CompositeAlarm(Alarm):
     unobserved = {"composite_rule": "the service adds fields to the rules"}
 
     def rule(self, fields: Body) -> Body:
-        given = fields["composite_rule"]
-        return {given["operator"]: given["rules"]}
+        composite = fields["composite_rule"]
+        return {composite["operator"]: composite["rules"]}

@@ -46,7 +46,7 @@ class AutoScalingGroup(Scalable, Instances):
     support = Support(version="2014.1")
     group_tag = "metering.AutoScalingGroupName"
     rolling = "AutoScalingRollingUpdate"
-    least, most, desired, cooldown = "MinSize", "MaxSize", "DesiredCapacity", "Cooldown"
+    min_size, max_size, desired, cooldown = "MinSize", "MaxSize", "DesiredCapacity", "Cooldown"
     properties = {
         "AvailabilityZones": ZONES,
         "Cooldown": Prop(
@@ -91,14 +91,14 @@ class AutoScalingGroup(Scalable, Instances):
     async def prepare(self, ctx: ResourceContext) -> None:
         await super().prepare(ctx)
         if ctx.given("InstanceId") and MEMBER not in ctx.data:
-            ctx.found = {"properties": await like(ctx, str(ctx.given("InstanceId")))}
+            ctx.prepared = {"properties": await like(ctx, str(ctx.given("InstanceId")))}
 
     def member(self, ctx: ResourceContext) -> Mapping[str, Any]:
-        found = self._member(ctx)
+        definition = self._member(ctx)
         if subnets := ctx.given("VPCZoneIdentifier"):
-            properties = {**found["properties"], "SubnetId": subnets[0]}
-            return {**found, "properties": properties}
-        return found
+            properties = {**definition["properties"], "SubnetId": subnets[0]}
+            return {**definition, "properties": properties}
+        return definition
 
     def _member(self, ctx: ResourceContext) -> Mapping[str, Any]:
         if ctx.given(LAUNCH):
@@ -106,4 +106,4 @@ class AutoScalingGroup(Scalable, Instances):
         if MEMBER in ctx.data:
             before: Mapping[str, Any] = json.loads(ctx.data[MEMBER])
             return before
-        return self.instance(ctx, ctx.found.get("properties", {}))
+        return self.instance(ctx, ctx.prepared.get("properties", {}))

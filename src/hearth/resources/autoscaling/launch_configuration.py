@@ -59,11 +59,11 @@ async def like(ctx: ResourceContext, server_id: str) -> dict[str, Any]:
     """Read an existing server and return its properties, named as in a launch configuration."""
     answer = await ctx.cloud.request("compute", "GET", f"/servers/{segment(server_id)}")
     server = answer.part("server")
-    groups = {str(one["name"]): None for one in server.get("security_groups") or []}
-    found = {
+    groups = {str(group["name"]): None for group in server.get("security_groups") or []}
+    properties = {
         "ImageId": (server.get("image") or {}).get("id"),
         "InstanceType": server["flavor"].get("id") or server["flavor"].get("original_name"),
         "KeyName": server.get("key_name"),
         "SecurityGroups": list(groups) or None,
     }
-    return {name: value for name, value in found.items() if value}
+    return {name: value for name, value in properties.items() if value}

@@ -10,7 +10,7 @@ from hearth.resources.heat.adjustment import AdjustmentType
 from hearth.resources.heat.scaling_policy import Policy
 from hearth.schema import INTEGER, STRING, AllowedValues, Attr, OnlyFor, Prop, Range, Support
 
-KINDS = {word: kind for kind, word in Policy.words.items()}
+KINDS = {name: kind for kind, name in Policy.type_names.items()}
 
 
 class ScalingPolicy(Policy):
@@ -44,7 +44,7 @@ class ScalingPolicy(Policy):
         ),
     }
     relations = (
-        OnlyFor("MinAdjustmentStep", "AdjustmentType", Policy.words[AdjustmentType.PERCENT]),
+        OnlyFor("MinAdjustmentStep", "AdjustmentType", Policy.type_names[AdjustmentType.PERCENT]),
     )
     secret_reference = True
     attributes = {

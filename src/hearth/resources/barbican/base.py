@@ -17,7 +17,7 @@ SERVICE = "key-manager"
 PAGE = 100
 
 
-def kept(plural: str) -> Collection:
+def collection_of(plural: str) -> Collection:
     """Declare a collection of the service: where its objects are and what its bodies look like.
 
     `plural` is the last part of the path. The list call asks for large pages.
@@ -50,14 +50,14 @@ class BarbicanResource(CollectionResource):
 
     def progress(self, ctx: ResourceContext, body: Mapping[str, Any]) -> Progress:
         if body.get("status") == "ERROR":
-            why = f"{body.get('error_status_code')} - {body.get('error_reason')}"
-            return Failed(f"{self.word} '{ctx.wanted_name}' failed: {why}", "Error")
+            reason = f"{body.get('error_status_code')} - {body.get('error_reason')}"
+            return Failed(f"{self.word} '{ctx.wanted_name}' failed: {reason}", "Error")
         return super().progress(ctx, body)
 
     async def show(self, ctx: ResourceContext) -> Mapping[str, Any] | None:
         url = self.url(ctx, ctx.physical)
-        shown: Body = (await ctx.cloud.request(SERVICE, "GET", url)).body
-        return shown
+        body: Body = (await ctx.cloud.request(SERVICE, "GET", url)).body
+        return body
 
     def in_url(self, ctx: ResourceContext, physical_id: str) -> str:
         return id_of(physical_id)
@@ -71,8 +71,8 @@ def id_of(ref: str) -> str:
 async def payload(cloud: Cloud, ref: str) -> Any:
     """Return the payload of a secret as text, or None if it has no payload yet."""
     path = f"/v1/secrets/{segment(id_of(ref))}"
-    shown = (await cloud.request(SERVICE, "GET", path)).body
-    kind = (shown.get("content_types") or {}).get("default")
+    secret = (await cloud.request(SERVICE, "GET", path)).body
+    kind = (secret.get("content_types") or {}).get("default")
     if kind is None:
         return None
     try:

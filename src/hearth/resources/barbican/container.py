@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar
 
 from hearth.cloud.contract import Body
-from hearth.resources.barbican.base import BarbicanResource, kept
+from hearth.resources.barbican.base import BarbicanResource, collection_of
 from hearth.resources.base import ResourceContext
 from hearth.resources.properties import FIXED_NAME
 from hearth.schema import (
@@ -29,7 +29,7 @@ class Container(BarbicanResource):
         "secret_refs": Attr(MAP, "URLs of its secrets, by name."),
         "status": Attr(STRING, "Its status."),
     }
-    collection = kept("containers")
+    collection = collection_of("containers")
     word = "Container"
     kind: ClassVar[str]
 
@@ -41,8 +41,8 @@ class Container(BarbicanResource):
         """Yield (name, URL) for each secret, from the property `secrets` and from each property
         `NAME_ref`.
         """
-        for one in properties.get("secrets") or []:
-            yield one["name"], one["ref"]
+        for secret in properties.get("secrets") or []:
+            yield secret["name"], secret["ref"]
         for name in self.properties:
             if name.endswith("_ref") and properties.get(name):
                 yield name.removesuffix("_ref"), properties[name]
@@ -59,7 +59,9 @@ class Container(BarbicanResource):
 def _by_name(body: Mapping[str, Any]) -> dict[str, Any]:
     if "secret_refs" not in body:
         return {}
-    return {"secret_refs": {one.get("name"): one["secret_ref"] for one in body["secret_refs"]}}
+    return {
+        "secret_refs": {secret.get("name"): secret["secret_ref"] for secret in body["secret_refs"]}
+    }
 
 
 class GenericContainer(Container):

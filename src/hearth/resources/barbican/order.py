@@ -5,7 +5,7 @@ from typing import Any
 from hearth.cloud.contract import Body
 from hearth.cloud.fault import NotFound
 from hearth.cloud.path import segment
-from hearth.resources.barbican.base import SERVICE, BarbicanResource, id_of, kept, payload
+from hearth.resources.barbican.base import SERVICE, BarbicanResource, collection_of, id_of, payload
 from hearth.resources.base import ResourceContext
 from hearth.resources.properties import FIXED_NAME
 from hearth.schema import (
@@ -87,7 +87,7 @@ class Order(BarbicanResource):
         "secret_ref": Attr(STRING, "URL of the created secret, if the order creates one secret."),
         "status": Attr(STRING, "Its status."),
     }
-    collection = kept("orders")
+    collection = collection_of("orders")
     word = "Order"
     relations = (
         *(OnlyFor(name, "type", "key", "asymmetric") for name in KEY),
@@ -108,7 +108,9 @@ class Order(BarbicanResource):
 
     async def ours(self, ctx: ResourceContext) -> list[Body]:
         orders = await ctx.cloud.listing(SERVICE, str(self.collection.detail))
-        return [one for one in orders if (one.get("meta") or {}).get("name") == ctx.physical_name]
+        return [
+            order for order in orders if (order.get("meta") or {}).get("name") == ctx.physical_name
+        ]
 
     async def attribute(self, ctx: ResourceContext, name: str) -> Any:
         if name not in MADE:
@@ -117,8 +119,10 @@ class Order(BarbicanResource):
         if ref is None:
             return None
         try:
-            found = await ctx.cloud.request(SERVICE, "GET", f"/v1/containers/{segment(id_of(ref))}")
+            answer = await ctx.cloud.request(
+                SERVICE, "GET", f"/v1/containers/{segment(id_of(ref))}"
+            )
         except NotFound:
             return None
-        refs = {one["name"]: one["secret_ref"] for one in found.body["secret_refs"]}
+        refs = {secret["name"]: secret["secret_ref"] for secret in answer.body["secret_refs"]}
         return await payload(ctx.cloud, refs[name]) if name in refs else None

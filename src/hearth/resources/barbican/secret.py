@@ -3,7 +3,7 @@
 from typing import Any
 
 from hearth.cloud.contract import Body
-from hearth.resources.barbican.base import BarbicanResource, kept, payload
+from hearth.resources.barbican.base import BarbicanResource, collection_of, payload
 from hearth.resources.base import ResourceContext
 from hearth.resources.properties import FIXED_NAME
 from hearth.schema import (
@@ -65,7 +65,7 @@ class Secret(BarbicanResource):
         "decrypted_payload": Attr(STRING, "The secret itself; binary data in base64.", secret=True),
         "status": Attr(STRING, "Its status."),
     }
-    collection = kept("secrets")
+    collection = collection_of("secrets")
     word = "Secret"
     relations = (
         Needs("payload_content_type", "payload"),

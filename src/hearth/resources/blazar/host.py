@@ -51,8 +51,8 @@ class Host(BlazarResource):
     collection = Collection(SERVICE, "/os-hosts", body="", answer="host", key_field=None)
 
     def fields(self, ctx: ResourceContext) -> Body:
-        more = dict(ctx.given("extra_capability") or {})
-        return {**more, "name": ctx.properties["name"]}
+        capabilities = dict(ctx.given("extra_capability") or {})
+        return {**capabilities, "name": ctx.properties["name"]}
 
     async def ours(self, ctx: ResourceContext) -> list[Body]:
         name = ctx.properties["name"]
@@ -60,31 +60,33 @@ class Host(BlazarResource):
         return [m for m in members if name in (m["hypervisor_hostname"], m["service_name"])]
 
     def recordable(self, ctx: ResourceContext) -> dict[str, Any]:
-        return {n: one for n, one in shown(ctx.body or {}).items() if n in self.attributes}
+        return {
+            n: value for n, value in attributes_of(ctx.body or {}).items() if n in self.attributes
+        }
 
     async def attribute(self, ctx: ResourceContext, name: str) -> Any:
         if name == "show":
             return await super().attribute(ctx, name)
-        return shown(ctx.body or await self.show(ctx) or {}).get(name)
+        return attributes_of(ctx.body or await self.show(ctx) or {}).get(name)
 
 
-def shown(body: Mapping[str, Any]) -> Body:
+def attributes_of(body: Mapping[str, Any]) -> Body:
     """Return the attributes in a response body; further capabilities are in a map of their own."""
     if not body:
         return {}
-    more = {name: value for name, value in body.items() if name not in FIELDS}
-    return {**body, "extra_capability": more, "cpu_info": as_map(body.get("cpu_info"))}
+    capabilities = {name: value for name, value in body.items() if name not in FIELDS}
+    return {**body, "extra_capability": capabilities, "cpu_info": as_map(body.get("cpu_info"))}
 
 
 def as_map(value: Any) -> Any:
     """Return the map in a text in JSON or Python format; another value unchanged."""
     if not isinstance(value, str):
         return value
-    for read in (json.loads, ast.literal_eval):
+    for parse in (json.loads, ast.literal_eval):
         try:
-            found = read(value)
+            parsed = parse(value)
         except (ValueError, SyntaxError, MemoryError, RecursionError):
             continue
-        if isinstance(found, dict):
-            return found
+        if isinstance(parsed, dict):
+            return parsed
     return value

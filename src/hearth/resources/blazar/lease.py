@@ -136,15 +136,17 @@ class Lease(BlazarResource):
     )
 
     def as_sent(self, name: str, value: Any) -> Any:
-        return [reservation(one) for one in value] if name == "reservations" else value
+        return [reservation(entry) for entry in value] if name == "reservations" else value
 
     async def ours(self, ctx: ResourceContext) -> list[Body]:
         """Return the lease with the name and the dates of the properties."""
         return [
-            one
-            for one in await self.members(ctx)
-            if one["name"] == ctx.properties["name"]
-            and all(same(one[end], ctx.properties[end]) for end in ("start_date", "end_date"))
+            lease
+            for lease in await self.members(ctx)
+            if lease["name"] == ctx.properties["name"]
+            and all(
+                same_date(lease[end], ctx.properties[end]) for end in ("start_date", "end_date")
+            )
         ]
 
     def replaced_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
@@ -163,17 +165,17 @@ class Lease(BlazarResource):
         return await self.change(ctx, {"name": ctx.properties["name"]})
 
 
-def same(shown: str, given: str) -> bool:
+def same_date(service_date: str, property_date: str) -> bool:
     """Return whether a date of the service is that of a property, such as 2030-01-31 12:00."""
-    return shown.replace("T", " ").startswith(" ".join(given.split()))
+    return service_date.replace("T", " ").startswith(" ".join(property_date.split()))
 
 
-def reservation(given: Mapping[str, Any]) -> Body:
+def reservation(properties: Mapping[str, Any]) -> Body:
     """Return a reservation in the format of the service: only with the fields of its type.
 
     Requirements that are not given are empty texts.
     """
-    kind = given["resource_type"]
-    found = {name: given.get(name) for name in FIELDS[kind]}
-    texts = {name: one or "" for name, one in found.items() if name.endswith("_properties")}
-    return {"resource_type": kind, **found, **texts}
+    kind = properties["resource_type"]
+    fields = {name: properties.get(name) for name in FIELDS[kind]}
+    texts = {name: value or "" for name, value in fields.items() if name.endswith("_properties")}
+    return {"resource_type": kind, **fields, **texts}

@@ -36,11 +36,11 @@ class Stack(NestedType):
         return [url] if isinstance(url, str) else []
 
     async def prepare(self, ctx: ResourceContext) -> None:
-        ctx.found = {"template": await ctx.fetched(str(ctx.given("TemplateURL")))}
+        ctx.prepared = {"template": await ctx.fetched(str(ctx.given("TemplateURL")))}
 
     def child(self, ctx: ResourceContext) -> Child:
         return Child(
-            template=ctx.found["template"],
+            template=ctx.prepared["template"],
             parameters=dict(ctx.given("Parameters") or {}),
             timeout_mins=ctx.given("TimeoutInMinutes"),
         )

@@ -58,8 +58,8 @@ class EncryptedVolumeType(CollectionResource):
             now = await self.read(ctx, ident)
         except NotFound:
             return []
-        same = all(now.get(name) == value for name, value in self.fields(ctx).items())
-        return [{**now, "id": ident}] if same else []
+        is_equal = all(now.get(name) == value for name, value in self.fields(ctx).items())
+        return [{**now, "id": ident}] if is_equal else []
 
     async def change(self, ctx: ResourceContext, fields: Body) -> Made | None:
         path = f"/types/{segment(ctx.physical)}/encryption/provider"
@@ -80,6 +80,6 @@ class EncryptedVolumeType(CollectionResource):
             SERVICE, "GET", f"/types/{segment(volume_type)}/encryption"
         )
         if not answer.body:
-            words = f"The volume type {volume_type} has no encryption."
-            raise NotFound(SERVICE, words, "itemNotFound")
+            message = f"The volume type {volume_type} has no encryption."
+            raise NotFound(SERVICE, message, "itemNotFound")
         return dict(answer.body)

@@ -41,7 +41,9 @@ class QoSSpecs(CollectionResource):
 
     async def ours(self, ctx: ResourceContext) -> list[Body]:
         members = await ctx.cloud.listing(SERVICE, "/qos-specs")
-        return [one for one in members if one.get("specs", {}).get("hearth_key") == mark(ctx)]
+        return [
+            member for member in members if member.get("specs", {}).get("hearth_key") == mark(ctx)
+        ]
 
     def wanted_key_field(self, ctx: ResourceContext) -> Any:
         return ""
@@ -50,18 +52,18 @@ class QoSSpecs(CollectionResource):
         return await self.remove(ctx, {"hearth_key"})
 
     async def update(self, ctx: ResourceContext) -> Made | None:
-        wanted, before = specs_of(ctx.properties), specs_of(ctx.before)
-        await self.remove(ctx, before.keys() - wanted.keys())
+        after, before = specs_of(ctx.properties), specs_of(ctx.before)
+        await self.remove(ctx, before.keys() - after.keys())
         if CONSUMER in before:
-            wanted.setdefault(CONSUMER, "back-end")
-        return await self.change(ctx, wanted)
+            after.setdefault(CONSUMER, "back-end")
+        return await self.change(ctx, after)
 
     async def remove(self, ctx: ResourceContext, names: set[str]) -> Made | None:
         """Remove the keys in `names` from the specifications; keys that do not exist are
         ignored.
         """
-        there = (await self.show(ctx)).get("specs", {})
-        if keys := sorted(names & there.keys()):
+        specs = (await self.show(ctx)).get("specs", {})
+        if keys := sorted(names & specs.keys()):
             path = f"/qos-specs/{segment(ctx.physical)}/delete_keys"
             await ctx.cloud.request(SERVICE, "PUT", path, json={"keys": keys})
         return None

@@ -177,8 +177,8 @@ class Volume(CollectionResource):
         if hints := await scheduler_hints(ctx, ctx.given("scheduler_hints")):
             body["OS-SCH-HNT:scheduler_hints"] = hints
         answer = await ctx.cloud.request(SERVICE, "POST", "/volumes", json=body)
-        made = answer.part("volume")
-        return Made(physical_id=id_in(made), body=made)
+        volume = answer.part("volume")
+        return Made(physical_id=id_in(volume), body=volume)
 
     async def rename(self, ctx: ResourceContext) -> Made | None:
         """Set the name and metadata of a volume that was restored from a backup."""
@@ -194,19 +194,19 @@ class Volume(CollectionResource):
         return None
 
     def update_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
-        changed = ctx.changed
+        names = ctx.changed
         steps: list[Step] = []
-        if changed & {"name", "description"}:
+        if names & {"name", "description"}:
             steps.append(Step("update", self.update))
-        if "metadata" in changed:
+        if "metadata" in names:
             steps.append(Step("metadata", self.put_metadata))
-        if "volume_type" in changed:
+        if "volume_type" in names:
             steps.append(Step("retype", self.retype, poll=self.poll))
-        if "size" in changed:
+        if "size" in names:
             steps.append(Step("extend", self.extend, self.extended, self.grown))
-        if "read_only" in changed:
+        if "read_only" in names:
             steps.append(Step("read-only", self.guard))
-        if "backup_id" in changed and ctx.given("backup_id"):
+        if "backup_id" in names and ctx.given("backup_id"):
             steps.append(backups.restore_step(self.poll))
         return tuple(steps)
 
@@ -220,17 +220,17 @@ class Volume(CollectionResource):
 
     async def put_metadata(self, ctx: ResourceContext) -> Made | None:
         """Replace the metadata of the volume by the metadata in the properties."""
-        wanted = {str(k): str(v) for k, v in (ctx.given("metadata") or {}).items()}
+        metadata = {str(k): str(v) for k, v in (ctx.given("metadata") or {}).items()}
         path = f"/volumes/{segment(ctx.physical)}/metadata"
-        await ctx.cloud.request(SERVICE, "PUT", path, json={"metadata": wanted}, idempotent=True)
+        await ctx.cloud.request(SERVICE, "PUT", path, json={"metadata": metadata}, idempotent=True)
         return None
 
     async def retype(self, ctx: ResourceContext) -> Made | None:
         """Change the volume's type, unless it has this type already."""
         body = await self.show(ctx) or {}
         if body.get("volume_type") != ctx.given("volume_type"):
-            wanted = {"new_type": ctx.given("volume_type"), "migration_policy": "on-demand"}
-            await self.act(ctx, {"os-retype": wanted})
+            action = {"new_type": ctx.given("volume_type"), "migration_policy": "on-demand"}
+            await self.act(ctx, {"os-retype": action})
         return Made(body={"status": "retyping"})
 
     async def extend(self, ctx: ResourceContext) -> Made | None:
@@ -328,9 +328,9 @@ class Volume(CollectionResource):
         await ctx.cloud.request(SERVICE, "POST", path, json=action, microversion=version)
 
     def recordable(self, ctx: ResourceContext) -> dict[str, Any]:
-        shown = shown_of(ctx.body or {})
+        values = shown_of(ctx.body or {})
         return {
-            n: v for n, v in shown.items() if n in self.attributes and self.attributes[n].cached
+            n: v for n, v in values.items() if n in self.attributes and self.attributes[n].cached
         }
 
     async def attribute(self, ctx: ResourceContext, name: str) -> Any:

@@ -66,13 +66,15 @@ class VolumeAttachment(ResourceType):
         answer = await ctx.cloud.request(
             "compute", "POST", path_of(ctx.properties), json={"volumeAttachment": fields}
         )
-        made = answer.part("volumeAttachment")
-        return Made(physical_id=str(made.get("id") or fields["volumeId"]), body=made)
+        attachment = answer.part("volumeAttachment")
+        return Made(physical_id=str(attachment.get("id") or fields["volumeId"]), body=attachment)
 
     async def find(self, ctx: ResourceContext) -> Made | None:
-        for one in await ctx.cloud.listing("compute", path_of(ctx.properties)):
-            if one.get("volumeId") == ctx.properties["volume_id"]:
-                return Made(physical_id=str(one.get("id") or one["volumeId"]), body=one)
+        for attachment in await ctx.cloud.listing("compute", path_of(ctx.properties)):
+            if attachment.get("volumeId") == ctx.properties["volume_id"]:
+                return Made(
+                    physical_id=str(attachment.get("id") or attachment["volumeId"]), body=attachment
+                )
         return None
 
     async def observe(self, ctx: ResourceContext) -> Mapping[str, Any] | None:
@@ -134,7 +136,7 @@ async def gone_from(ctx: ResourceContext, properties: Mapping[str, Any]) -> Prog
 
 def servers_of(volume: Mapping[str, Any] | None) -> set[Any]:
     """Return the ids of the servers to which a volume is attached; `volume` is its body."""
-    return {one.get("server_id") for one in (volume or {}).get("attachments") or []}
+    return {attachment.get("server_id") for attachment in (volume or {}).get("attachments") or []}
 
 
 async def volume_of(ctx: ResourceContext, properties: Mapping[str, Any]) -> Body | None:

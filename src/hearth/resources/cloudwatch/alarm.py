@@ -46,8 +46,8 @@ UNITS = [
 
 
 def _actions(state: str) -> Prop:
-    words = f"URLs to call when the state becomes {state}."
-    return Prop(LIST, words, update_allowed=True, allow_conversion=True)
+    description = f"URLs to call when the state becomes {state}."
+    return Prop(LIST, description, update_allowed=True, allow_conversion=True)
 
 
 def _is_number(text: str) -> bool:
@@ -60,16 +60,16 @@ def _is_number(text: str) -> bool:
 
 def _unfit(name: str, dimensions: Sequence[Any] | None) -> Iterator[Violation]:
     """Yield a violation for each dimension by which the metric cannot be selected."""
-    for number, one in enumerate(dimensions or []):
-        if not isinstance(one, Mapping) or not {"Name", "Value"} <= one.keys():
+    for number, dimension in enumerate(dimensions or []):
+        if not isinstance(dimension, Mapping) or not {"Name", "Value"} <= dimension.keys():
             yield Violation(("Dimensions", number), "expected a map of Name and Value")
-        elif metric_of(name).field(str(one["Name"])) is None:
-            words = f"{name} can be selected by InstanceId only"
-            yield Violation(("Dimensions", number), words)
+        elif metric_of(name).field(str(dimension["Name"])) is None:
+            message = f"{name} can be selected by InstanceId only"
+            yield Violation(("Dimensions", number), message)
 
 
-def _number(words: str) -> Prop:
-    return Prop(STRING, words, required=True, update_allowed=True)
+def _number(description: str) -> Prop:
+    return Prop(STRING, description, required=True, update_allowed=True)
 
 
 class Alarm(NestedType):
@@ -131,22 +131,32 @@ class Alarm(NestedType):
 
     async def prepare(self, ctx: ResourceContext) -> None:
         """Find the names of the groups that the dimensions refer to."""
-        values = [str(one["Value"]) for one in _dimensions(ctx.properties) if one["Name"] == GROUP]
+        values = [
+            str(dimension["Value"])
+            for dimension in _dimensions(ctx.properties)
+            if dimension["Name"] == GROUP
+        ]
         names = {value: ctx.name_of(value) for value in values}
-        ctx.found = {"groups": {value: name for value, name in names.items() if name is not None}}
+        ctx.prepared = {
+            "groups": {value: name for value, name in names.items() if name is not None}
+        }
 
     def child(self, ctx: ResourceContext) -> Child:
-        return Child(_template(ctx.properties, ctx.found.get("groups", {})))
+        return Child(_template(ctx.properties, ctx.prepared.get("groups", {})))
 
     def nested_definition(self, properties: Mapping[str, Any]) -> Any:
-        known = {name: value for name, value in properties.items() if name not in ACTIONS}
-        return None if unknown_in(known) is not None else _template(known, {})
+        relevant = {name: value for name, value in properties.items() if name not in ACTIONS}
+        return None if unknown_in(relevant) is not None else _template(relevant, {})
 
 
 def _dimensions(properties: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """Return the dimensions that are maps; others are refused when the template is checked."""
-    given = properties.get("Dimensions") or []
-    return [one for one in given if isinstance(one, Mapping) and {"Name", "Value"} <= one.keys()]
+    dimensions = properties.get("Dimensions") or []
+    return [
+        dimension
+        for dimension in dimensions
+        if isinstance(dimension, Mapping) and {"Name", "Value"} <= dimension.keys()
+    ]
 
 
 def _template(properties: Mapping[str, Any], groups: Mapping[str, str]) -> dict[str, Any]:
@@ -166,7 +176,7 @@ def _template(properties: Mapping[str, Any], groups: Mapping[str, str]) -> dict[
     if properties.get("AlarmDescription"):
         alarm["description"] = properties["AlarmDescription"]
     for name, ours in ACTIONS.items():
-        if urls := [one for one in properties.get(name) or [] if "://" in str(one)]:
+        if urls := [url for url in properties.get(name) or [] if "://" in str(url)]:
             alarm[ours] = urls
     kind = "OS::Aodh::GnocchiAggregationByResourcesAlarm"
     return template_of({"alarm": {"type": kind, "properties": alarm}})

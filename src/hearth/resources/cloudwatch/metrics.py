@@ -44,8 +44,8 @@ class Metric(Struct, frozen=True):
         What is not a number stays as it is.
         """
         try:
-            found = float(threshold)
-            return found * _NS_PER_PERCENT * float(period) if self.percent else found
+            number = float(threshold)
+            return number * _NS_PER_PERCENT * float(period) if self.percent else number
         except (TypeError, ValueError):
             return threshold
 
@@ -90,10 +90,10 @@ def query(metric: Metric, dimensions: Iterable[Mapping[str, Any]], groups: Names
 
     `groups` has the name of each group by its reference.
     """
-    found = [_condition(metric, str(d["Name"]), d["Value"], groups) for d in dimensions]
-    if not found:
+    conditions = [_condition(metric, str(d["Name"]), d["Value"], groups) for d in dimensions]
+    if not conditions:
         return ""
-    return json.dumps(found[0] if len(found) == 1 else {"and": found})
+    return json.dumps(conditions[0] if len(conditions) == 1 else {"and": conditions})
 
 
 def _condition(metric: Metric, dimension: str, value: Any, groups: Names) -> dict[str, Any]:

@@ -34,7 +34,7 @@ SERVICE = "dns"
 LABEL_MAX = 63  # characters
 
 
-def named(plural: str, update_method: str) -> Collection:
+def collection_of(plural: str, update_method: str) -> Collection:
     """Declare a collection of the service; `plural` is the last part of the path."""
     return Collection(
         SERVICE,
@@ -112,7 +112,7 @@ class Zone(DesignateResource):
         "serial": Attr(STRING, "Its current serial number."),
     }
     translation: Sequence[Rule] = (Replace(("masters",), value_name="primaries"),)
-    collection = named("zones", "PATCH")
+    collection = collection_of("zones", "PATCH")
     relations: Sequence[Relation] = (
         RequiredFor("email", "type", "PRIMARY"),
         OnlyFor("email", "type", "PRIMARY"),
@@ -181,14 +181,14 @@ class RecordSet(DesignateResource):
         ),
     }
     translation = (Resolve(("zone",), "designate.zone"),)
-    collection = named("zones/{zone}/recordsets", "PUT")
+    collection = collection_of("zones/{zone}/recordsets", "PUT")
     not_sent = frozenset({"zone"})
 
     def observed(self, ctx: ResourceContext, body: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return the current values; a name without its zone is as good as one with it."""
-        found = dict(super().observed(ctx, body))
+        values = dict(super().observed(ctx, body))
         full = f"{ctx.given('name')}.{body.get('zone_name')}"
-        return {**found, "name": ctx.given("name")} if found.get("name") == full else found
+        return {**values, "name": ctx.given("name")} if values.get("name") == full else values
 
     async def create(self, ctx: ResourceContext) -> Made:
         properties = {**ctx.properties, "name": await _full_name(ctx)}

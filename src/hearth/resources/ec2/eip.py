@@ -28,7 +28,7 @@ class EIP(AdapterType):
     """A floating IP. Its reference is the address."""
 
     type_name = "AWS::EC2::EIP"
-    other = FloatingIP()
+    adapted = FloatingIP()
     properties = {
         "Domain": Prop(
             STRING,
@@ -46,7 +46,7 @@ class EIP(AdapterType):
     attributes = {"AllocationId": Attr(STRING, "Id of the floating IP.")}
     comes_after = (order.Routes(),)
 
-    def words(self, ctx: ResourceContext, properties: Mapping[str, Any]) -> Mapping[str, Any]:
+    def translate(self, ctx: ResourceContext, properties: Mapping[str, Any]) -> Mapping[str, Any]:
         return {}
 
     def create_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
@@ -75,7 +75,7 @@ class EIP(AdapterType):
     def reference(self, ctx: ResourceContext) -> str:
         return ctx.data.get("address", ctx.name)
 
-    def shown(self, ctx: ResourceContext, body: Mapping[str, Any]) -> Mapping[str, Any]:
+    def attributes_of(self, ctx: ResourceContext, body: Mapping[str, Any]) -> Mapping[str, Any]:
         return {"AllocationId": body.get("id")}
 
 
@@ -102,14 +102,14 @@ class EIPAssociation(Pointer):
     field = "port_id"
     known_again = True
 
-    async def held(self, ctx: ResourceContext) -> str:
+    async def holder_id(self, ctx: ResourceContext) -> str:
         if ctx.given("AllocationId"):
             return str(ctx.given("AllocationId"))
         names = Names(ctx.cloud)
-        found = await names.id_of("neutron.floating_ip", str(ctx.given("EIP")))
-        if isinstance(found, Problem):
-            raise Rejected([found])
-        return found
+        address_id = await names.id_of("neutron.floating_ip", str(ctx.given("EIP")))
+        if isinstance(address_id, Problem):
+            raise Rejected([address_id])
+        return address_id
 
     async def aim(self, ctx: ResourceContext) -> str:
         port = ctx.given("NetworkInterfaceId")
@@ -125,10 +125,10 @@ class EIPAssociation(Pointer):
         It is replaced if its address and its server (or port) change in the same update.
         """
         ends = ({"AllocationId", "EIP"}, {"InstanceId", "NetworkInterfaceId"})
-        given = {name for name in change.changed if change.after.get(name)}
+        new_values = {name for name in change.changed if change.after.get(name)}
         return (
             "the address and the server change at the same time"
-            if all(given & one for one in ends)
+            if all(new_values & names for names in ends)
             else None
         )
 

@@ -82,19 +82,19 @@ def is_number(value: Any) -> bool:
 
 def _unfit(interfaces: Sequence[Any] | None) -> Iterator[Violation]:
     """Yield a violation for each network interface that names no port."""
-    for number, one in enumerate(interfaces or []):
-        port = isinstance(one, Mapping) and one.get("NetworkInterfaceId")
-        place = isinstance(one, Mapping) and is_number(one.get("DeviceIndex") or 0)
-        if not isinstance(one, str) and not (port and place):
-            words = "expected an id, or a map of NetworkInterfaceId and DeviceIndex"
-            yield Violation(("NetworkInterfaces", number), words)
+    for number, interface in enumerate(interfaces or []):
+        port = isinstance(interface, Mapping) and interface.get("NetworkInterfaceId")
+        index = isinstance(interface, Mapping) and is_number(interface.get("DeviceIndex") or 0)
+        if not isinstance(interface, str) and not (port and index):
+            message = "expected an id, or a map of NetworkInterfaceId and DeviceIndex"
+            yield Violation(("NetworkInterfaces", number), message)
 
 
 class Instance(AdapterType):
     """A server described by AWS properties."""
 
     type_name = "AWS::EC2::Instance"
-    other = Server()
+    adapted = Server()
     turned_back = {"Tags": as_pairs}
     physical_name_limit = 53
     properties = {
@@ -175,23 +175,23 @@ class Instance(AdapterType):
             " OS::Nova::Server with the user_data_format SOFTWARE_CONFIG"
         )
 
-    def words(self, ctx: ResourceContext, properties: Mapping[str, Any]) -> Mapping[str, Any]:
-        given = properties.get
-        groups = [*(given("SecurityGroups") or []), *(given("SecurityGroupIds") or [])]
+    def translate(self, ctx: ResourceContext, properties: Mapping[str, Any]) -> Mapping[str, Any]:
+        value_of = properties.get
+        groups = [*(value_of("SecurityGroups") or []), *(value_of("SecurityGroupIds") or [])]
         return {
-            "image": given("ImageId"),
-            "flavor": given("InstanceType"),
-            "key_name": given("KeyName"),
-            "availability_zone": given("AvailabilityZone"),
-            "user_data": given("UserData"),
-            "metadata": as_map(given("Tags")),
-            "scheduler_hints": as_map(given("NovaSchedulerHints")),
+            "image": value_of("ImageId"),
+            "flavor": value_of("InstanceType"),
+            "key_name": value_of("KeyName"),
+            "availability_zone": value_of("AvailabilityZone"),
+            "user_data": value_of("UserData"),
+            "metadata": as_map(value_of("Tags")),
+            "scheduler_hints": as_map(value_of("NovaSchedulerHints")),
             "security_groups": list(dict.fromkeys(groups)) or None,
-            "block_device_mapping": list(devices(given("BlockDeviceMappings") or [])) or None,
+            "block_device_mapping": list(devices(value_of("BlockDeviceMappings") or [])) or None,
             "networks": networks(properties),
         }
 
-    def shown(self, ctx: ResourceContext, body: Mapping[str, Any]) -> Mapping[str, Any]:
+    def attributes_of(self, ctx: ResourceContext, body: Mapping[str, Any]) -> Mapping[str, Any]:
         zone = body.get("OS-EXT-AZ:availability_zone") or ctx.given("AvailabilityZone")
         addresses = (ips[0] for _, ips in sorted(networks_of(body).items(), reverse=True) if ips)
         names = ("PrivateDnsName", "PrivateIp", "PublicDnsName", "PublicIp")
@@ -205,10 +205,10 @@ class Instance(AdapterType):
     def replaced_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
         """Return the steps that detach the volumes and ports which the new server needs."""
         leave = _detaching(ctx) if ctx.physical_id else ()
-        return (*leave, *self.through(self.other.replaced_steps(self.other_context(ctx))))
+        return (*leave, *self.through(self.adapted.replaced_steps(self.adapted_context(ctx))))
 
     def taken_back_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
-        back = self.through(self.other.taken_back_steps(self.other_context(ctx)))
+        back = self.through(self.adapted.taken_back_steps(self.adapted_context(ctx)))
         return (*back, *_attaching(ctx))
 
 
@@ -218,23 +218,25 @@ def networks(properties: Mapping[str, Any]) -> list[Body] | None:
     Returns None if the properties name neither.
     """
     ports = [
-        one if isinstance(one, Mapping) else {"NetworkInterfaceId": one, "DeviceIndex": number}
-        for number, one in enumerate(properties.get("NetworkInterfaces") or [])
+        interface
+        if isinstance(interface, Mapping)
+        else {"NetworkInterfaceId": interface, "DeviceIndex": number}
+        for number, interface in enumerate(properties.get("NetworkInterfaces") or [])
     ]
     if ports:
-        in_order = sorted(ports, key=lambda one: int(one.get("DeviceIndex") or 0))
-        return [{"port": one["NetworkInterfaceId"]} for one in in_order]
+        in_order = sorted(ports, key=lambda port: int(port.get("DeviceIndex") or 0))
+        return [{"port": port["NetworkInterfaceId"]} for port in in_order]
     subnet = properties.get("SubnetId")
     return [{"subnet": subnet}] if subnet else None
 
 
 def devices(mappings: Iterable[Mapping[str, Any]]) -> Iterator[Body]:
     """Yield each block device mapping in the format of OS::Nova::Server."""
-    for one in mappings:
-        disk = one.get("Ebs") or {}
+    for mapping in mappings:
+        disk = mapping.get("Ebs") or {}
         size = disk.get("VolumeSize")
         yield {
-            "device_name": one["DeviceName"],
+            "device_name": mapping["DeviceName"],
             "snapshot_id": disk.get("SnapshotId"),
             "volume_size": int(size) if size else None,
             "delete_on_termination": disk.get("DeleteOnTermination", True),

@@ -18,7 +18,7 @@ class NetworkInterface(AdapterType):
     """A port in a subnet, to which a server can be connected."""
 
     type_name = "AWS::EC2::NetworkInterface"
-    other = Port()
+    adapted = Port()
     properties = {
         "Description": Prop(STRING, "Description.", empty_is_none=True),
         "GroupSet": Prop(LIST, "Security groups, by name or id.", update_allowed=True),
@@ -37,7 +37,7 @@ class NetworkInterface(AdapterType):
         Resolve(("GroupSet",), "neutron.security_group"),
     )
 
-    def words(self, ctx: ResourceContext, properties: Mapping[str, Any]) -> Mapping[str, Any]:
+    def translate(self, ctx: ResourceContext, properties: Mapping[str, Any]) -> Mapping[str, Any]:
         address = {
             "subnet": properties.get("SubnetId"),
             "ip_address": properties.get("PrivateIpAddress"),
@@ -48,8 +48,8 @@ class NetworkInterface(AdapterType):
             "fixed_ips": [address],
         }
 
-    async def seen(self, ctx: ResourceContext) -> ResourceContext:
-        inner = self.other_context(ctx)
+    async def inner_context(self, ctx: ResourceContext) -> ResourceContext:
+        inner = self.adapted_context(ctx)
         if ctx.physical_id is not None:
             return inner
         network = await network_of(ctx, str(ctx.properties["SubnetId"]))
@@ -57,11 +57,11 @@ class NetworkInterface(AdapterType):
 
     def replaced_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
         """Return the steps that release the addresses, which the new port may need."""
-        return self.through(self.other.replaced_steps(self.other_context(ctx)))
+        return self.through(self.adapted.replaced_steps(self.adapted_context(ctx)))
 
     def taken_back_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
-        return self.through(self.other.taken_back_steps(self.other_context(ctx)))
+        return self.through(self.adapted.taken_back_steps(self.adapted_context(ctx)))
 
-    def shown(self, ctx: ResourceContext, body: Mapping[str, Any]) -> Mapping[str, Any]:
+    def attributes_of(self, ctx: ResourceContext, body: Mapping[str, Any]) -> Mapping[str, Any]:
         addresses = body.get("fixed_ips") or [{}]
         return {"PrivateIpAddress": addresses[0].get("ip_address")}

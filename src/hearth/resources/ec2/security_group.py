@@ -36,7 +36,7 @@ class SecurityGroup(AdapterType):
     """
 
     type_name = "AWS::EC2::SecurityGroup"
-    other = NeutronGroup()
+    adapted = NeutronGroup()
     properties = {
         "GroupDescription": Prop(STRING, "Description.", required=True),
         "SecurityGroupEgress": Prop(
@@ -55,7 +55,7 @@ class SecurityGroup(AdapterType):
         for name in DIRECTIONS
     )
 
-    def words(self, ctx: ResourceContext, properties: Mapping[str, Any]) -> Mapping[str, Any]:
+    def translate(self, ctx: ResourceContext, properties: Mapping[str, Any]) -> Mapping[str, Any]:
         return {
             "description": properties.get("GroupDescription"),
             "rules": list(rules(properties)),
@@ -65,21 +65,21 @@ class SecurityGroup(AdapterType):
 def rules(properties: Mapping[str, Any]) -> Iterator[Body]:
     """Yield the rules of both lists in the form of OS::Neutron::SecurityGroup."""
     for name, direction in DIRECTIONS.items():
-        for given in properties.get(name) or []:
-            yield _rule(direction, given)
+        for rule in properties.get(name) or []:
+            yield _rule(direction, rule)
 
 
-def _rule(direction: str, given: Mapping[str, Any]) -> Body:
-    network = given.get("CidrIp")
-    group = given.get("SourceSecurityGroupId") or given.get("SourceSecurityGroupName")
-    protocol = given.get("IpProtocol")
+def _rule(direction: str, properties: Mapping[str, Any]) -> Body:
+    network = properties.get("CidrIp")
+    group = properties.get("SourceSecurityGroupId") or properties.get("SourceSecurityGroupName")
+    protocol = properties.get("IpProtocol")
     every = protocol in (None, ANY)
     return {
         "direction": direction,
         "ethertype": "IPv6" if ":" in (network or "") else "IPv4",
         "protocol": None if every else str(protocol).lower(),
-        "port_range_min": None if every else _port(given.get("FromPort")),
-        "port_range_max": None if every else _port(given.get("ToPort")),
+        "port_range_min": None if every else _port(properties.get("FromPort")),
+        "port_range_max": None if every else _port(properties.get("ToPort")),
         "remote_ip_prefix": network,
         "remote_group_id": group,
         "remote_mode": "remote_ip_prefix" if network or not group else "remote_group_id",

@@ -23,15 +23,15 @@ def ignored_tags() -> Prop:
 
 def as_map(tags: Any) -> dict[str, Any] | None:
     """Convert a list of tags to a map {key: value}; None if there are no tags."""
-    found: list[Mapping[str, Any]] = tags or []
-    return {one["Key"]: one["Value"] for one in found} or None
+    rows: list[Mapping[str, Any]] = tags or []
+    return {row["Key"]: row["Value"] for row in rows} or None
 
 
-def as_pairs(found: Any) -> Any:
+def as_pairs(tags: Any) -> Any:
     """Convert a map {key: value} to a list of tags; leave another value as it is."""
-    if not isinstance(found, Mapping):
-        return found
-    return [{"Key": key, "Value": value} for key, value in found.items()]
+    if not isinstance(tags, Mapping):
+        return tags
+    return [{"Key": key, "Value": value} for key, value in tags.items()]
 
 
 _ENTRIES = {

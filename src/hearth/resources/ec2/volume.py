@@ -15,7 +15,7 @@ class Volume(AdapterType):
     """A block device that exists independently of the servers it is attached to."""
 
     type_name = "AWS::EC2::Volume"
-    other = CinderVolume()
+    adapted = CinderVolume()
     turned_back = {"Tags": as_pairs}
     properties = {
         "AvailabilityZone": Prop(STRING, "Availability zone.", required=True, immutable=True),
@@ -28,7 +28,7 @@ class Volume(AdapterType):
     known_by = "the description, which stays"
     snapshot_policy_allowed = True
 
-    def words(self, ctx: ResourceContext, properties: Mapping[str, Any]) -> Mapping[str, Any]:
+    def translate(self, ctx: ResourceContext, properties: Mapping[str, Any]) -> Mapping[str, Any]:
         return {
             "availability_zone": properties.get("AvailabilityZone"),
             "size": properties.get("Size"),
@@ -37,24 +37,24 @@ class Volume(AdapterType):
         }
 
     def snapshot_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
-        return self.through(self.other.snapshot_steps(self.other_context(ctx)))
+        return self.through(self.adapted.snapshot_steps(self.adapted_context(ctx)))
 
     async def drop_snapshot(self, ctx: ResourceContext) -> None:
-        await self.other.drop_snapshot(ctx)
+        await self.adapted.drop_snapshot(ctx)
 
     def restored(self, properties: Mapping[str, Any], data: Mapping[str, str]) -> Mapping[str, Any]:
         backup = data.get("backup_id")
         return {**properties, "SnapshotId": backup} if backup else properties
 
     def snapshot_delete_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
-        return self.through(self.other.snapshot_delete_steps(self.other_context(ctx)))
+        return self.through(self.adapted.snapshot_delete_steps(self.adapted_context(ctx)))
 
 
 class VolumeAttachment(AdapterType):
     """Attaches a volume to a server."""
 
     type_name = "AWS::EC2::VolumeAttachment"
-    other = CinderAttachment()
+    adapted = CinderAttachment()
     ends_with = "InstanceId"
     properties = {
         "Device": Prop(
@@ -72,7 +72,7 @@ class VolumeAttachment(AdapterType):
         ),
     }
 
-    def words(self, ctx: ResourceContext, properties: Mapping[str, Any]) -> Mapping[str, Any]:
+    def translate(self, ctx: ResourceContext, properties: Mapping[str, Any]) -> Mapping[str, Any]:
         return {
             "instance_uuid": properties.get("InstanceId"),
             "volume_id": properties.get("VolumeId"),

@@ -45,9 +45,9 @@ class VPC(AdapterType):
     """A network with its own router."""
 
     type_name = "AWS::EC2::VPC"
-    other = Net()
+    adapted = Net()
     known_by = "the descriptions of the network and of its router, which stay"
-    strays = (ROUTER,)
+    orphan_prefixes = (ROUTER,)
     properties = {
         "CidrBlock": Prop(STRING, "Accepted for compatibility: the subnets define the addresses."),
         "InstanceTenancy": Prop(
@@ -61,7 +61,7 @@ class VPC(AdapterType):
     }
     router = Router()
 
-    def words(self, ctx: ResourceContext, properties: Mapping[str, Any]) -> Mapping[str, Any]:
+    def translate(self, ctx: ResourceContext, properties: Mapping[str, Any]) -> Mapping[str, Any]:
         return {}
 
     def as_router(self, ctx: ResourceContext) -> ResourceContext:
@@ -69,7 +69,7 @@ class VPC(AdapterType):
         data.
         """
         router_id = ctx.data.get("router_id")
-        inner = replace(self.other_context(ctx), kind=self.router, physical_id=router_id)
+        inner = replace(self.adapted_context(ctx), kind=self.router, physical_id=router_id)
         return replace(inner, properties={"admin_state_up": True})
 
     def create_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
@@ -88,8 +88,8 @@ class VPC(AdapterType):
 
     async def find_router(self, ctx: ResourceContext) -> Made | None:
         """Return the router that an earlier attempt created, or None."""
-        found = await self.router.find(self.as_router(ctx))
-        return None if found is None else _of_router(found)
+        router = await self.router.find(self.as_router(ctx))
+        return None if router is None else _of_router(router)
 
     async def router_ready(self, ctx: ResourceContext) -> Progress:
         """Report whether the router is ready. The body in the result stays the body of the network,
@@ -124,7 +124,7 @@ class Subnet(AdapterType):
     """A subnet of a VPC, connected to the VPC's router."""
 
     type_name = "AWS::EC2::Subnet"
-    other = NeutronSubnet()
+    adapted = NeutronSubnet()
     known_by = "the description, which stays"
     properties = {
         "AvailabilityZone": Prop(
@@ -136,7 +136,7 @@ class Subnet(AdapterType):
     }
     attributes = {"AvailabilityZone": Attr(STRING, "The availability zone that was given.")}
 
-    def words(self, ctx: ResourceContext, properties: Mapping[str, Any]) -> Mapping[str, Any]:
+    def translate(self, ctx: ResourceContext, properties: Mapping[str, Any]) -> Mapping[str, Any]:
         block = str(properties.get("CidrBlock"))
         return {
             "network": properties.get("VpcId"),
@@ -144,7 +144,7 @@ class Subnet(AdapterType):
             "ip_version": 6 if ":" in block else 4,
         }
 
-    def shown(self, ctx: ResourceContext, body: Mapping[str, Any]) -> Mapping[str, Any]:
+    def attributes_of(self, ctx: ResourceContext, body: Mapping[str, Any]) -> Mapping[str, Any]:
         return {"AvailabilityZone": ctx.given("AvailabilityZone")}
 
     def create_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
@@ -186,14 +186,14 @@ class RouteTable(AdapterType):
 
     type_name = ROUTE_TABLE
     support = Support(version="2014.1")
-    other = Router()
+    adapted = Router()
     known_by = "the description, which stays"
     properties = {
         "Tags": ignored_tags(),
         "VpcId": Prop(STRING, "The VPC.", required=True),
     }
 
-    def words(self, ctx: ResourceContext, properties: Mapping[str, Any]) -> Mapping[str, Any]:
+    def translate(self, ctx: ResourceContext, properties: Mapping[str, Any]) -> Mapping[str, Any]:
         return {"tags": [tag_of(str(properties.get("VpcId")))]}
 
 
@@ -216,11 +216,11 @@ class VPCGatewayAttachment(ResourceType):
         """Yield the names of the route tables of the same VPC, because this resource sets their
         gateways.
         """
-        own = set(_vpcs(definition))
-        for other, there in program.resources.items():
-            same = there.type == ROUTE_TABLE and own & set(_vpcs(there))
-            if same and not order.reaches(program, other, name):
-                yield other
+        vpcs = set(_vpcs(definition))
+        for table_name, resource in program.resources.items():
+            shares_vpc = resource.type == ROUTE_TABLE and vpcs & set(_vpcs(resource))
+            if shares_vpc and not order.reaches(program, table_name, name):
+                yield table_name
 
     def create_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
         return (Step("attach", self.attach),)
@@ -296,9 +296,9 @@ class SubnetRouteTableAssociation(ResourceType):
         if now == router:
             await part(ctx, router, subnet)
         if now in (router, None):
-            own = await router_of_vpc(ctx, network)
-            if own is not None:
-                await join(ctx, own, subnet)
+            vpc_router = await router_of_vpc(ctx, network)
+            if vpc_router is not None:
+                await join(ctx, vpc_router, subnet)
         return None
 
 
@@ -309,8 +309,8 @@ def tag_of(vpc: str) -> str:
 
 async def route_tables(ctx: ResourceContext, vpc: str) -> list[str]:
     """Return the ids of the routers of a VPC's route tables."""
-    found = await ctx.cloud.listing("network", f"{ROUTERS}?tags={tag_of(vpc)}")
-    return [str(one["id"]) for one in found]
+    routers = await ctx.cloud.listing("network", f"{ROUTERS}?tags={tag_of(vpc)}")
+    return [str(router["id"]) for router in routers]
 
 
 async def router_of_vpc(ctx: ResourceContext, vpc: str) -> str | None:
@@ -333,7 +333,7 @@ async def router_of_subnet(ctx: ResourceContext, network: str, subnet: str) -> s
     `network` is the id of the network of the subnet.
     """
     for port in await ctx.cloud.listing("network", f"/v2.0/ports?network_id={segment(network)}"):
-        subnets = {one.get("subnet_id") for one in port["fixed_ips"]}
+        subnets = {address.get("subnet_id") for address in port["fixed_ips"]}
         if str(port["device_owner"]).startswith(LEG) and subnet in subnets:
             return str(port["device_id"])
     return None
@@ -370,8 +370,8 @@ async def set_gateway(ctx: ResourceContext, router: str, gateway: Body) -> None:
     )
 
 
-def _of_router(made: Made) -> Made:
-    return Made(data={"router_id": made.physical_id})
+def _of_router(router: Made) -> Made:
+    return Made(data={"router_id": router.physical_id})
 
 
 def _vpcs(definition: Any) -> Iterable[str]:

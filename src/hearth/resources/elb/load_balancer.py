@@ -31,10 +31,10 @@ TARGET = re.compile(r"^(HTTPS?|TCP|SSL):(\d{1,5})(/\S*)?$")
 MONITORS = {"SSL": "TLS-HELLO"}  # the others go by the same name
 POOLS = "/v2/lbaas/pools"
 ADDRESSES = ("CanonicalHostedZoneName", "DNSName")
-Place = tuple[str, str]  # address and subnet
+ServerAddress = tuple[str, str]  # address and subnet
 
 
-class LoadBalancer(capabilities.LoadBalancer, OctaviaResource):
+class LoadBalancer(capabilities.BalancerType, OctaviaResource):
     """One address for several servers. Its reference is its name in the template."""
 
     type_name = "AWS::ElasticLoadBalancing::LoadBalancer"
@@ -116,20 +116,20 @@ class LoadBalancer(capabilities.LoadBalancer, OctaviaResource):
     # made at once with all its parts
 
     async def create(self, ctx: ResourceContext) -> Made:
-        places = [await place_of(ctx, server) for server in ctx.given("Instances") or []]
+        addresses = [await address_of(ctx, server) for server in ctx.given("Instances") or []]
         fields: Body = {
             "name": ctx.physical_name,
             "tags": [mark(ctx)],
-            "vip_subnet_id": await subnet_of(ctx, places),
-            "listeners": [listener(ctx, one, places) for one in ctx.properties["Listeners"]],
+            "vip_subnet_id": await subnet_of(ctx, addresses),
+            "listeners": [listener(ctx, row, addresses) for row in ctx.properties["Listeners"]],
         }
         if ctx.given("SecurityGroups"):
             fields["vip_sg_ids"] = list(ctx.given("SecurityGroups"))
         answer = await ctx.cloud.request(
             SERVICE, "POST", self.path(ctx), json={"loadbalancer": fields}
         )
-        made = answer.part("loadbalancer")
-        return Made(physical_id=id_in(made), body=made)
+        balancer = answer.part("loadbalancer")
+        return Made(physical_id=id_in(balancer), body=balancer)
 
     async def drop(self, ctx: ResourceContext, physical_id: str) -> None:
         path = f"{self.url(ctx, physical_id)}?cascade=true"
@@ -161,14 +161,14 @@ class LoadBalancer(capabilities.LoadBalancer, OctaviaResource):
         conflict (see `busy`), the engine repeats the step, which then skips the pools that are
         already correct.
         """
-        places = [await place_of(ctx, server) for server in dict.fromkeys(instances)]
+        addresses = [await address_of(ctx, server) for server in dict.fromkeys(instances)]
         path = f"{POOLS}?loadbalancer_id={ctx.physical}"
-        pools = {one["name"]: one["id"] for one in await ctx.cloud.listing(SERVICE, path)}
-        for one in ctx.properties["Listeners"]:
-            path = f"{POOLS}/{segment(pools[pool_name(ctx, one)])}/members"
-            wanted = [member(ctx, one, place) for place in places]
-            if _ends(await ctx.cloud.listing(SERVICE, path)) != _ends(wanted):
-                body = {"members": wanted}
+        pools = {pool["name"]: pool["id"] for pool in await ctx.cloud.listing(SERVICE, path)}
+        for row in ctx.properties["Listeners"]:
+            path = f"{POOLS}/{segment(pools[pool_name(ctx, row)])}/members"
+            members = [member(ctx, row, server_address) for server_address in addresses]
+            if _ends(await ctx.cloud.listing(SERVICE, path)) != _ends(members):
+                body = {"members": members}
                 await ctx.cloud.request(SERVICE, "PUT", path, json=body, idempotent=True)
 
     def suspend_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
@@ -193,12 +193,12 @@ class LoadBalancer(capabilities.LoadBalancer, OctaviaResource):
     async def attribute(self, ctx: ResourceContext, name: str) -> Any:
         if name == "show":
             return await self.show(ctx)
-        return self.shown(ctx.body or await self.show(ctx) or {}).get(name)
+        return self.attributes_of(ctx.body or await self.show(ctx) or {}).get(name)
 
     def recordable(self, ctx: ResourceContext) -> dict[str, Any]:
-        return self.shown(ctx.body) if ctx.body else {}
+        return self.attributes_of(ctx.body) if ctx.body else {}
 
-    def shown(self, body: Mapping[str, Any]) -> dict[str, Any]:
+    def attributes_of(self, body: Mapping[str, Any]) -> dict[str, Any]:
         """Return the attributes of the load balancer, computed from its response body.
 
         AWS attributes without a counterpart in OpenStack are empty.
@@ -207,72 +207,74 @@ class LoadBalancer(capabilities.LoadBalancer, OctaviaResource):
         return {**none, **dict.fromkeys(ADDRESSES, body.get("vip_address"))}
 
 
-def listener(ctx: ResourceContext, one: Mapping[str, Any], places: Sequence[Place]) -> Body:
+def listener(
+    ctx: ResourceContext, row: Mapping[str, Any], addresses: Sequence[ServerAddress]
+) -> Body:
     """Return the request body of a listener, with its pool, health monitor and members.
 
-    `one` is an item of the property `Listeners`; `places` has the address of each server.
+    `row` is an item of the property `Listeners`; `addresses` has the address of each server.
     """
     pool: Body = {
-        "name": pool_name(ctx, one),
-        "protocol": one["Protocol"],
+        "name": pool_name(ctx, row),
+        "protocol": row["Protocol"],
         "lb_algorithm": "ROUND_ROBIN",
-        "members": [member(ctx, one, place) for place in places],
+        "members": [member(ctx, row, server_address) for server_address in addresses],
     }
     if ctx.given("HealthCheck"):
         pool["healthmonitor"] = monitor(ctx.properties["HealthCheck"])
     return {
-        "name": pool_name(ctx, one),
-        "protocol": one["Protocol"],
-        "protocol_port": one["LoadBalancerPort"],
+        "name": pool_name(ctx, row),
+        "protocol": row["Protocol"],
+        "protocol_port": row["LoadBalancerPort"],
         "default_pool": pool,
     }
 
 
-def pool_name(ctx: ResourceContext, one: Mapping[str, Any]) -> str:
+def pool_name(ctx: ResourceContext, row: Mapping[str, Any]) -> str:
     """Return the name of a listener's pool, which is unique in the load balancer."""
-    return f"{ctx.physical_name}-{one['LoadBalancerPort']}"
+    return f"{ctx.physical_name}-{row['LoadBalancerPort']}"
 
 
-def member(ctx: ResourceContext, one: Mapping[str, Any], place: Place) -> Body:
-    """Return the request body of the pool member for a server at `place`, with the listener's
-    port.
+def member(ctx: ResourceContext, row: Mapping[str, Any], server_address: ServerAddress) -> Body:
+    """Return the request body of the pool member for the server at `server_address`, with
+    the listener's port.
     """
-    address, subnet = place
-    fields = {"address": address, "subnet_id": subnet, "protocol_port": one["InstancePort"]}
-    asked = TARGET.match((ctx.given("HealthCheck") or {}).get("Target", ""))
-    if asked and int(asked[2]) != one["InstancePort"]:
-        fields["monitor_port"] = int(asked[2])
+    address, subnet = server_address
+    fields = {"address": address, "subnet_id": subnet, "protocol_port": row["InstancePort"]}
+    target = TARGET.match((ctx.given("HealthCheck") or {}).get("Target", ""))
+    if target and int(target[2]) != row["InstancePort"]:
+        fields["monitor_port"] = int(target[2])
     return fields
 
 
 def monitor(check: Mapping[str, Any]) -> Body:
     """Return the request body of the health monitor; `check` is the property `HealthCheck`."""
-    asked = TARGET.match(check["Target"])
-    assert asked is not None, check["Target"]
+    target = TARGET.match(check["Target"])
+    assert target is not None, check["Target"]
     fields: Body = {
-        "type": MONITORS.get(asked[1], asked[1]),
+        "type": MONITORS.get(target[1], target[1]),
         "delay": check["Interval"],
         "timeout": check["Timeout"],
         "max_retries": check["HealthyThreshold"],
         "max_retries_down": check["UnhealthyThreshold"],
     }
-    if asked[1].startswith("HTTP"):
-        fields["url_path"] = asked[3] or "/"
+    if target[1].startswith("HTTP"):
+        fields["url_path"] = target[3] or "/"
     return fields
 
 
-async def place_of(ctx: ResourceContext, server: str) -> Place:
+async def address_of(ctx: ResourceContext, server: str) -> ServerAddress:
     """Return the first address of a server, and the id of its subnet. Raises CloudFault if it has
     none.
     """
     for port in await ctx.cloud.listing("network", f"/v2.0/ports?device_id={segment(server)}"):
-        for one in port["fixed_ips"]:
-            return str(one["ip_address"]), str(one["subnet_id"])
-    words = f"Instances: server {server} has no address"
-    raise CloudFault("network", 400, "BadRequest", words)
+        for address in port["fixed_ips"]:
+            return str(address["ip_address"]), str(address["subnet_id"])
+    message = f"Instances: server {server} has no address"
+    raise CloudFault("network", 400, "BadRequest", message)
 
 
-async def subnet_of(ctx: ResourceContext, places: Sequence[Place]) -> str:
+async def subnet_of(ctx: ResourceContext, addresses: Sequence[ServerAddress]) -> str:
     """Return the id of the subnet in which the load balancer gets its address.
 
     It is the given subnet, else the subnet of the first server, else that of the only usable
@@ -280,24 +282,28 @@ async def subnet_of(ctx: ResourceContext, places: Sequence[Place]) -> str:
     """
     if ctx.given("Subnets"):
         return str(ctx.given("Subnets")[0])
-    if places:
-        return places[0][1]
+    if addresses:
+        return addresses[0][1]
     usable = [
-        one
-        for one in await ctx.cloud.listing("network", "/v2.0/networks")
-        if one["subnets"] and not one.get("router:external")
+        network
+        for network in await ctx.cloud.listing("network", "/v2.0/networks")
+        if network["subnets"] and not network.get("router:external")
     ]
-    own = [one for one in usable if one["project_id"] == ctx.stack.project_id] or usable
-    if len(own) == 1:
-        return str(own[0]["subnets"][0])
-    words = f"Subnets: required, because the project has {len(own)} usable networks, not one"
-    raise CloudFault("network", 400, "BadRequest", words)
+    candidates = [
+        network for network in usable if network["project_id"] == ctx.stack.project_id
+    ] or usable
+    if len(candidates) == 1:
+        return str(candidates[0]["subnets"][0])
+    message = (
+        f"Subnets: required, because the project has {len(candidates)} usable networks, not one"
+    )
+    raise CloudFault("network", 400, "BadRequest", message)
 
 
 def _ends(members: Iterable[Mapping[str, Any]]) -> set[tuple[str, int]]:
     """Return the set of (address, port) of the members that are not being deleted."""
     return {
-        (one["address"], one["protocol_port"])
-        for one in members
-        if one.get("provisioning_status") != "PENDING_DELETE"
+        (row["address"], row["protocol_port"])
+        for row in members
+        if row.get("provisioning_status") != "PENDING_DELETE"
     }

@@ -172,8 +172,8 @@ class WebImage(CollectionResource):
 
     async def create(self, ctx: ResourceContext) -> Made:
         fields = {**self.fields(ctx), KEY: mark(ctx)}
-        made = (await ctx.cloud.request("image", "POST", "/v2/images", json=fields)).body
-        return Made(physical_id=id_in(made), body=made)
+        image = (await ctx.cloud.request("image", "POST", "/v2/images", json=fields)).body
+        return Made(physical_id=id_in(image), body=image)
 
     async def ours(self, ctx: ResourceContext) -> list[Body]:
         members = await ctx.cloud.listing(
@@ -207,37 +207,39 @@ class WebImage(CollectionResource):
         if status in {"active", "deactivated"}:
             return Ready(body)
         if status in {"killed", "deleted"} or body.get("os_glance_failed_import"):
-            why = f"location: {ctx.properties['location']} could not be imported"
-            return Failed(went_to(status, why), retry=True)
+            reason = f"location: {ctx.properties['location']} could not be imported"
+            return Failed(went_to(status, reason), retry=True)
         if status in {"queued", "saving", "importing", "uploading"}:
             return in_between(status, body)
         return unknown_status(ctx.name, status, "Unknown")
 
     async def update(self, ctx: ResourceContext) -> Made | None:
         """Change and remove image properties in one call."""
-        wanted = {**extras(ctx.properties), **self.changed_fields(ctx)}
-        lost = extras(ctx.before).keys() - wanted.keys()
-        lost |= {name for name in FREE & wanted.keys() if wanted[name] is None}
-        kept = {name: value for name, value in wanted.items() if name not in lost}
-        if "tags" in kept:
-            kept["tags"] = kept["tags"] or []
-        kept = {name: value for name, value in kept.items() if value is not None}
-        return await self.patch(ctx, kept, set(lost))
+        fields = {**extras(ctx.properties), **self.changed_fields(ctx)}
+        lost = extras(ctx.before).keys() - fields.keys()
+        lost |= {name for name in FREE & fields.keys() if fields[name] is None}
+        changes = {name: value for name, value in fields.items() if name not in lost}
+        if "tags" in changes:
+            changes["tags"] = changes["tags"] or []
+        changes = {name: value for name, value in changes.items() if value is not None}
+        return await self.patch(ctx, changes, set(lost))
 
-    async def patch(self, ctx: ResourceContext, wanted: Body, lost: set[str]) -> Made | None:
-        """Set the image properties `wanted` and remove those in `lost`, as far as the image has
+    async def patch(self, ctx: ResourceContext, fields: Body, lost: set[str]) -> Made | None:
+        """Set the image properties `fields` and remove those in `lost`, as far as the image has
         them.
         """
         now = await self.show(ctx) or {}
         changes: list[Body] = [
             {"op": "replace" if name in now else "add", "path": pointer(name), "value": value}
-            for name, value in wanted.items()
+            for name, value in fields.items()
         ]
-        gone = [{"op": "remove", "path": pointer(name)} for name in sorted(lost & now.keys())]
-        if not changes and not gone:
+        removals = [{"op": "remove", "path": pointer(name)} for name in sorted(lost & now.keys())]
+        if not changes and not removals:
             return None
-        again = not gone  # what is gone already cannot be removed: it is looked at first
-        answer = await ctx.request("PATCH", json=[*changes, *gone], headers=PATCH, idempotent=again)
+        again = not removals  # what is gone already cannot be removed: it is looked at first
+        answer = await ctx.request(
+            "PATCH", json=[*changes, *removals], headers=PATCH, idempotent=again
+        )
         return Made(body=answer.body)
 
     async def share(self, ctx: ResourceContext) -> Made | None:
@@ -245,10 +247,10 @@ class WebImage(CollectionResource):
         project.
         """
         rows = (await ctx.request("GET", "members")).body["members"]
-        now, wanted = {row["member_id"] for row in rows}, set(ctx.given("members") or [])
-        for project in sorted(wanted - now):
+        now, projects = {row["member_id"] for row in rows}, set(ctx.given("members") or [])
+        for project in sorted(projects - now):
             await ctx.request("POST", "members", {"member": project})
-        for project in sorted(now - wanted):
+        for project in sorted(now - projects):
             await forgiving(ctx.request("DELETE", f"members/{segment(project)}", idempotent=True))
         return None
 
@@ -266,8 +268,8 @@ def extras(properties: Mapping[str, Any]) -> Body:
     """Return the property `extra_properties` with all values as text, which is all the service
     accepts.
     """
-    given = properties.get("extra_properties") or {}
-    return {str(name): str(value) for name, value in given.items()}
+    extra_properties = properties.get("extra_properties") or {}
+    return {str(name): str(value) for name, value in extra_properties.items()}
 
 
 def pointer(name: str) -> str:

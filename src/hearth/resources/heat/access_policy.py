@@ -34,13 +34,14 @@ class AccessPolicy(ResourceType):
         """
         if not may_be_list(definition.properties, ALLOWED):
             return ()
-        known = program.resources
-        named = (end for end in at(ALLOWED)(definition.properties) if isinstance(end, Const))
-        missing = [str(end.value) for end in named if str(end.value) not in known]
-        if missing:
-            place = definition.span.under("properties").under(ALLOWED)
+        resources = program.resources
+        constants = (end for end in at(ALLOWED)(definition.properties) if isinstance(end, Const))
+        undefined = [str(end.value) for end in constants if str(end.value) not in resources]
+        if undefined:
+            span = definition.span.under("properties").under(ALLOWED)
             problems = [
-                InvalidTemplateReference(place, one, nearest(one, known)) for one in missing
+                InvalidTemplateReference(span, reference, nearest(reference, resources))
+                for reference in undefined
             ]
             raise Rejected(problems)
         return ()

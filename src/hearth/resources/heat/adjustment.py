@@ -20,12 +20,12 @@ class AdjustmentType(StrEnum):
 class Bounds(Struct, frozen=True):
     """The smallest and the largest allowed size of a group."""
 
-    least: int
-    most: int
+    min_size: int
+    max_size: int
 
     def within(self, size: int) -> int:
         """Return `size` limited to the allowed range."""
-        return max(self.least, min(self.most, size))
+        return max(self.min_size, min(self.max_size, size))
 
 
 class Adjustment(Struct, frozen=True):

@@ -37,7 +37,7 @@ class AutoScalingGroup(Scalable):
     support = Support(version="2014.1")
     member_property = "resource"
     member_keys = MEMBER_KEYS
-    least, most, desired, cooldown = "min_size", "max_size", "desired_capacity", "cooldown"
+    min_size, max_size, desired, cooldown = "min_size", "max_size", "desired_capacity", "cooldown"
     properties = {
         "cooldown": Prop(
             INTEGER, "Cool-down after a scaling action, in seconds.", update_allowed=True
@@ -107,8 +107,8 @@ class AutoScalingGroup(Scalable):
     def pace(self, ctx: ResourceContext) -> Pace | None:
         if "resource" not in ctx.changed:
             return None
-        given = ctx.properties["rolling_updates"]
-        return Pace(given["max_batch_size"], given["min_in_service"], given["pause_time"])
+        policy = ctx.properties["rolling_updates"]
+        return Pace(policy["max_batch_size"], policy["min_in_service"], policy["pause_time"])
 
     def recordable(self, ctx: ResourceContext) -> dict[str, Any]:
         names = self.ordered(ctx.members)
@@ -122,10 +122,14 @@ class AutoScalingGroup(Scalable):
             "refs_map": dict(zip(names, refs, strict=True)),
         }
 
-    def of_members(self, read: Sequence[Any]) -> str | None:
+    def of_members(self, attribute_path: Sequence[Any]) -> str | None:
         """Return the needed attribute of the members; an unknown attribute of the group is null."""
-        own = str(read[0]).startswith(MEMBER) or read[0] in COLLECTING if read else False
-        return super().of_members(read) if own else None
+        is_collected = (
+            str(attribute_path[0]).startswith(MEMBER) or attribute_path[0] in COLLECTING
+            if attribute_path
+            else False
+        )
+        return super().of_members(attribute_path) if is_collected else None
 
     def numbered(self, members: Members) -> Members:
         return {str(i): members[name] for i, name in enumerate(self.ordered(members))}

@@ -29,8 +29,8 @@ class Course(Struct, frozen=True):
         if renewed >= size and size == self.target:
             return None
         in_service = min(self.in_service, self.target, size)
-        changed = min(self.batch, max(self.target - renewed, 0))
-        return changed + max(min(size, self.target - changed), in_service), changed
+        count = min(self.batch, max(self.target - renewed, 0))
+        return count + max(min(size, self.target - count), in_service), count
 
 
 def batches(
@@ -43,8 +43,8 @@ def batches(
     temporary and does not count as renewed.
     """
     while (step := course.step(size, renewed)) is not None:
-        after, changed = step
+        after, changes = step
         surplus = max(0, after - max(size, course.target)) if by_index else 0
-        renewed += changed - surplus
+        renewed += changes - surplus
         size = after
         yield step

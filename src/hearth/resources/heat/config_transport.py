@@ -19,8 +19,8 @@ from hearth.resources.heat.objects import (
     OBJECTS,
     drop_object,
     in_new_container,
+    orphan_objects,
     put_document,
-    stray_objects,
     temporary_url_key,
 )
 from hearth.resources.heat.queues import drop_queue, make_queue, post, queue_name
@@ -44,7 +44,7 @@ The first three name the container, the object and the queue of the current chan
 contains the former channels as a JSON list.
 """
 _user = StackUser()
-STRAYS = StackUser.strays
+ORPHAN_PREFIXES = StackUser.orphan_prefixes
 
 
 class ConfigTransport(Struct, frozen=True):
@@ -80,8 +80,8 @@ class ConfigTransport(Struct, frozen=True):
         previous channel is kept.
         """
         if ctx.changed & PROPERTIES:
-            left = channel_in(ctx.data) not in ({}, channel_of(ctx))
-            return (*((Step("leave-channel", leave),) if left else ()), *self.steps(ctx))
+            leaves = channel_in(ctx.data) not in ({}, channel_of(ctx))
+            return (*((Step("leave-channel", leave),) if leaves else ()), *self.steps(ctx))
         return (Step("collector", self.write),) if ctx.template_metadata is not None else ()
 
     async def write(self, ctx: ResourceContext) -> Made:
@@ -102,18 +102,18 @@ class ConfigTransport(Struct, frozen=True):
         `before` is the current metadata. Settings of a former transport become null.
         """
         after = ctx.template_metadata
-        given = dict(before.get(SECTION) or {})
+        settings = dict(before.get(SECTION) or {})
         if after is not None:
-            given |= after.get(SECTION) or {}
+            settings |= after.get(SECTION) or {}
         kind = COLLECTORS[transport_of(ctx)]
         section: Body = {}
-        for name, value in given.items():
-            left = name in COLLECTORS.values() and name != kind and isinstance(value, dict)
-            section[name] = dict.fromkeys(value) if left else value
+        for name, value in settings.items():
+            is_former = name in COLLECTORS.values() and name != kind and isinstance(value, dict)
+            section[name] = dict.fromkeys(value) if is_former else value
         section["collectors"] = [*self.default_collectors, kind, "local"]
         section[kind] = access(ctx, kind)
-        rest = before if after is None else after
-        return {**rest, SECTION: section, "deployments": before.get("deployments", [])}
+        base = before if after is None else after
+        return {**base, SECTION: section, "deployments": before.get("deployments", [])}
 
 
 async def _now(ctx: ResourceContext) -> Mapping[str, Any]:
@@ -129,25 +129,25 @@ def drop_steps(ctx: ResourceContext) -> tuple[Step, ...]:
     return (*channels, *_user.drop_user_steps(ctx))
 
 
-async def stray_parts(ctx: ResourceContext) -> list[str]:
+async def orphan_parts(ctx: ResourceContext) -> list[str]:
     """Return what lost calls left: each orphan user or key pair, as `StackUser.orphans` does, and
     the object.
 
     An orphan user was created under the record's intent key, but its id is not in the record.
     """
-    return [*await _user.orphans(ctx), *await stray_channel(ctx)]
+    return [*await _user.orphans(ctx), *await orphan_channel(ctx)]
 
 
-async def stray_channel(ctx: ResourceContext) -> list[str]:
-    """Return the object that a lost call left, as `objects.stray_objects` does."""
+async def orphan_channel(ctx: ResourceContext) -> list[str]:
+    """Return the object that a lost call left, as `objects.orphan_objects` does."""
     if transport_of(ctx) != "POLL_TEMP_URL" or OBJECT in ctx.data:
         return []
-    return await stray_objects(ctx, *place(ctx))
+    return await orphan_objects(ctx, *swift_location(ctx))
 
 
-async def drop_stray(ctx: ResourceContext, stray: str) -> None:
-    """Delete what `stray_parts` has found."""
-    await _user.delete_orphan(ctx, stray)
+async def drop_orphan(ctx: ResourceContext, orphan: str) -> None:
+    """Delete what `orphan_parts` has found."""
+    await _user.delete_orphan(ctx, orphan)
 
 
 def shut_out(ctx: ResourceContext) -> tuple[Step, ...]:
@@ -221,7 +221,7 @@ def channel_of(ctx: ResourceContext) -> dict[str, str]:
     """
     match transport_of(ctx):
         case "POLL_TEMP_URL":
-            container, name = place(ctx)
+            container, name = swift_location(ctx)
             return {CONTAINER: container, OBJECT: name}
         case "ZAQAR_MESSAGE":
             return {QUEUE: queue_name(ctx)}
@@ -231,14 +231,15 @@ def channel_of(ctx: ResourceContext) -> dict[str, str]:
 
 def former(ctx: ResourceContext) -> list[dict[str, str]]:
     """Return the former channels, oldest first."""
-    found: list[dict[str, str]] = json.loads(ctx.data.get(FORMER, "[]"))
-    return found
+    channels: list[dict[str, str]] = json.loads(ctx.data.get(FORMER, "[]"))
+    return channels
 
 
-def place(ctx: ResourceContext) -> tuple[str, str]:
+def swift_location(ctx: ResourceContext) -> tuple[str, str]:
     """Return (container, object name) of the Swift object that the agent polls."""
-    given: dict[str, Any] = ctx.given("deployment_swift_data") or {}
-    return given.get("container") or ctx.physical_name, given.get("object") or ctx.record_id
+    swift_data: dict[str, Any] = ctx.given("deployment_swift_data") or {}
+    container, name = swift_data.get("container"), swift_data.get("object")
+    return container or ctx.physical_name, name or ctx.record_id
 
 
 async def leave(ctx: ResourceContext) -> Made:
@@ -246,25 +247,25 @@ async def leave(ctx: ResourceContext) -> Made:
     server.
     """
     channel = channel_in(ctx.data)
-    kept = json.dumps([*former(ctx), channel]) if channel else None
-    return Made(data={FORMER: kept or ctx.data.get(FORMER), **dict.fromkeys(channel)})
+    channels = json.dumps([*former(ctx), channel]) if channel else None
+    return Made(data={FORMER: channels or ctx.data.get(FORMER), **dict.fromkeys(channel)})
 
 
 async def make_object(ctx: ResourceContext) -> Made:
     """Create the Swift object that the agent polls, and its temporary URL."""
-    container, name = place(ctx)
+    container, name = swift_location(ctx)
     key = await temporary_url_key(ctx)
     async with in_new_container(ctx.cloud, container):
         await put_document(ctx.cloud, container, name, {})
     base = await ctx.cloud.endpoint(OBJECTS)
     url = temporary_url(base, key, container, name, ends=NEVER, verb="GET")
-    return Made(data={"metadata_url": url, **_taken(ctx)})
+    return Made(data={"metadata_url": url, **_after_create(ctx)})
 
 
 async def make_own_queue(ctx: ResourceContext) -> Made:
     """Create the queue that the agent reads."""
     await make_queue(ctx, queue_name(ctx))
-    return Made(data=_taken(ctx))
+    return Made(data=_after_create(ctx))
 
 
 async def drop_channels(ctx: ResourceContext) -> Made:
@@ -279,20 +280,22 @@ async def drop_channels(ctx: ResourceContext) -> Made:
 
 def _doomed(ctx: ResourceContext) -> list[dict[str, str]]:
     """Return all channels to delete, including a queue whose creation was not confirmed."""
-    found = [channel_in(ctx.data), *former(ctx)]
-    if QUEUE in (wanted := channel_of(ctx)) and ctx.data.get("user_id"):
-        found.append(wanted)
-    return [one for i, one in enumerate(found) if one and one not in found[:i]]
+    channels = [channel_in(ctx.data), *former(ctx)]
+    if QUEUE in (current := channel_of(ctx)) and ctx.data.get("user_id"):
+        channels.append(current)
+    return [
+        channel for i, channel in enumerate(channels) if channel and channel not in channels[:i]
+    ]
 
 
-def _taken(ctx: ResourceContext) -> dict[str, str | None]:
+def _after_create(ctx: ResourceContext) -> dict[str, str | None]:
     """Return the changes to private data after the channel for the current properties was created.
 
     That channel becomes the current one and is removed from the list of former channels.
     """
     channel = channel_of(ctx)
-    others = [one for one in former(ctx) if one != channel]
-    return {**channel, FORMER: json.dumps(others) if others else None}
+    remaining = [old for old in former(ctx) if old != channel]
+    return {**channel, FORMER: json.dumps(remaining) if remaining else None}
 
 
 def _as_current(data: Mapping[str, str], channel: Mapping[str, str]) -> dict[str, str]:

@@ -82,18 +82,18 @@ class Delay(ResourceType):
         """
         if ctx.action.value not in (ctx.given("actions") or []):
             return Ready()
-        left_s = ctx.started_at + wait_s(ctx.properties, luck_of(ctx)) - ctx.now
+        left_s = ctx.started_at + wait_s(ctx.properties, random_fraction(ctx)) - ctx.now
         return Later(left_s) if left_s > 0 else Ready()
 
 
-def wait_s(properties: Mapping[str, Any], luck: float) -> float:
-    """Return the waiting time in seconds; `luck` is the random number in [0, 1) for the jitter."""
-    jitter = float(properties.get("max_jitter") or 0) * luck
+def wait_s(properties: Mapping[str, Any], fraction: float) -> float:
+    """Return the waiting time in seconds; the random `fraction` of the jitter is in [0, 1)."""
+    jitter = float(properties.get("max_jitter") or 0) * fraction
     factor = float(properties.get("jitter_multiplier", 1.0))
     return float(properties.get("min_wait") or 0) + jitter * factor
 
 
-def luck_of(ctx: ResourceContext) -> float:
+def random_fraction(ctx: ResourceContext) -> float:
     """Return a pseudo-random number in [0, 1), the same for each attempt of one action on one
     record.
     """

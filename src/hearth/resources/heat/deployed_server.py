@@ -93,8 +93,8 @@ class DeployedServer(StackUser):
         """Set the physical id; the earlier steps have created everything."""
         return Made(physical_id=ctx.record_id)
 
-    async def stray_objects(self, ctx: ResourceContext) -> Sequence[str]:
-        return await config_transport.stray_channel(ctx)
+    async def orphan_objects(self, ctx: ResourceContext) -> Sequence[str]:
+        return await config_transport.orphan_channel(ctx)
 
     async def attribute(self, ctx: ResourceContext, name: str) -> Any:
         match name:

@@ -27,7 +27,7 @@ class Results(Struct, frozen=True):
     reason: str
     output_values: Mapping[str, Any] = field(default_factory=dict)
 
-    def told(self, deployment_id: str) -> str:
+    def event_text(self, deployment_id: str) -> str:
         """Return the event text for the signal with these results."""
         if self.status is Status.COMPLETE:
             return f"deployment {deployment_id} succeeded"
@@ -36,24 +36,24 @@ class Results(Struct, frozen=True):
         return f"deployment {deployment_id} failed{ended}"
 
 
-def results_of(sent: Mapping[str, Any] | None, outputs: Iterable[Mapping[str, Any]]) -> Results:
-    """Return the results that the signal `sent` reports; `outputs` are the configuration's outputs.
+def results_of(details: Mapping[str, Any] | None, outputs: Iterable[Mapping[str, Any]]) -> Results:
+    """Return the results that a signal reports; `outputs` are the configuration's outputs.
 
     The values contain the standard outputs (null if missing) and those declared outputs that the
     signal contains. A non-zero exit code is a failure, and so is any value of an output declared as
     error output.
     """
-    told = {name: _clean(value) for name, value in (sent or {}).items()}
-    values = {name: told.get(name) for name in ALWAYS}
+    reported = {name: _clean(value) for name, value in (details or {}).items()}
+    values = {name: reported.get(name) for name in ALWAYS}
     reasons = []
     if _failed(code := values[STATUS_CODE]):
         reasons.append(_exited(code))
     for output in outputs:
         name = output["name"]
-        if name in told:
-            values[name] = told[name]
+        if name in reported:
+            values[name] = reported[name]
             if output.get("error_output"):
-                reasons.append(f"{name} : {_text(told[name])}")
+                reasons.append(f"{name} : {_text(reported[name])}")
     if reasons:
         return Results(Status.FAILED, ", ".join(reasons), values)
     return Results(Status.COMPLETE, RECEIVED, values)

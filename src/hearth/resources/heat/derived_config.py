@@ -29,7 +29,7 @@ def derived(ctx: ResourceContext, source: Mapping[str, Any] | None, config: Any)
         "name": ctx.given("name") or source.get("name") or ctx.physical_name,
         "group": source.get("group") or UNGROUPED,
         "config": config,
-        "inputs": [*_given(ctx, source), *_own(ctx)],
+        "inputs": [*_input_rows(ctx, source), *_standard_inputs(ctx)],
         "outputs": list(source.get("outputs") or ()),
         "options": dict(source.get("options") or {}),
     }
@@ -39,13 +39,13 @@ def input_values(ctx: ResourceContext, source: Mapping[str, Any] | None) -> dict
     """Return the value of each input as {name: value}: declared inputs, and others from
     `input_values`.
     """
-    return {one["name"]: one["value"] for one in _given(ctx, source or {})}
+    return {entry["name"]: entry["value"] for entry in _input_rows(ctx, source or {})}
 
 
 def replacing_inputs(source: Mapping[str, Any] | None) -> list[str]:
     """Return the names of the inputs declared with replace_on_change."""
     declared = (source or {}).get("inputs") or ()
-    return [one["name"] for one in declared if one.get("replace_on_change")]
+    return [entry["name"] for entry in declared if entry.get("replace_on_change")]
 
 
 def filled(config: Any, key: str, values: Mapping[str, Any], *, strict: bool) -> Any:
@@ -56,31 +56,34 @@ def filled(config: Any, key: str, values: Mapping[str, Any], *, strict: bool) ->
     match config:
         case {**only} if len(only) == 1 and isinstance(name := only.get(key), str):
             if strict and name not in values:
-                words = f"The Parameter ({name}) was not provided."
-                raise CloudFault("orchestration", 400, "UserParameterMissing", words)
+                message = f"The Parameter ({name}) was not provided."
+                raise CloudFault("orchestration", 400, "UserParameterMissing", message)
             return values.get(name)
         case Mapping():
-            return {one: filled(inner, key, values, strict=strict) for one, inner in config.items()}
+            return {
+                inner_key: filled(inner, key, values, strict=strict)
+                for inner_key, inner in config.items()
+            }
         case list():
             return [filled(inner, key, values, strict=strict) for inner in config]
         case _:
             return config
 
 
-def _given(ctx: ResourceContext, source: Mapping[str, Any]) -> Iterable[dict[str, Any]]:
+def _input_rows(ctx: ResourceContext, source: Mapping[str, Any]) -> Iterable[dict[str, Any]]:
     """Yield the declared inputs with their values, then the values for inputs that are not
     declared.
     """
     values = dict(ctx.given("input_values") or {})
     for declared in source.get("inputs") or ():
         name, default = declared["name"], declared.get("default")
-        known = {key: declared[key] for key in _OF_SOURCE if declared.get(key) is not None}
-        yield {**known, "value": values.pop(name, default)}
+        declaration = {key: declared[key] for key in _OF_SOURCE if declared.get(key) is not None}
+        yield {**declaration, "value": values.pop(name, default)}
     for name, value in values.items():
         yield {"name": name, "type": "String", "value": value}
 
 
-def _own(ctx: ResourceContext) -> Iterable[dict[str, Any]]:
+def _standard_inputs(ctx: ResourceContext) -> Iterable[dict[str, Any]]:
     """Yield the standard inputs, which describe the run and tell the server how to signal its
     results.
     """
@@ -116,15 +119,15 @@ def _own(ctx: ResourceContext) -> Iterable[dict[str, Any]]:
 
 def _credentials(ctx: ResourceContext) -> Iterable[dict[str, Any]]:
     """Yield the standard inputs with the credentials of the deployment's own user."""
-    stack, words = ctx.stack, "for API authentication"
-    yield _text("deploy_auth_url", f"URL {words}", stack.identity_url)
-    yield _text("deploy_username", f"Username {words}", ctx.physical_name)
-    yield _text("deploy_user_id", f"User ID {words}", ctx.data["user_id"])
-    yield _text("deploy_password", f"Password {words}", ctx.data["password"])
+    stack, purpose = ctx.stack, "for API authentication"
+    yield _text("deploy_auth_url", f"URL {purpose}", stack.identity_url)
+    yield _text("deploy_username", f"Username {purpose}", ctx.physical_name)
+    yield _text("deploy_user_id", f"User ID {purpose}", ctx.data["user_id"])
+    yield _text("deploy_password", f"Password {purpose}", ctx.data["password"])
     project_id = stack.user_project_id or stack.project_id
-    yield _text("deploy_project_id", f"ID of project {words}", project_id)
+    yield _text("deploy_project_id", f"ID of project {purpose}", project_id)
     if stack.region:
-        yield _text("deploy_region_name", f"Region name {words}", stack.region)
+        yield _text("deploy_region_name", f"Region name {purpose}", stack.region)
 
 
 def _text(name: str, description: str, value: Any) -> dict[str, Any]:

@@ -53,7 +53,7 @@ class Pace(Struct, frozen=True):
         return Course(target, self.batch, self.in_service)
 
 
-class Group(NestedType):
+class GroupType(NestedType):
     """Base class of groups: the resource's nested stack consists of members, which may change in
     batches.
     """
@@ -73,10 +73,10 @@ class Group(NestedType):
     async def attribute(self, ctx: ResourceContext, name: str) -> Any:
         if name.startswith("resource."):
             return of_member(self.numbered(ctx.members), name)
-        shown = self.recordable(ctx)
-        if name in shown or name in self.attributes:
-            return shown.get(name)
-        return [ctx.members[one]["attributes"].get(name) for one in self.ordered(ctx.members)]
+        values = self.recordable(ctx)
+        if name in values or name in self.attributes:
+            return values.get(name)
+        return [ctx.members[member]["attributes"].get(name) for member in self.ordered(ctx.members)]
 
     def sample(self, properties: Mapping[str, Any]) -> dict[str, Any] | None:
         """Return a template with one member as an example of all members, even if the group is
@@ -88,13 +88,17 @@ class Group(NestedType):
         """Return the members under the names that templates use, for example by number."""
         return members
 
-    def of_members(self, read: Sequence[Any]) -> str | None:
+    def of_members(self, attribute_path: Sequence[Any]) -> str | None:
         """Return the name of the members' attribute that is needed to read an attribute of the
         group; None if none is needed.
 
-        `read` is the name of the group's attribute and the steps of the path into it.
+        `attribute_path` is the name of the group's attribute and the steps of the path into it.
         """
-        name, path = full_attribute(str(read[0]), read[1:]) if read else ("", ())
+        name, path = (
+            full_attribute(str(attribute_path[0]), attribute_path[1:])
+            if attribute_path
+            else ("", ())
+        )
         if name in COLLECTING:
             return str(path[0]) if path else None
         if name.startswith(MEMBER):
@@ -116,9 +120,9 @@ class Group(NestedType):
             return walk(value, path)
         match value:
             case Mapping():
-                return {name: walk(one, path) for name, one in value.items()}
+                return {name: walk(entry, path) for name, entry in value.items()}
             case list():
-                return [walk(one, path) for one in value]
+                return [walk(entry, path) for entry in value]
             case _:
                 return walk(value, path)
 
@@ -130,11 +134,11 @@ def references(members: Members, names: Iterable[str]) -> list[Any]:
 
 def by_member(members: Members, names: Iterable[str]) -> dict[str, dict[str, Any]]:
     """Return the attributes of the members as {attribute: {member: value}}."""
-    found: dict[str, dict[str, Any]] = {}
+    attributes: dict[str, dict[str, Any]] = {}
     for name in names:
         for attribute, value in members[name]["attributes"].items():
-            found.setdefault(attribute, {})[name] = value
-    return found
+            attributes.setdefault(attribute, {})[name] = value
+    return attributes
 
 
 def known_size(size: Any, otherwise: int = 1) -> int:
@@ -169,8 +173,8 @@ def template_of(definitions: Definitions, *, refs: bool = False) -> dict[str, An
     """
     template: dict[str, Any] = {"heat_template_version": VERSION, "resources": dict(definitions)}
     if refs:
-        found = {name: {"get_resource": name} for name in definitions}
-        template["outputs"] = {"refs_map": {"value": found}}
+        refs_by_name = {name: {"get_resource": name} for name in definitions}
+        template["outputs"] = {"refs_map": {"value": refs_by_name}}
     return template
 
 
@@ -188,15 +192,15 @@ def demand_time(
     """
     if not pace.pause_s:
         return
-    left = sum(1 for _ in batches(course, size, renewed, by_index=by_index))
+    remaining = sum(1 for _ in batches(course, size, renewed, by_index=by_index))
     limit_s = 60.0 * (ctx.stack.timeout_mins or TIMEOUT_MINS)
-    if (left - 1) * pace.pause_s >= limit_s:
+    if (remaining - 1) * pace.pause_s >= limit_s:
         raise ValueError(NO_TIME)
 
 
 def changed_by(before: Definitions, after: Definitions) -> frozenset[str]:
     """Return the names of the members in `before` that `after` changes or removes."""
-    return frozenset(name for name, one in before.items() if after.get(name) != one)
+    return frozenset(name for name, definition in before.items() if after.get(name) != definition)
 
 
 def stage(
@@ -204,17 +208,21 @@ def stage(
     after: Definitions,
     data: Mapping[str, str | None],
     *,
-    more: bool = False,
+    has_next: bool = False,
     pause_s: float = 0.0,
     refs: bool = False,
 ) -> Child:
     """Return the nested stack for the next batch, whose members are `after`.
 
-    `data` goes to the record's private data. `more` means that another batch follows. `pause_s` is
-    the pause before this batch. If `refs` is true, the template has an output with the members'
+    `data` goes to the record's private data. `has_next` means that another batch follows. `pause_s`
+    is the pause before this batch. If `refs` is true, the template has an output with the members'
     reference ids.
     """
     touched = changed_by(ctx.definitions, after)
     return Child(
-        template_of(after, refs=refs), data=data, more=more, pause_s=pause_s, touched=touched
+        template_of(after, refs=refs),
+        data=data,
+        has_next=has_next,
+        pause_s=pause_s,
+        touched=touched,
     )

@@ -54,23 +54,27 @@ class Instances(ScalingGroup):
     async def prepare(self, ctx: ResourceContext) -> None:
         """Read the metadata of the launch configuration, which is copied to each server."""
         if launch := ctx.given("LaunchConfigurationName"):
-            ctx.found = {"metadata": await ctx.metadata_of(launch)}
+            ctx.prepared = {"metadata": await ctx.metadata_of(launch)}
 
     def member(self, ctx: ResourceContext) -> Mapping[str, Any]:
         launch = ctx.given("LaunchConfigurationName")
-        given = ctx.properties_of(launch) if launch else None
-        if given is None:
-            words = "expected the reference of a launch configuration of this stack"
-            raise ValueError(f"LaunchConfigurationName: {words}, got {launch}.")
-        own = {n: value for n, value in given.items() if value is not None and n != "InstanceId"}
-        return self.instance(ctx, own)
+        launch_properties = ctx.properties_of(launch) if launch else None
+        if launch_properties is None:
+            expectation = "expected the reference of a launch configuration of this stack"
+            raise ValueError(f"LaunchConfigurationName: {expectation}, got {launch}.")
+        properties = {
+            n: value
+            for n, value in launch_properties.items()
+            if value is not None and n != "InstanceId"
+        }
+        return self.instance(ctx, properties)
 
     def instance(self, ctx: ResourceContext, properties: Mapping[str, Any]) -> dict[str, Any]:
         """Return the definition of a member: a server with these properties, the tags and the
         metadata.
         """
         definition = {"type": INSTANCE, "properties": {**properties, "Tags": self.tags(ctx)}}
-        metadata = ctx.found.get("metadata")
+        metadata = ctx.prepared.get("metadata")
         return {**definition, "metadata": metadata} if metadata else definition
 
     def tags(self, ctx: ResourceContext) -> list[dict[str, str]]:
@@ -78,25 +82,25 @@ class Instances(ScalingGroup):
 
         If the user sets a metering tag, that tag is not added.
         """
-        given = [dict(one) for one in ctx.given("Tags") or []]
-        if any(str(one["Key"]).startswith(METERING) for one in given):
-            return given
-        return [*given, {"Key": self.group_tag, "Value": self.group_name(ctx)}]
+        own_tags = [dict(tag) for tag in ctx.given("Tags") or []]
+        if any(str(tag["Key"]).startswith(METERING) for tag in own_tags):
+            return own_tags
+        return [*own_tags, {"Key": self.group_tag, "Value": self.group_name(ctx)}]
 
     def group_name(self, ctx: ResourceContext) -> str:
         """Return the group's name for the tag."""
         return ctx.physical_name
 
     def pace(self, ctx: ResourceContext) -> Pace | None:
-        given = ctx.update_policy.get(self.rolling)
-        if not given or "LaunchConfigurationName" not in ctx.changed:
+        policy = ctx.update_policy.get(self.rolling)
+        if not policy or "LaunchConfigurationName" not in ctx.changed:
             return None
-        batch, in_service = given["MaxBatchSize"], given["MinInstancesInService"]
-        return Pace(batch, in_service, seconds(given["PauseTime"]))
+        batch, in_service = policy["MaxBatchSize"], policy["MinInstancesInService"]
+        return Pace(batch, in_service, seconds(policy["PauseTime"]))
 
     def recordable(self, ctx: ResourceContext) -> dict[str, Any]:
         members = [ctx.members[name]["attributes"] for name in self.ordered(ctx.members)]
-        addresses = [str(one["PublicIp"]) for one in members if one.get("PublicIp")]
+        addresses = [str(member["PublicIp"]) for member in members if member.get("PublicIp")]
         return {"InstanceList": ",".join(addresses) or None}
 
     def balancers(self, ctx: ResourceContext) -> Sequence[str]:
@@ -132,11 +136,11 @@ def seconds(text: str) -> float:
 
     Raises ValueError if it is not such a duration, or longer than an hour.
     """
-    found = _PAUSE.fullmatch(text)
-    if found is None or not any(found.groups()):
+    match = _PAUSE.fullmatch(text)
+    if match is None or not any(match.groups()):
         raise ValueError(f"PauseTime: expected a duration such as PT5M30S, got {text}.")
-    hours, minutes, rest = (float(part or 0) for part in found.groups())
-    total = 3600 * hours + 60 * minutes + rest
+    hours, minutes, secs = (float(part or 0) for part in match.groups())
+    total = 3600 * hours + 60 * minutes + secs
     if total > PAUSE_MAX_S:
         raise ValueError("PauseTime: the maximum is one hour.")
     return total

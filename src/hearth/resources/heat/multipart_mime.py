@@ -54,18 +54,18 @@ class MultipartMime(ConfigResource):
 
     async def content(self, ctx: ResourceContext) -> Any:
         parts: list[str] = []
-        for one in ctx.given("parts") or ():
-            text = await config_or_text(ctx, one["config"])
-            if one["type"] == "multipart":
+        for entry in ctx.given("parts") or ():
+            text = await config_or_text(ctx, entry["config"])
+            if entry["type"] == "multipart":
                 parts += [_taken_over(part) for part in parts_of(text) or ()]
             else:
-                parts.append(_part(one, text))
+                parts.append(_part(entry, text))
         return multipart(parts)
 
 
-def _part(one: Body, text: str) -> str:
-    name = one.get("filename")
-    return text_part(text, one.get("subtype") or os.path.splitext(name or "")[0] or "plain", name)
+def _part(entry: Body, text: str) -> str:
+    name = entry.get("filename")
+    return text_part(text, entry.get("subtype") or os.path.splitext(name or "")[0] or "plain", name)
 
 
 def _taken_over(part: Message) -> str:

@@ -16,7 +16,7 @@ from hearth.resources.heat.signed_url import NEVER, temporary_url
 
 OBJECTS = "object-store"
 KEY = "x-account-meta-temp-url-key"
-STRAY = "object:"  # before the path of an object that a lost call left
+ORPHAN = "object:"  # before the path of an object that a lost call left
 
 
 async def temporary_url_key(ctx: ResourceContext) -> str:
@@ -64,27 +64,27 @@ async def make_signal_object(ctx: ResourceContext) -> dict[str, str | None]:
     return {"signal_url": url, "object_name": name, "container": container}
 
 
-async def stray_objects(ctx: ResourceContext, container: str, name: str) -> list[str]:
+async def orphan_objects(ctx: ResourceContext, container: str, name: str) -> list[str]:
     """Return what a lost call left of an object: the object, or its container if that is empty.
 
     The result is empty or has one item, the path of the object with the prefix "object:".
     """
     try:
-        there = await ctx.cloud.request(OBJECTS, "HEAD", f"/{segment(container)}")
+        response = await ctx.cloud.request(OBJECTS, "HEAD", f"/{segment(container)}")
     except NotFound:
         return []
     path = f"/{segment(container)}/{segment(name)}"
-    if there.headers.get("x-container-object-count") != "0":
+    if response.headers.get("x-container-object-count") != "0":
         try:
             await ctx.cloud.request(OBJECTS, "HEAD", path)
         except NotFound:
             return []
-    return [STRAY + container + "/" + name]
+    return [ORPHAN + container + "/" + name]
 
 
-async def drop_stray(ctx: ResourceContext, stray: str) -> None:
-    """Delete what `stray_objects` has found."""
-    container, _, name = stray.removeprefix(STRAY).partition("/")
+async def drop_orphan(ctx: ResourceContext, orphan: str) -> None:
+    """Delete what `orphan_objects` has found."""
+    container, _, name = orphan.removeprefix(ORPHAN).partition("/")
     await drop_object(ctx, container, name)
 
 
@@ -169,7 +169,7 @@ async def drop_container(cloud: Cloud, container: str) -> None:
 async def _is_empty(cloud: Cloud, path: str) -> bool:
     """Return whether a container has no objects; one that is gone has none either."""
     try:
-        there = await cloud.request(OBJECTS, "HEAD", path)
+        response = await cloud.request(OBJECTS, "HEAD", path)
     except NotFound:
         return True
-    return there.headers.get("x-container-object-count") == "0"
+    return response.headers.get("x-container-object-count") == "0"

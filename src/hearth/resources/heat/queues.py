@@ -62,8 +62,8 @@ async def messages_in(ctx: ResourceContext, name: str) -> dict[str, Any]:
     """
     path = f"/messages?echo=true&limit={LISTED_MAX}"
     answer = await _call(await own_cloud(ctx), "GET", name, path)
-    listed = (answer.body or {}).get("messages", ())
-    return {str(message["id"]): message["body"] for message in listed}
+    messages = (answer.body or {}).get("messages", ())
+    return {str(message["id"]): message["body"] for message in messages}
 
 
 async def drop_messages(ctx: ResourceContext, name: str, ids: Sequence[str]) -> None:
@@ -72,6 +72,8 @@ async def drop_messages(ctx: ResourceContext, name: str, ids: Sequence[str]) -> 
         await _call(await own_cloud(ctx), "DELETE", name, f"/messages?ids={segment(','.join(ids))}")
 
 
-async def _call(cloud: Cloud, method: str, name: str, path: str = "", **more: Any) -> Response:
-    place = f"/v2/queues/{segment(name)}{path}"
-    return await cloud.request(MESSAGES, method, place, headers=CLIENT, idempotent=True, **more)
+async def _call(cloud: Cloud, method: str, name: str, path: str = "", **options: Any) -> Response:
+    full_path = f"/v2/queues/{segment(name)}{path}"
+    return await cloud.request(
+        MESSAGES, method, full_path, headers=CLIENT, idempotent=True, **options
+    )

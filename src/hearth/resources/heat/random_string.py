@@ -46,7 +46,7 @@ OF_SETS = ("sequence", "character_classes", "character_sequences")
 def _minimums(sequence: str | None, classes: Sets, sequences: Sets) -> list[int]:
     """Return the minimum number of characters of each set."""
     sets = [*(sequences or []), *([{}] if sequence else classes or [])]
-    return [int(one.get("min") or 1) for one in sets]
+    return [int(charset.get("min") or 1) for charset in sets]
 
 
 def _without_sets(sequence: str | None, classes: Sets, sequences: Sets) -> list[Violation]:
@@ -184,25 +184,26 @@ def text_of(ctx: ResourceContext) -> str:
     """Return the stored text; before the create, the text derived from the record's secret."""
     if "value" in ctx.data:
         return ctx.data["value"]
-    luck = Luck(ctx.secret() or ctx.key)
-    return random_text(sets_of(ctx.properties), int(ctx.properties["length"]), luck)
+    source = RandomSource(ctx.secret() or ctx.key)
+    return random_text(sets_of(ctx.properties), int(ctx.properties["length"]), source)
 
 
 def sets_of(properties: Mapping[str, Any]) -> list[tuple[str, int]]:
     """Return (characters, minimum number of them) for each requested set of characters."""
     sets = [
-        (one["sequence"], int(one.get("min") or 1))
-        for one in properties.get("character_sequences") or []
+        (charset["sequence"], int(charset.get("min") or 1))
+        for charset in properties.get("character_sequences") or []
     ]
     if properties.get("sequence"):  # the oldest form: one class and nothing else
         return [*sets, (CLASSES[properties["sequence"]], 1)]
     classes = properties.get("character_classes") or []
     return sets + [
-        (CLASSES[one.get("class") or "lettersdigits"], int(one.get("min") or 1)) for one in classes
+        (CLASSES[charset.get("class") or "lettersdigits"], int(charset.get("min") or 1))
+        for charset in classes
     ]
 
 
-class Luck:
+class RandomSource:
     """A pseudo-random generator. The same seed gives the same sequence."""
 
     def __init__(self, seed: str) -> None:
@@ -223,17 +224,17 @@ class Luck:
     def shuffle(self, items: MutableSequence[str]) -> None:
         """Shuffle the items in place."""
         for last in range(len(items) - 1, 0, -1):
-            other = self.below(last + 1)
-            items[last], items[other] = items[other], items[last]
+            index = self.below(last + 1)
+            items[last], items[index] = items[index], items[last]
 
 
-def random_text(sets: Sequence[tuple[str, int]], length: int, luck: Luck) -> str:
+def random_text(sets: Sequence[tuple[str, int]], length: int, source: RandomSource) -> str:
     """Return a random text that contains the minimum number of characters from each set.
 
     The rest, up to `length`, is chosen from all sets together.
     """
-    drawn = [luck.pick(characters) for characters, least in sets for _ in range(least)]
+    drawn = [source.pick(characters) for characters, minimum in sets for _ in range(minimum)]
     everything = "".join(characters for characters, _ in sets)
-    drawn += [luck.pick(everything) for _ in range(length - len(drawn))]
-    luck.shuffle(drawn)
+    drawn += [source.pick(everything) for _ in range(length - len(drawn))]
+    source.shuffle(drawn)
     return "".join(drawn)

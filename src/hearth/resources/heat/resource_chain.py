@@ -9,7 +9,7 @@ from typing import Any
 from hearth.model.unknown import Unknown
 from hearth.resources.base import Child, ResourceContext
 from hearth.resources.heat.group import (
-    Group,
+    GroupType,
     Members,
     by_member,
     checkable,
@@ -19,7 +19,7 @@ from hearth.resources.heat.group import (
 from hearth.schema import BOOLEAN, LIST, MAP, Attr, Prop, Support
 
 
-class ResourceChain(Group):
+class ResourceChain(GroupType):
     """Creates one resource of each given type, all with the same properties."""
 
     type_name = "OS::Heat::ResourceChain"
@@ -47,10 +47,14 @@ class ResourceChain(Group):
         if not types or isinstance(types, Unknown):
             return None
         members = _members(properties)
-        known = {name: one for name, one in members.items() if checkable(one) is not None}
-        for one in known.values():
-            one["depends_on"] = [name for name in one.get("depends_on", ()) if name in known]
-        return template_of(known)
+        checked = {
+            name: member for name, member in members.items() if checkable(member) is not None
+        }
+        for member in checked.values():
+            member["depends_on"] = [
+                name for name in member.get("depends_on", ()) if name in checked
+            ]
+        return template_of(checked)
 
     def child(self, ctx: ResourceContext) -> Child:
         return Child(template_of(_members(ctx.properties)))
@@ -68,12 +72,12 @@ class ResourceChain(Group):
 
 def _members(properties: Mapping[str, Any]) -> dict[str, Any]:
     """Return the members by number; each depends on the previous one unless `concurrent` is set."""
-    given = properties.get("resource_properties")
+    shared = properties.get("resource_properties")
     members: dict[str, Any] = {}
     for i, kind in enumerate(properties["resources"]):
         member: dict[str, Any] = {"type": kind}
-        if given:
-            member["properties"] = given
+        if shared:
+            member["properties"] = shared
         if i and not properties.get("concurrent"):
             member["depends_on"] = [str(i - 1)]
         members[str(i)] = member

@@ -14,7 +14,7 @@ from hearth.resources.heat.group import (
     MAX_BATCH_SIZE,
     MIN_IN_SERVICE,
     PAUSE_TIME,
-    Group,
+    GroupType,
     Members,
     Pace,
     as_stored,
@@ -42,7 +42,7 @@ from hearth.schema import (
 REMOVED = "name_blacklist"  # private data; the key that Heat uses
 
 
-class ResourceGroup(Group):
+class ResourceGroup(GroupType):
     """Creates a number of resources that differ only in their index."""
 
     type_name = "OS::Heat::ResourceGroup"
@@ -132,10 +132,10 @@ class ResourceGroup(Group):
         return self.sample(properties) if self.nested_copies(properties) else None
 
     def sample(self, properties: Mapping[str, Any]) -> dict[str, Any] | None:
-        wanted = checkable(properties.get("resource_def"))
-        if not wanted:
+        definition = checkable(properties.get("resource_def"))
+        if not definition:
             return None
-        return template_of(member_definitions({**properties, "resource_def": wanted}, 1))
+        return template_of(member_definitions({**properties, "resource_def": definition}, 1))
 
     def nested_copies(self, properties: Mapping[str, Any]) -> int:
         return known_size(properties.get("count"))
@@ -144,57 +144,63 @@ class ResourceGroup(Group):
         return self._stage(ctx, removed_names(ctx))
 
     def next_child(self, ctx: ResourceContext) -> Child | None:
-        wanted = self._stage(ctx, _removed_before(ctx), again=True)
+        child = self._stage(ctx, _removed_before(ctx), again=True)
         now = template_of(ctx.definitions, refs=_removes_by_name(ctx))
-        same = not wanted.more and wanted.template == now
-        return None if same else wanted
+        unchanged = not child.has_next and child.template == now
+        return None if unchanged else child
 
-    def _stage(self, ctx: ResourceContext, removed: Sequence[str], *, again: bool = False) -> Child:
-        """Return the nested stack for the next batch, without the members in `removed`.
+    def _stage(
+        self, ctx: ResourceContext, excluded: Sequence[str], *, again: bool = False
+    ) -> Child:
+        """Return the nested stack for the next batch, without the members in `excluded`.
 
         `again` is true if a batch came before this one. Raises ValueError if the pauses exceed the
         timeout.
         """
         count = int(ctx.properties["count"])
-        kept = {REMOVED: json.dumps(removed)}
+        data = {REMOVED: json.dumps(excluded)}
         refs = _removes_by_name(ctx)
         pace = self._pace(ctx)
         if pace is None:
-            every = member_definitions(ctx.properties, count, removed)
-            return stage(ctx, every, kept, refs=refs)
-        gone = set(removed)
-        before = {name: one for name, one in ctx.definitions.items() if name not in gone}
-        most = max(count, len(before)) + min(pace.in_service, count) + pace.batch
-        wanted = as_stored(member_definitions(ctx.properties, most, removed))
-        aims = member_names(count, removed)
-        old = [name for name in aims if before.get(name) != wanted[name]]
+            every = member_definitions(ctx.properties, count, excluded)
+            return stage(ctx, every, data, refs=refs)
+        excluded_names = set(excluded)
+        before = {
+            name: definition
+            for name, definition in ctx.definitions.items()
+            if name not in excluded_names
+        }
+        size_max = max(count, len(before)) + min(pace.in_service, count) + pace.batch
+        desired = as_stored(member_definitions(ctx.properties, size_max, excluded))
+        aims = member_names(count, excluded)
+        old = [name for name in aims if before.get(name) != desired[name]]
         course, renewed = pace.course(count), count - len(old)
         demand_time(ctx, pace, course, len(before), renewed, by_index=True)
         step = course.step(len(before), renewed)
         if step is None:
-            return stage(ctx, {name: wanted[name] for name in aims}, kept, refs=refs)
+            return stage(ctx, {name: desired[name] for name in aims}, data, refs=refs)
         size, changes = step
-        after = {name: before.get(name, wanted[name]) for name in member_names(size, removed)}
+        after = {name: before.get(name, desired[name]) for name in member_names(size, excluded)}
         changes -= len(after.keys() - before.keys())
         for name in [name for name in old if name in before][::-1][:changes]:
-            after[name] = wanted[name]
-        left = sum(after.get(name) != wanted[name] for name in aims)
-        more = course.step(size, count - left) is not None
+            after[name] = desired[name]
+        outdated = sum(after.get(name) != desired[name] for name in aims)
+        has_next = course.step(size, count - outdated) is not None
         pause_s = pace.pause_s if again else 0.0
-        return stage(ctx, after, kept, more=more, pause_s=pause_s, refs=refs)
+        return stage(ctx, after, data, has_next=has_next, pause_s=pause_s, refs=refs)
 
     def _pace(self, ctx: ResourceContext) -> Pace | None:
         """Return the pace of the change, or None if all members change at once."""
         if ctx.at_once:
             return None
         if ctx.action is Action.CREATE:
-            given = ctx.update_policy.get("batch_create")
+            policy = ctx.update_policy.get("batch_create")
         else:
             changes = ctx.action is Action.UPDATE and "resource_def" in ctx.changed
-            given = ctx.update_policy.get("rolling_update") if changes else None
-        if not given:
+            policy = ctx.update_policy.get("rolling_update") if changes else None
+        if not policy:
             return None
-        return Pace(given["max_batch_size"], given.get("min_in_service", 0), given["pause_time"])
+        return Pace(policy["max_batch_size"], policy.get("min_in_service", 0), policy["pause_time"])
 
     def ordered(self, members: Members) -> list[str]:
         return sorted(members, key=_order)
@@ -221,64 +227,64 @@ def _removed_before(ctx: ResourceContext) -> list[str]:
 
 def removed_names(ctx: ResourceContext) -> list[str]:
     """Return the member names that the removal policies exclude, sorted."""
-    kept = _removed_before(ctx)
-    wanted = [
-        str(one)
+    excluded = _removed_before(ctx)
+    names = [
+        str(name)
         for policy in ctx.given("removal_policies") or []
-        for one in policy.get("resource_list") or []
+        for name in policy.get("resource_list") or []
     ]
     if ctx.physical_id is not None:
-        known = {**{name: name for name in kept}, **names_now(ctx, kept)}
-        wanted = [known[one] for one in wanted if one in known]
+        members_by_name = {**{name: name for name in excluded}, **names_now(ctx, excluded)}
+        names = [members_by_name[name] for name in names if name in members_by_name]
     if ctx.given("removal_policies_mode") == "append":
-        wanted = [*kept, *wanted]
-    return sorted(dict.fromkeys(wanted), key=_order)
+        names = [*excluded, *names]
+    return sorted(dict.fromkeys(names), key=_order)
 
 
-def names_now(ctx: ResourceContext, removed: Sequence[str]) -> dict[str, str]:
+def names_now(ctx: ResourceContext, excluded: Sequence[str]) -> dict[str, str]:
     """Return a map from each member's name, and from its reference id, to the member's name.
 
-    `removed` contains the names that were removed earlier and are not used again.
+    `excluded` contains the names that were removed earlier and are not used again.
     """
-    found: dict[str, str] = {}
-    for name, one in ctx.members.items():
-        if one.get("reference"):
-            found[str(one["reference"])] = name
+    by_reference: dict[str, str] = {}
+    for name, member in ctx.members.items():
+        if member.get("reference"):
+            by_reference[str(member["reference"])] = name
     count = int(ctx.before.get("count", ctx.properties["count"]))
-    names = list(ctx.members) or member_names(count, removed)
-    return {**found, **{name: name for name in names}}
+    names = list(ctx.members) or member_names(count, excluded)
+    return {**by_reference, **{name: name for name in names}}
 
 
-def member_names(count: int, removed: Iterable[str]) -> list[str]:
-    """Return the first `count` member names ("0", "1", …) that are not in `removed`."""
-    gone = set(removed)
+def member_names(count: int, excluded: Iterable[str]) -> list[str]:
+    """Return the first `count` member names ("0", "1", …) that are not in `excluded`."""
+    excluded_names = set(excluded)
     names: list[str] = []
     index = 0
     while len(names) < count:
-        if str(index) not in gone:
+        if str(index) not in excluded_names:
             names.append(str(index))
         index += 1
     return names
 
 
 def member_definitions(
-    properties: Mapping[str, Any], count: int, removed: Iterable[str] = ()
+    properties: Mapping[str, Any], count: int, excluded: Iterable[str] = ()
 ) -> dict[str, Any]:
-    """Return the desired definitions of the first `count` members that are not in `removed`, by
+    """Return the desired definitions of the first `count` members that are not in `excluded`, by
     name.
     """
-    wanted = properties["resource_def"]
+    definition = properties["resource_def"]
     mark = properties.get("index_var") or "%index%"
-    given = wanted.get("properties")
-    if isinstance(given, Mapping):
-        given = {k: v for k, v in given.items() if v is not None}
+    member_properties = definition.get("properties")
+    if isinstance(member_properties, Mapping):
+        member_properties = {k: v for k, v in member_properties.items() if v is not None}
     members: dict[str, Any] = {}
-    for name in member_names(count, removed):
-        member: dict[str, Any] = {"type": wanted["type"]}
-        if given:
-            member["properties"] = indexed(given, mark, name)
-        if wanted.get("metadata"):
-            member["metadata"] = wanted["metadata"]
+    for name in member_names(count, excluded):
+        member: dict[str, Any] = {"type": definition["type"]}
+        if member_properties:
+            member["properties"] = indexed(member_properties, mark, name)
+        if definition.get("metadata"):
+            member["metadata"] = definition["metadata"]
         members[name] = member
     return members
 

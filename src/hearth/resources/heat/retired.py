@@ -17,15 +17,15 @@ class Retired(NoneResource):
     support = Support(SupportStatus.HIDDEN)
 
     @classmethod
-    def named(cls, name: str) -> "Retired":
+    def of_name(cls, name: str) -> "Retired":
         """Return the placeholder for the retired type of this name."""
-        own: dict[str, Any] = {
+        namespace: dict[str, Any] = {
             "type_name": name,
             "support": Support(SupportStatus.HIDDEN, message=advice(name) or None),
             "__doc__": cls.__doc__,
         }
-        made: Retired = type(name.replace("::", ""), (cls,), own)()
-        return made
+        placeholder: Retired = type(name.replace("::", ""), (cls,), namespace)()
+        return placeholder
 
     def make(self, ctx: ResourceContext) -> Made:
         return Made(physical_id=ctx.record_id)

@@ -17,7 +17,7 @@ from hearth.model.state import Action, Status
 from hearth.resources.base import Child, ResourceContext
 from hearth.resources.heat.adjustment import Bounds
 from hearth.resources.heat.group import (
-    Group,
+    GroupType,
     Members,
     Pace,
     as_stored,
@@ -34,7 +34,7 @@ PENDING = "scaling"  # private data: a scaling under way
 COOLDOWN = "cooldown_end"  # in the metadata: {time: what it was for}
 
 
-class ScalingGroup(Group):
+class ScalingGroup(GroupType):
     """Base class of groups of equal members which themselves choose the members to remove."""
 
     def member(self, ctx: ResourceContext) -> Mapping[str, Any]:
@@ -68,37 +68,37 @@ class ScalingGroup(Group):
         size = self.wanted_size(ctx.properties, now)
         if ctx.action is Action.ADOPT:  # all that is there is taken in; the next update may differ
             size = len(before)
-        kept: dict[str, str | None] = {MEMBER: json.dumps(member), SIZE: str(size)}
+        data: dict[str, str | None] = {MEMBER: json.dumps(member), SIZE: str(size)}
         if PENDING in ctx.data:  # whatever scales it now is taken over
-            kept[PENDING] = None
+            data[PENDING] = None
         pace = self.pace(ctx) if ctx.action is Action.UPDATE else None
         if pace is None:
-            return stage(ctx, resized(ctx, size, member), kept)
+            return stage(ctx, resized(ctx, size, member), data)
         if ctx.at_once:
-            return stage(ctx, dict.fromkeys(resized(ctx, size, member), member), kept)
+            return stage(ctx, dict.fromkeys(resized(ctx, size, member), member), data)
         course = pace.course(min(size, len(before)))
-        renewed = sum(one == member for one in before.values())
+        renewed = sum(definition == member for definition in before.values())
         demand_time(ctx, pace, course, len(before), renewed, by_index=False)
         step = course.step(len(before), renewed)
         if step is None:  # all members have the desired definition; only the size may change
-            return stage(ctx, resized(ctx, size, member), kept, pause_s=pace.pause_s)
+            return stage(ctx, resized(ctx, size, member), data, pause_s=pace.pause_s)
         between, changes = step
         after = resized(ctx, between, member)
         changes -= len(after.keys() - before.keys())
         for name in [name for name in after if after[name] != member][:changes]:
             after[name] = member
-        renewed = sum(one == member for one in after.values())
-        more = pace.course(min(size, between)).step(between, renewed) is not None
-        return stage(ctx, after, kept, more=more or between != size, pause_s=pace.pause_s)
+        renewed = sum(definition == member for definition in after.values())
+        has_next = pace.course(min(size, between)).step(between, renewed) is not None
+        return stage(ctx, after, data, has_next=has_next or between != size, pause_s=pace.pause_s)
 
     def next_child(self, ctx: ResourceContext) -> Child | None:
-        wanted = self.child(ctx)
-        same = not wanted.more and wanted.template == template_of(ctx.definitions)
-        return None if same else wanted
+        child = self.child(ctx)
+        unchanged = not child.has_next and child.template == template_of(ctx.definitions)
+        return None if unchanged else child
 
     def ordered(self, members: Members) -> list[str]:
         """Return the names of the members that have not failed, oldest first."""
-        well = [name for name, one in members.items() if one["status"] != Status.FAILED]
+        well = [name for name, member in members.items() if member["status"] != Status.FAILED]
         return sorted(well, key=lambda name: (members[name]["created_at"], name))
 
 
@@ -132,18 +132,18 @@ class Scalable(ScalingGroup):
     """
 
     scalable = True
-    least: ClassVar[str]
-    most: ClassVar[str]
+    min_size: ClassVar[str]
+    max_size: ClassVar[str]
     desired: ClassVar[str]
     cooldown: ClassVar[str]
 
     def bounds(self, properties: Mapping[str, Any]) -> Bounds:
-        return Bounds(int(properties[self.least]), int(properties[self.most]))
+        return Bounds(int(properties[self.min_size]), int(properties[self.max_size]))
 
     def wanted_size(self, properties: Mapping[str, Any], now: int | None) -> int:
         desired = properties.get(self.desired)
         if now is None:
-            return int(desired or properties[self.least])
+            return int(desired or properties[self.min_size])
         return self.bounds(properties).within(now if desired is None else int(desired))
 
     def after_scaling(self, ctx: ResourceContext) -> Mapping[str, Any] | None:
@@ -181,19 +181,19 @@ class Scalable(ScalingGroup):
         return stage(ctx, after, {SIZE: str(size)})
 
 
-def sizes_in_order(least: str, desired: str, most: str) -> tuple[Relation, ...]:
+def sizes_in_order(min_size: str, desired: str, max_size: str) -> tuple[Relation, ...]:
     """Return the rules for the sizes of a group, from the names of their properties."""
-    ordered = ((0, least), (least, most), (least, desired), (desired, most))
+    ordered = ((0, min_size), (min_size, max_size), (min_size, desired), (desired, max_size))
     return tuple(NotAbove(low, high) for low, high in ordered)
 
 
 def cooldown_end(metadata: Mapping[str, Any]) -> float:
     """Return the time when the cooldown ends, in seconds since 1970; 0 if there is none."""
-    given = metadata.get(COOLDOWN)
-    if not isinstance(given, Mapping):
+    cooldown = metadata.get(COOLDOWN)
+    if not isinstance(cooldown, Mapping):
         return 0.0
     ends = [0.0]
-    for until in given:
+    for until in cooldown:
         with suppress(ValueError):
             at = datetime.fromisoformat(str(until))
             ends.append((at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp())
@@ -210,9 +210,9 @@ def resized(
     """
 
     def staying(name: str) -> tuple[bool, bool, float, str]:
-        seen = ctx.members.get(name, {})
-        well = bool(seen) and seen["status"] != Status.FAILED
-        return well, ctx.definitions[name] == member, seen.get("created_at", 0.0), name
+        state = ctx.members.get(name, {})
+        well = bool(state) and state["status"] != Status.FAILED
+        return well, ctx.definitions[name] == member, state.get("created_at", 0.0), name
 
     names = sorted(ctx.definitions, key=staying)
     names = names[max(0, len(names) - size) :]
@@ -222,10 +222,10 @@ def resized(
     return after
 
 
-def new_name(ctx: ResourceContext, taken: Collection[str]) -> str:
-    """Return a random name that is not in `taken`."""
+def new_name(ctx: ResourceContext, used_names: Collection[str]) -> str:
+    """Return a random name that is not in `used_names`."""
     while True:
         digest = hashlib.sha256(ctx.new_id().encode()).digest()
         name = base64.b32encode(digest).decode().lower()[:NAME_CHARACTERS]
-        if name not in taken and name not in ctx.definitions:
+        if name not in used_names and name not in ctx.definitions:
             return name

@@ -34,7 +34,7 @@ class Policy(SignedSignal):
     min_step: ClassVar[str]
     cooldown: ClassVar[str]
     kinds: ClassVar[Mapping[str, AdjustmentType]]
-    words: ClassVar[Mapping[AdjustmentType, str]] = {
+    type_names: ClassVar[Mapping[AdjustmentType, str]] = {
         AdjustmentType.CHANGE: "ChangeInCapacity",
         AdjustmentType.EXACT: "ExactCapacity",
         AdjustmentType.PERCENT: "PercentChangeInCapacity",
@@ -46,17 +46,17 @@ class Policy(SignedSignal):
         return self.recordable(ctx).get(name)
 
     def signal(self, ctx: ResourceContext, details: Any) -> SignalResult:
-        given = ctx.properties
-        kind = self.kinds[given[self.type]]
-        amount, step = float(given[self.amount]), given.get(self.min_step)
-        cooldown = given.get(self.cooldown)
+        properties = ctx.properties
+        kind = self.kinds[properties[self.type]]
+        amount, step = float(properties[self.amount]), properties.get(self.min_step)
+        cooldown = properties.get(self.cooldown)
         return SignalResult(
-            reason=told(details),
+            reason=signal_text(details),
             scaling=Scaling(
-                group=str(given[self.group]),
+                group=str(properties[self.group]),
                 adjustment=Adjustment(amount, kind, None if step is None else int(step)),
                 cooldown_s=None if cooldown is None else float(cooldown),
-                type=self.words[kind],
+                type=self.type_names[kind],
             ),
         )
 
@@ -102,10 +102,10 @@ class ScalingPolicy(Policy):
 
     def recordable(self, ctx: ResourceContext) -> dict[str, Any]:
         url = ctx.data.get("ec2_signed_url")
-        return {"alarm_url": url, "signal_url": native_url(ctx, own=True) if url else None}
+        return {"alarm_url": url, "signal_url": native_url(ctx, own_project=True) if url else None}
 
 
-def told(details: Any) -> str:
+def signal_text(details: Any) -> str:
     """Return the event text for a signal with these `details`. Source: docs/spec/engine.md, section
     28.
     """

@@ -55,19 +55,19 @@ def signature(verb: str, url: str, params: dict[str, str], secret: str) -> str:
 def resource_name(ctx: ResourceContext) -> str:
     """Return the ARN of the resource; the resource's name is percent-encoded."""
     stack = ctx.stack
-    where = f"stacks/{stack.name}/{stack.id}/resources/{quote(ctx.name, safe='')}"
-    return f"arn:openstack:heat::{stack.project_id}:{where}"
+    path = f"stacks/{stack.name}/{stack.id}/resources/{quote(ctx.name, safe='')}"
+    return f"arn:openstack:heat::{stack.project_id}:{path}"
 
 
-def native_url(ctx: ResourceContext, *, own: bool = False) -> str:
+def native_url(ctx: ResourceContext, *, own_project: bool = False) -> str:
     """Return the URL at which the Orchestration API accepts signals for this resource.
 
-    The URL contains the stack's domain project or, if `own` is true, the project of the stack's
-    owner.
+    The URL contains the stack's domain project or, if `own_project` is true, the project of the
+    stack's owner.
     """
     stack = ctx.stack
     base = stack.heat_url.rstrip("/")
-    if not own and stack.user_project_id and base.endswith(f"/{stack.project_id}"):
+    if not own_project and stack.user_project_id and base.endswith(f"/{stack.project_id}"):
         base = f"{base.removesuffix(stack.project_id)}{stack.user_project_id}"
     name = quote(ctx.name, safe="")
     return f"{base}/stacks/{quote(stack.name)}/{stack.id}/resources/{name}/signal"
@@ -84,5 +84,5 @@ def temporary_url(
     parts = urlsplit(account_url)
     path = f"{parts.path}/{quote(container)}/{quote(name)}"
     text = f"{verb}\n{ends}\n{unquote(path)}"
-    made = hmac.new(key.encode(), text.encode(), hashlib.sha256).hexdigest()
-    return f"{parts.scheme}://{parts.netloc}{path}?temp_url_sig={made}&temp_url_expires={ends}"
+    digest = hmac.new(key.encode(), text.encode(), hashlib.sha256).hexdigest()
+    return f"{parts.scheme}://{parts.netloc}{path}?temp_url_sig={digest}&temp_url_expires={ends}"

@@ -15,11 +15,11 @@ DEFAULT_ACTIONS = ("CREATE", "UPDATE")
 
 
 def _repeated(configs: Sequence[Mapping[str, Any]] | None) -> Iterator[Violation]:
-    actions = [action for one in configs or () for action in one["actions"]]
+    actions = [action for config in configs or () for action in config["actions"]]
     for action, times in Counter(actions).items():
         if times > 1:
-            words = f"the action {action} may occur in one configuration only"
-            yield Violation(("configs",), words)
+            message = f"the action {action} may occur in one configuration only"
+            yield Violation(("configs",), message)
 
 
 class SoftwareComponent(ConfigResource):

@@ -46,13 +46,13 @@ class ConfigResource(CollectionResource):
             "name": ctx.physical_name,
             "group": self.group(ctx),
             "config": await self.content(ctx),
-            "inputs": [_input(one) for one in ctx.given("inputs") or ()],
-            "outputs": [_output(one) for one in ctx.given("outputs") or ()],
+            "inputs": [_input(entry) for entry in ctx.given("inputs") or ()],
+            "outputs": [_output(entry) for entry in ctx.given("outputs") or ()],
             "options": ctx.given("options") or {},
         }
         answer = await ctx.cloud.request(SERVICE, "POST", PATH, json=fields)
-        made = self.collection.unwrapped(answer)
-        return Made(physical_id=id_in(made), body=made)
+        config = self.collection.unwrapped(answer)
+        return Made(physical_id=id_in(config), body=config)
 
     def group(self, ctx: ResourceContext) -> str:
         """Return the configuration's group, which names the tool on the server that applies it."""
@@ -95,8 +95,8 @@ async def stored_config(ctx: ResourceContext, config_id: str) -> Body:
     The call for a single configuration is needed because a list call does not return the texts.
     """
     answer = await ctx.cloud.request(SERVICE, "GET", f"{PATH}/{segment(config_id)}")
-    found: Body = answer.body["software_config"]
-    return found
+    config: Body = answer.body["software_config"]
+    return config
 
 
 async def config_or_text(ctx: ResourceContext, text: str) -> str:
@@ -106,30 +106,30 @@ async def config_or_text(ctx: ResourceContext, text: str) -> str:
     if not ID.fullmatch(text):
         return text
     try:
-        found = await stored_config(ctx, text)
+        body = await stored_config(ctx, text)
     except NotFound:
         return text
-    config = found["config"]
+    config = body["config"]
     return config if isinstance(config, str) else "" if config is None else json.dumps(config)
 
 
-def _input(given: Body) -> Body:
+def _input(declared: Body) -> Body:
     """Return an input as the create call sends it, with its default converted to the input's type.
 
     The API refuses a default of another type.
     """
-    default = "" if given.get("default") is None else given["default"]
+    default = "" if declared.get("default") is None else declared["default"]
     with suppress(ValueError):
-        default = typed_default(TYPES[given["type"]], default)
-    changed = {"replace_on_change": True} if given.get("replace_on_change") else {}
-    return {**_described(given), "default": default, **changed}
+        default = typed_default(TYPES[declared["type"]], default)
+    replacing = {"replace_on_change": True} if declared.get("replace_on_change") else {}
+    return {**_described(declared), "default": default, **replacing}
 
 
-def _output(given: Body) -> Body:
+def _output(declared: Body) -> Body:
     """Return an output as the create call sends it."""
-    return {**_described(given), "error_output": bool(given.get("error_output"))}
+    return {**_described(declared), "error_output": bool(declared.get("error_output"))}
 
 
-def _described(given: Body) -> Body:
-    description = given.get("description") or ""
-    return {"name": given["name"], "type": given["type"], "description": description}
+def _described(declared: Body) -> Body:
+    description = declared.get("description") or ""
+    return {"name": declared["name"], "type": declared["type"], "description": description}

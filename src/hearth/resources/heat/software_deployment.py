@@ -35,7 +35,12 @@ from hearth.resources.heat.derived_config import (
     replacing_inputs,
 )
 from hearth.resources.heat.objects import drop_object as delete_object
-from hearth.resources.heat.objects import empty_object, make_signal_object, signal_in, stray_objects
+from hearth.resources.heat.objects import (
+    empty_object,
+    make_signal_object,
+    orphan_objects,
+    signal_in,
+)
 from hearth.resources.heat.stack_user import StackUser
 from hearth.resources.nova import states
 from hearth.schema import LIST, MAP, STRING, AllowedValues, Attr, Prop, Support
@@ -112,8 +117,8 @@ class SoftwareDeployment(ReportsResults, StackUser):
 
     def delete_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
         # the server was asked for nothing if no create succeeded and none stored a run
-        known = (ctx.made or ctx.physical_id is not None) and OUT_OF_REACH not in ctx.data
-        runs = self._run_steps() if known else ()
+        had_run = (ctx.created or ctx.physical_id is not None) and OUT_OF_REACH not in ctx.data
+        runs = self._run_steps() if had_run else ()
         return (*runs, Step("drop", self.drop), Step("drop-user", self.drop_user))
 
     def _run_steps(self) -> tuple[Step, ...]:
@@ -128,25 +133,26 @@ class SoftwareDeployment(ReportsResults, StackUser):
         source = await self._source(ctx)
         if not runs(ctx, source):
             return Made(data={"next_config": None})
-        made: dict[str, str | None] = {"next_config": ctx.new_id()}
-        made["replaced_for"] = json.dumps(replacing_inputs(source))
+        data: dict[str, str | None] = {"next_config": ctx.new_id()}
+        data["replaced_for"] = json.dumps(replacing_inputs(source))
         transport = ctx.given("signal_transport")
         if transport in WITH_USER and "user_id" not in ctx.data:
-            made |= (await self.make_user(ctx)).data
-            known = {key: one for key, one in made.items() if one is not None}
-            ctx = replace(ctx, data={**ctx.data, **known})  # a repeated call gets the one of before
+            data |= (await self.make_user(ctx)).data
+            present = {key: value for key, value in data.items() if value is not None}
+            # a repeated call gets the one of before
+            ctx = replace(ctx, data={**ctx.data, **present})
         if transport in WITH_KEYS:
-            made |= (await self.make_keys(ctx)).data
+            data |= (await self.make_keys(ctx)).data
         elif transport == "ZAQAR_SIGNAL":
-            made["queue"] = name = queues.queue_name(ctx)
+            data["queue"] = name = queues.queue_name(ctx)
             await queues.make_queue(ctx, name)
             before = await queues.messages_in(ctx, name)  # the results of earlier runs
             await queues.drop_messages(ctx, name, [*before])
         elif transport == "TEMP_URL_SIGNAL" and "signal_url" not in ctx.data:
-            made |= await make_signal_object(ctx)
+            data |= await make_signal_object(ctx)
         elif transport == "TEMP_URL_SIGNAL" and "object_name" in ctx.data:
             await empty_object(ctx, ctx.data["container"], ctx.data["object_name"])
-        return Made(data=made)
+        return Made(data=data)
 
     async def run(self, ctx: ResourceContext) -> Made | None:
         """Store the run and send the server its configuration, if `prepare` chose an id."""
@@ -175,14 +181,14 @@ class SoftwareDeployment(ReportsResults, StackUser):
         """Report whether the run is complete or has failed, from the results of the server."""
         if ctx.data.get("next_config") is None:
             return Ready()
-        found = await deployments_of(ctx).find(ctx.record_id)
-        if found is None:
+        deployment = await deployments_of(ctx).find(ctx.record_id)
+        if deployment is None:
             return Failed("Deployment to server failed: the deployment was deleted", "Error")
-        match found.status:
+        match deployment.status:
             case Status.COMPLETE:
-                return Ready(self._outputs(ctx, found.values))
+                return Ready(self._outputs(ctx, deployment.values))
             case Status.FAILED:
-                return Failed(f"Deployment to server failed: {found.reason}", "Error")
+                return Failed(f"Deployment to server failed: {deployment.reason}", "Error")
         looked_at = (ctx.body or {}).get(LOOKED_AT)
         if looked_at is None or ctx.now - looked_at >= SERVER_LOOK_S:
             if (end := await self._without_guest(ctx)) is not None:
@@ -214,10 +220,10 @@ class SoftwareDeployment(ReportsResults, StackUser):
             await queues.drop_queue(ctx, data["queue"])
         return Made(data=dict.fromkeys(("config_id", "next_config", "object_name", "queue")))
 
-    async def stray_objects(self, ctx: ResourceContext) -> Sequence[str]:
+    async def orphan_objects(self, ctx: ResourceContext) -> Sequence[str]:
         if ctx.given("signal_transport") != "TEMP_URL_SIGNAL" or "object_name" in ctx.data:
             return ()
-        return await stray_objects(ctx, ctx.stack.id, ctx.physical_name)
+        return await orphan_objects(ctx, ctx.stack.id, ctx.physical_name)
 
     async def drop_user(self, ctx: ResourceContext) -> Made:
         return await super().drop_user(ctx) if ctx.data.get("user_id") else Made()
@@ -254,10 +260,12 @@ class SoftwareDeployment(ReportsResults, StackUser):
         return dict(ctx.body or {})
 
     async def attribute(self, ctx: ResourceContext, name: str) -> Any:
-        found = await deployments_of(ctx).find(ctx.record_id)
+        deployment = await deployments_of(ctx).find(ctx.record_id)
         if name == "show":
-            return None if found is None else found.shown
-        outputs = self._outputs(ctx, found.values if found else dict.fromkeys(self.attributes))
+            return None if deployment is None else deployment.body
+        outputs = self._outputs(
+            ctx, deployment.values if deployment else dict.fromkeys(self.attributes)
+        )
         if name not in outputs:
             raise LookupError(f"The deployment {ctx.name} has no output {name}.")
         return outputs[name]
@@ -277,11 +285,11 @@ class SoftwareDeployment(ReportsResults, StackUser):
         config_id = ctx.given("config")
         if not config_id:
             return None
-        found = await deployments_of(ctx).config(str(config_id))
-        if found is None and ctx.action is not Action.DELETE:
-            words = f"The Software Config ({config_id}) could not be found."
-            raise NotFound("orchestration", words)
-        return found
+        config = await deployments_of(ctx).config(str(config_id))
+        if config is None and ctx.action is not Action.DELETE:
+            message = f"The Software Config ({config_id}) could not be found."
+            raise NotFound("orchestration", message)
+        return config
 
     async def _fetched(self, ctx: ResourceContext) -> Any:
         """Return the results in the Swift object or queue that receives signals, or None if there
@@ -317,8 +325,8 @@ class SoftwareDeployment(ReportsResults, StackUser):
             return Ready() if status in states.WITHOUT_GUEST else None
         if status not in states.LOST:
             return None
-        seen = "no longer exists" if status is None else f"is in status {status}"
-        return Failed(f"Deployment to server failed: server {server} {seen}", "Error")
+        condition = "no longer exists" if status is None else f"is in status {status}"
+        return Failed(f"Deployment to server failed: server {server} {condition}", "Error")
 
 
 async def _status_of(ctx: ResourceContext, server: str) -> str | None:

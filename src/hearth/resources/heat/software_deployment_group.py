@@ -13,7 +13,7 @@ from hearth.resources.heat.group import (
     NO_TIME,
     PAUSE_TIME,
     TIMEOUT_MINS,
-    Group,
+    GroupType,
     Members,
     as_stored,
     stage,
@@ -35,7 +35,7 @@ def _shared(member: type[SoftwareDeployment]) -> dict[str, Prop]:
     return {name: prop for name, prop in member.properties.items() if name != "server"}
 
 
-class SoftwareDeploymentGroup(Group):
+class SoftwareDeploymentGroup(GroupType):
     """Runs a configuration on several servers, on all at once or in batches."""
 
     type_name = "OS::Heat::SoftwareDeploymentGroup"
@@ -74,15 +74,15 @@ class SoftwareDeploymentGroup(Group):
         return self._stage(ctx)
 
     def next_child(self, ctx: ResourceContext) -> Child | None:
-        wanted = self._stage(ctx, again=True)
-        same = not wanted.more and wanted.template == template_of(ctx.definitions)
-        return None if same else wanted
+        child = self._stage(ctx, again=True)
+        unchanged = not child.has_next and child.template == template_of(ctx.definitions)
+        return None if unchanged else child
 
     def ordered(self, members: Members) -> list[str]:
         return sorted(members)
 
     def recordable(self, ctx: ResourceContext) -> dict[str, Any]:
-        return {name: self._of_each(ctx, one) for name, one in OF_MEMBERS.items()}
+        return {name: self._of_each(ctx, attribute) for name, attribute in OF_MEMBERS.items()}
 
     async def attribute(self, ctx: ResourceContext, name: str) -> Any:
         if name in OF_MEMBERS or name.startswith("resource.") or name == "show":
@@ -91,12 +91,12 @@ class SoftwareDeploymentGroup(Group):
 
     def _of_each(self, ctx: ResourceContext, attribute: str) -> dict[str, Any]:
         members = ctx.members
-        return {one: members[one]["attributes"].get(attribute) for one in self.ordered(members)}
+        return {name: members[name]["attributes"].get(attribute) for name in self.ordered(members)}
 
     def _definitions(self, properties: Mapping[str, Any]) -> dict[str, Any]:
         """Return the definition of each member, by the server's name in the property `servers`."""
-        given = {name: properties.get(name) for name in _shared(self.member)}
-        shared = {name: value for name, value in given.items() if value is not None}
+        values = {name: properties.get(name) for name in _shared(self.member)}
+        shared = {name: value for name, value in values.items() if value is not None}
         return {
             str(name): {"type": self.member.type_name, "properties": {**shared, "server": server}}
             for name, server in properties["servers"].items()
@@ -108,30 +108,34 @@ class SoftwareDeploymentGroup(Group):
 
         `again` is true if a batch came before this one.
         """
-        wanted: dict[str, Any] = as_stored(self._definitions(ctx.properties))
+        definitions: dict[str, Any] = as_stored(self._definitions(ctx.properties))
         creates = ctx.action is Action.CREATE
         policy = ctx.update_policy.get("batch_create" if creates else "rolling_update")
-        changed = [name for name, one in wanted.items() if ctx.definitions.get(name) != one]
+        names = [
+            name
+            for name, definition in definitions.items()
+            if ctx.definitions.get(name) != definition
+        ]
         if ctx.at_once or not policy or ctx.action not in (Action.CREATE, Action.UPDATE):
-            return stage(ctx, wanted, {})
+            return stage(ctx, definitions, {})
         size, pause_s = policy["max_batch_size"], policy["pause_time"]
-        _demand_time(ctx, changed, size, pause_s)
-        batch = changed[:size] if creates else changed[::-1][:size]
-        waits = set(changed) - set(batch)
+        _demand_time(ctx, names, size, pause_s)
+        batch = names[:size] if creates else names[::-1][:size]
+        waits = set(names) - set(batch)
         after = {
-            name: ctx.definitions[name] if name in waits else one
-            for name, one in wanted.items()
+            name: ctx.definitions[name] if name in waits else definition
+            for name, definition in definitions.items()
             if name not in waits or name in ctx.definitions
         }
-        return stage(ctx, after, {}, more=bool(waits), pause_s=pause_s if again else 0.0)
+        return stage(ctx, after, {}, has_next=bool(waits), pause_s=pause_s if again else 0.0)
 
 
-def _demand_time(ctx: ResourceContext, changed: Sequence[str], size: int, pause_s: float) -> None:
+def _demand_time(ctx: ResourceContext, names: Sequence[str], size: int, pause_s: float) -> None:
     """Raise ValueError if the pauses between the batches alone take as long as the stack's timeout.
 
-    `changed` contains the members to change, and `size` is the number of members in a batch.
+    `names` contains the members to change, and `size` is the number of members in a batch.
     """
-    pauses = -(-len(changed) // size) - 1
+    pauses = -(-len(names) // size) - 1
     if pause_s and pauses * pause_s >= 60.0 * (ctx.stack.timeout_mins or TIMEOUT_MINS):
         raise ValueError(NO_TIME)
 

@@ -47,14 +47,14 @@ OUTPUT = {
 }
 
 
-def inputs(given: Any, at: Span, problems: list[Problem]) -> list[dict[str, Any]]:
+def inputs(declared: Any, at: Span, problems: list[Problem]) -> list[dict[str, Any]]:
     """Validate a list of inputs and return them in their stored form; add mistakes to `problems`.
 
     Values are not converted. A default is converted to the type of its input; it must match that
     type or be empty text.
     """
-    checked = _items(INPUT, given, at, problems)
-    for index, (item, before) in enumerate(zip(checked, _maps(given), strict=True)):
+    checked = _items(INPUT, declared, at, problems)
+    for index, (item, before) in enumerate(zip(checked, _maps(declared), strict=True)):
         if "value" in before:
             item["value"] = before["value"]  # null too: agents want one
         kind = TYPES.get(str(item.get("type")))
@@ -76,39 +76,43 @@ def typed_default(kind: ParameterType, value: Any) -> Any:
     if value == "":
         return value
     parsed = parse_value(kind, value)
-    kept = kind is ParameterType.JSON or isinstance(value, list | Mapping)
-    return value if kept else parsed
+    as_is = kind is ParameterType.JSON or isinstance(value, list | Mapping)
+    return value if as_is else parsed
 
 
-def outputs(given: Any, at: Span, problems: list[Problem]) -> list[dict[str, Any]]:
+def outputs(declared: Any, at: Span, problems: list[Problem]) -> list[dict[str, Any]]:
     """Validate a list of outputs and return them in their stored form; add mistakes to
     `problems`.
     """
-    return _items(OUTPUT, given, at, problems)
+    return _items(OUTPUT, declared, at, problems)
 
 
 def _items(
-    schema: Mapping[str, Prop], given: Any, at: Span, problems: list[Problem]
+    schema: Mapping[str, Prop], declared: Any, at: Span, problems: list[Problem]
 ) -> list[dict[str, Any]]:
-    """Convert each map in the list `given` by the schema and return the maps.
+    """Convert each map in the list `declared` by the schema and return the maps.
 
     Anything that is not a list of maps is added to `problems`.
     """
-    if given is not None and not isinstance(given, list):
+    if declared is not None and not isinstance(declared, list):
         problems.append(_wrong(at, "expected a list"))
         return []
-    found, checked = Findings(problems), []
-    for index, item in enumerate(given or ()):
+    findings, checked = Findings(problems), []
+    for index, item in enumerate(declared or ()):
         if isinstance(item, Mapping):
-            checked.append(coerce_all(schema, item, at.under(index), found))
+            checked.append(coerce_all(schema, item, at.under(index), findings))
         else:
             problems.append(_wrong(at.under(index), "expected a map"))
     return checked
 
 
-def _maps(given: Any) -> list[Mapping[str, Any]]:
-    return [item for item in given if isinstance(item, Mapping)] if isinstance(given, list) else []
+def _maps(declared: Any) -> list[Mapping[str, Any]]:
+    return (
+        [item for item in declared if isinstance(item, Mapping)]
+        if isinstance(declared, list)
+        else []
+    )
 
 
-def _wrong(at: Span, words: str) -> Problem:
-    return StackValidationFailed(at, words, PREFIX)
+def _wrong(at: Span, message: str) -> Problem:
+    return StackValidationFailed(at, message, PREFIX)

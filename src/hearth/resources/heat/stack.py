@@ -119,7 +119,7 @@ class Stack(ResourceType):
         if context is None:  # not known yet
             return []
         try:
-            there = await reached(cloud, context)
+            target = await reached(cloud, context)
         except CloudFault as fault:
             if fault.type != OUT_OF_REACH:
                 raise
@@ -128,17 +128,17 @@ class Stack(ResourceType):
         if template is None:  # not known yet
             return []
         try:
-            await there.request(
+            await target.request(
                 SERVICE, "POST", "/validate", json={"template": template}, idempotent=True
             )
         except CloudFault as fault:
-            if there is cloud and fault.status != 400:
+            if target is cloud and fault.status != 400:
                 raise
             region = context.get("region_name") or (await cloud.whoami()).region
             if fault.passing:
                 return [_unconnected(region, fault.message)]
-            words = f'using Heat endpoint at region "{region}" due to "ERROR: {fault.message}"'
-            return [f"Failed validating stack template {words}"]
+            detail = f'using Heat endpoint at region "{region}" due to "ERROR: {fault.message}"'
+            return [f"Failed validating stack template {detail}"]
         return []
 
     def must_replace(self, change: Change) -> str | None:
@@ -157,13 +157,13 @@ class Stack(ResourceType):
     async def create(self, ctx: ResourceContext) -> Made:
         """Send the request to create the stack."""
         fields = {**self.fields(ctx), "stack_name": ctx.physical_name, "disable_rollback": True}
-        there = await reached(ctx.cloud, ctx.given("context"))
-        answer = await there.request(SERVICE, "POST", "/stacks", json=fields)
+        target = await reached(ctx.cloud, ctx.given("context"))
+        answer = await target.request(SERVICE, "POST", "/stacks", json=fields)
         return Made(physical_id=id_in(answer.part("stack")))
 
     async def find(self, ctx: ResourceContext) -> Made | None:
-        there = await reached(ctx.cloud, ctx.given("context"))
-        for stack in await there.listing(SERVICE, f"/stacks?name={segment(ctx.physical_name)}"):
+        target = await reached(ctx.cloud, ctx.given("context"))
+        for stack in await target.listing(SERVICE, f"/stacks?name={segment(ctx.physical_name)}"):
             if stack.get("stack_name") == ctx.physical_name:
                 return Made(physical_id=str(stack["id"]), body=stack)
         return None
@@ -212,12 +212,12 @@ class Stack(ResourceType):
 
     def observed(self, ctx: ResourceContext, body: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return the current values of the given parameters, except hidden ones."""
-        given, shown = ctx.given("parameters") or {}, body.get("parameters") or {}
-        there = {name: shown[name] for name in given if name in shown}
-        if not given or MASK in there.values():
+        parameters, current = ctx.given("parameters") or {}, body.get("parameters") or {}
+        values = {name: current[name] for name in parameters if name in current}
+        if not parameters or MASK in values.values():
             return {}
         prop = self.properties["parameters"]
-        return {"parameters": observed_value(prop, given, given, there)}
+        return {"parameters": observed_value(prop, parameters, parameters, values)}
 
     async def show(self, ctx: ResourceContext) -> Mapping[str, Any] | None:
         return (await self.about(ctx, "GET")).part("stack")
@@ -225,35 +225,37 @@ class Stack(ResourceType):
     def recordable(self, ctx: ResourceContext) -> dict[str, Any]:
         if not ctx.body:  # not read yet, as after an adoption
             return {}
-        shown: dict[str, Any] = {"stack_name": ctx.body.get("stack_name", ctx.physical_name)}
+        attributes: dict[str, Any] = {"stack_name": ctx.body.get("stack_name", ctx.physical_name)}
         if "outputs" in ctx.body:
             rows = ctx.body["outputs"]
-            shown["outputs"] = {row["output_key"]: row.get("output_value") for row in rows}
-        return shown
+            attributes["outputs"] = {row["output_key"]: row.get("output_value") for row in rows}
+        return attributes
 
     async def attribute(self, ctx: ResourceContext, name: str) -> Any:
         ctx.body = await self.show(ctx)
         return ctx.body if name == "show" else self.recordable(ctx).get(name)
 
     async def about(
-        self, ctx: ResourceContext, method: str, below: str = "", **more: Any
+        self, ctx: ResourceContext, method: str, below: str = "", **options: Any
     ) -> Response:
         """Send a request about the stack to the Orchestration API of the cloud that contains it.
 
         If it does not have the name of this record, as after an adoption, its id leads to its name.
         Otherwise "not found" would mean that it is deleted.
         """
-        there = await reached(ctx.cloud, ctx.given("context"))
+        target = await reached(ctx.cloud, ctx.given("context"))
         ident = ctx.physical
         try:
             path = f"/stacks/{segment(ctx.physical_name)}/{segment(ident)}{below}"
-            return await there.request(SERVICE, method, path, **more)
+            return await target.request(SERVICE, method, path, **options)
         except NotFound:
-            named = [str(one["stack_name"]) for one in await there.listing(SERVICE, _by_id(ident))]
-            if not named or named[0] == ctx.physical_name:
+            names = [
+                str(stack["stack_name"]) for stack in await target.listing(SERVICE, _by_id(ident))
+            ]
+            if not names or names[0] == ctx.physical_name:
                 raise
-        path = f"/stacks/{segment(named[0])}/{segment(ident)}{below}"
-        return await there.request(SERVICE, method, path, **more)
+        path = f"/stacks/{segment(names[0])}/{segment(ident)}{below}"
+        return await target.request(SERVICE, method, path, **options)
 
     def fields(self, ctx: ResourceContext) -> Body:
         """Return the request fields that are the same for create and update."""
@@ -286,25 +288,25 @@ async def reached(cloud: Cloud, context: Mapping[str, Any] | None) -> Cloud:
         except CloudFault as fault:
             if fault.passing:
                 raise
-            words = f'The secret "{secret}" of the credential cannot be read: {fault.message}'
-            raise _out_of_reach(words) from fault
+            message = f'The secret "{secret}" of the credential cannot be read: {fault.message}'
+            raise _out_of_reach(message) from fault
     tls = Tls(insecure=insecure, ca_text=authority) if insecure or authority else None
     try:
-        there = cloud.elsewhere(region=region, credential=credential, tls=tls)
-        await there.endpoint(SERVICE)
+        target = cloud.elsewhere(region=region, credential=credential, tls=tls)
+        await target.endpoint(SERVICE)
     except CloudFault as fault:
         if isinstance(fault, NoService):
             region = region or (await cloud.whoami()).region
-            why = f"public endpoint for {SERVICE} service in {region} region not found"
-            raise _out_of_reach(_unconnected(region, why)) from fault
+            reason = f"public endpoint for {SERVICE} service in {region} region not found"
+            raise _out_of_reach(_unconnected(region, reason)) from fault
         if fault.type == "WrongCertificate":
             raise _out_of_reach(f"context.ca_cert: {fault.message}") from fault
         if credential is None:
             raise
-        why = WHY.get(fault.type, fault.message)
-        words = f'The credential in the secret "{secret}" cannot be used: {why}'
-        raise _out_of_reach(words, 0 if fault.passing else 400) from fault
-    return there
+        reason = WHY.get(fault.type, fault.message)
+        message = f'The credential in the secret "{secret}" cannot be used: {reason}'
+        raise _out_of_reach(message, 0 if fault.passing else 400) from fault
+    return target
 
 
 def _by_id(ident: str) -> str:
@@ -312,10 +314,10 @@ def _by_id(ident: str) -> str:
     return f"/stacks?id={segment(ident)}"
 
 
-def _unconnected(region: str | None, why: str) -> str:
+def _unconnected(region: str | None, reason: str) -> str:
     """Return the error message for a region that cannot be reached; clients parse it."""
-    return f'Cannot establish connection to Heat endpoint at region "{region}" due to "{why}"'
+    return f'Cannot establish connection to Heat endpoint at region "{region}" due to "{reason}"'
 
 
-def _out_of_reach(words: str, status: int = 400) -> CloudFault:
-    return CloudFault(SERVICE, status, OUT_OF_REACH, words)
+def _out_of_reach(message: str, status: int = 400) -> CloudFault:
+    return CloudFault(SERVICE, status, OUT_OF_REACH, message)

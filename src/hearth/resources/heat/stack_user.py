@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from hearth.cloud.fault import CloudFault
 from hearth.resources.base import IntentKey, Made, ResourceContext, ResourceType, Step, Users
-from hearth.resources.heat.objects import STRAY, drop_stray
+from hearth.resources.heat.objects import ORPHAN, drop_orphan
 from hearth.resources.heat.password import password_of
 
 USER = "user:"  # before the id of an orphan user, which is not the resource's object
@@ -23,7 +23,7 @@ class StackUser(ResourceType):
     """
 
     needs_users = True
-    strays: ClassVar[tuple[str, ...]] = (USER, PAIR, STRAY)
+    orphan_prefixes: ClassVar[tuple[str, ...]] = (USER, PAIR, ORPHAN)
     identified_by = IntentKey.NATURAL_KEY
     known_by = (
         "the name and description of its user in the stack's domain project; "
@@ -60,31 +60,31 @@ class StackUser(ResourceType):
 
         If that attempt created the user but did not finish its setup, finish it.
         """
-        found = await users_of(ctx).find(ctx.physical_name, key=ctx.key)
-        return None if found is None else await self.make_user(ctx)
+        user_id = await users_of(ctx).find(ctx.physical_name, key=ctx.key)
+        return None if user_id is None else await self.make_user(ctx)
 
     async def orphans(self, ctx: ResourceContext) -> Sequence[str]:
-        return [*await self._stray_users(ctx), *await self.stray_objects(ctx)]
+        return [*await self._orphan_users(ctx), *await self.orphan_objects(ctx)]
 
-    async def stray_objects(self, ctx: ResourceContext) -> Sequence[str]:
-        """Return the Swift object that a lost call left, as `objects.stray_objects` does."""
+    async def orphan_objects(self, ctx: ResourceContext) -> Sequence[str]:
+        """Return the Swift object that a lost call left, as `objects.orphan_objects` does."""
         return ()
 
-    async def _stray_users(self, ctx: ResourceContext) -> Sequence[str]:
+    async def _orphan_users(self, ctx: ResourceContext) -> Sequence[str]:
         if ctx.users is None:
             return ()
-        found = await ctx.users.find(ctx.physical_name, key=ctx.key)
-        if found is None:
+        user_id = await ctx.users.find(ctx.physical_name, key=ctx.key)
+        if user_id is None:
             return ()
-        if found != ctx.data.get("user_id"):
-            return (f"{USER}{found}",)
+        if user_id != ctx.data.get("user_id"):
+            return (f"{USER}{user_id}",)
         ours = ctx.data.get("access_key")
-        pairs = await ctx.users.key_pairs(found) if ours else []
+        pairs = await ctx.users.key_pairs(user_id) if ours else []
         return [f"{PAIR}{access}" for access in pairs if access != ours]
 
     async def delete_orphan(self, ctx: ResourceContext, physical_id: str) -> None:
-        if physical_id.startswith(STRAY):
-            await drop_stray(ctx, physical_id)
+        if physical_id.startswith(ORPHAN):
+            await drop_orphan(ctx, physical_id)
         elif physical_id.startswith(PAIR):
             access = physical_id.removeprefix(PAIR)
             await users_of(ctx).drop_key_pair(ctx.data["user_id"], access)
@@ -98,8 +98,8 @@ class StackUser(ResourceType):
 
     async def find_keys(self, ctx: ResourceContext) -> Made | None:
         """Return the key pair that an earlier attempt created, or None."""
-        there = await users_of(ctx).key_pairs(ctx.data["user_id"])
-        return await self.make_keys(ctx) if there else None
+        pairs = await users_of(ctx).key_pairs(ctx.data["user_id"])
+        return await self.make_keys(ctx) if pairs else None
 
     async def drop_user(self, ctx: ResourceContext) -> Made:
         """Delete the user with its key pairs."""
@@ -123,6 +123,6 @@ def users_of(ctx: ResourceContext) -> Users:
     configured.
     """
     if ctx.users is None:
-        words = "No domain for the users of stacks is configured (stack_user_domain_name)."
-        raise CloudFault("identity", 400, "StackDomainMissing", words)
+        message = "No domain for the users of stacks is configured (stack_user_domain_name)."
+        raise CloudFault("identity", 400, "StackDomainMissing", message)
     return ctx.users

@@ -27,10 +27,10 @@ from hearth.resources.base import (
 )
 from hearth.resources.heat.objects import (
     OBJECTS,
-    STRAY,
+    ORPHAN,
     drop_object,
-    drop_stray,
-    stray_objects,
+    drop_orphan,
+    orphan_objects,
     temporary_url_key,
 )
 from hearth.resources.heat.signed_url import NEVER, temporary_url
@@ -61,7 +61,7 @@ class SwiftSignalHandle(ResourceType):
         "token": Attr(STRING, "Nothing: the URL needs no token.", cached=False),
     }
     service = OBJECTS
-    strays = (STRAY,)
+    orphan_prefixes = (ORPHAN,)
     identified_by = IntentKey.OWN_ID
     known_by = (
         "the generated name of the object, in a container with the id of the stack as its name"
@@ -76,8 +76,8 @@ class SwiftSignalHandle(ResourceType):
         )
 
     def delete_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
-        made = ctx.physical_id or CONTAINER in ctx.data
-        return (Step("drop-object", self.drop),) if made else ()
+        has_object = ctx.physical_id or CONTAINER in ctx.data
+        return (Step("drop-object", self.drop),) if has_object else ()
 
     async def make_key(self, ctx: ResourceContext) -> Made | None:
         """Set the account's key for temporary URLs, unless it has one."""
@@ -120,10 +120,10 @@ class SwiftSignalHandle(ResourceType):
 
     async def orphans(self, ctx: ResourceContext) -> Sequence[str]:
         recorded = ctx.physical_id == ctx.physical_name
-        return [] if recorded else await stray_objects(ctx, ctx.stack.id, ctx.physical_name)
+        return [] if recorded else await orphan_objects(ctx, ctx.stack.id, ctx.physical_name)
 
     async def delete_orphan(self, ctx: ResourceContext, physical_id: str) -> None:
-        await drop_stray(ctx, physical_id)
+        await drop_orphan(ctx, physical_id)
 
     def reference(self, ctx: ResourceContext) -> str:
         return ctx.data.get("signal_url") or ctx.name
@@ -170,14 +170,14 @@ class SwiftSignal(ResourceType):
     async def wait(self, ctx: ResourceContext) -> Progress:
         """Report ready after enough signals; fail after a failure signal or the timeout."""
         url = str(ctx.properties["handle"])
-        place = PATH.search(urlsplit(url).path)
-        if place is None:
+        match = PATH.search(urlsplit(url).path)
+        if match is None:
             return Failed(f"handle: {url} is not a temporary URL of an object", "ValueError")
-        container, name = unquote(place["container"]), unquote(place["name"])
+        container, name = unquote(match["container"]), unquote(match["name"])
         if container != ctx.stack.id:
-            words = f"handle: expected a URL in the container {ctx.stack.id}, got {container}"
-            return Failed(words, "ValueError")
-        texts = await read(ctx, container, name)
+            message = f"handle: expected a URL in the container {ctx.stack.id}, got {container}"
+            return Failed(message, "ValueError")
+        texts = await read_versions(ctx, container, name)
         try:
             signals = signals_in(list(texts.values()))
         except ValueError as problem:
@@ -186,7 +186,7 @@ class SwiftSignal(ResourceType):
         left_s = ctx.started_at + timeout_s - ctx.now
         if left_s < 0:
             return Failed(too_late(signals, count), "SwiftSignalTimeout")
-        failures = [str(one["reason"]) for one in of_status(signals, "FAILURE")]
+        failures = [str(signal["reason"]) for signal in of_status(signals, "FAILURE")]
         if failures:
             return Failed(";".join(failures), "SwiftSignalFailure")
         if len(signals) >= count:
@@ -199,22 +199,26 @@ class SwiftSignal(ResourceType):
     def recordable(self, ctx: ResourceContext) -> dict[str, Any]:
         if ctx.body is None:
             return {}
-        data = {ident: one["data"] for ident, one in ctx.body.get("signals", {}).items()}
+        data = {ident: signal["data"] for ident, signal in ctx.body.get("signals", {}).items()}
         return {"data": json.dumps(data)}
 
 
-async def read(ctx: ResourceContext, container: str, name: str) -> dict[str, str]:
+async def read_versions(ctx: ResourceContext, container: str, name: str) -> dict[str, str]:
     """Return all versions of the object as {object name: text}, the oldest first.
 
     An older version never changes, so its text is read once and then kept in the response body.
     """
-    known = dict((ctx.body or {}).get("texts", {}))
+    texts_before = dict((ctx.body or {}).get("texts", {}))
     base, prefix = f"/{segment(container)}", quote(f"{len(name):03x}{name}/")
     rows = await ctx.cloud.listing(OBJECTS, f"{base}?format=json&prefix={prefix}")
     older = sorted(str(row["name"]) for row in rows)
     texts = {}
-    for one in older:
-        texts[one] = known[one] if one in known else await text_of(ctx, f"{base}/{segment(one)}")
+    for version in older:
+        texts[version] = (
+            texts_before[version]
+            if version in texts_before
+            else await text_of(ctx, f"{base}/{segment(version)}")
+        )
     texts[name] = await text_of(ctx, f"{base}/{segment(name)}")
     return texts
 
@@ -234,18 +238,18 @@ def signals_in(texts: list[str]) -> dict[str, Mapping[str, Any]]:
         if text == BEGUN:
             continue
         try:
-            given = parse_json(text) if text.strip() else {}
+            signal = parse_json(text) if text.strip() else {}
         except ValueError:
             raise ValueError(f"This signal is not JSON: {text[:100]}") from None
-        if not isinstance(given, dict):
+        if not isinstance(signal, dict):
             raise ValueError(f"This signal is not a JSON object: {text[:100]}")
         number = len(signals) + 1
-        status = given.get("status", "SUCCESS")
+        status = signal.get("status", "SUCCESS")
         if status not in STATUSES:
             raise ValueError(f"Unknown status: {status}")
-        signals[str(given.get("id", number))] = {
+        signals[str(signal.get("id", number))] = {
             "status": status,
-            "reason": given.get("reason", f"Signal {number} received"),
-            "data": given.get("data"),
+            "reason": signal.get("reason", f"Signal {number} received"),
+            "data": signal.get("data"),
         }
     return signals

@@ -29,12 +29,12 @@ TYPES = {
 
 def _of_another_type(name: str | None, value: Any) -> list[Violation]:
     """Return a violation if the value does not have the type that the property `type` names."""
-    wanted = TYPES.get(name or "")
-    if wanted is None or value is None:
+    kind = TYPES.get(name or "")
+    if kind is None or value is None:
         return []
-    found = Findings()
-    coerce(Prop(wanted), value, Span(path="value"), found)
-    return [Violation(("value",), problem.text) for problem in found.problems]
+    findings = Findings()
+    coerce(Prop(kind), value, Span(path="value"), findings)
+    return [Violation(("value",), problem.text) for problem in findings.problems]
 
 
 class Value(ResourceType):

@@ -59,7 +59,7 @@ class CountsSignals(ResourceType):
         left_s = ctx.started_at + timeout_s - ctx.now
         if left_s < 0:
             return Failed(too_late(signals, count), "WaitConditionTimeout")
-        failures = [str(one.get("reason")) for one in of_status(signals, "FAILURE")]
+        failures = [str(signal.get("reason")) for signal in of_status(signals, "FAILURE")]
         if failures:
             return Failed(";".join(failures), "WaitConditionFailure")
         if len(signals) >= count:
@@ -75,10 +75,10 @@ class CountsSignals(ResourceType):
         if SILENT in ctx.data:
             count = int(ctx.given(self.count) or 1)
             return {str(number): {"data": None} for number in range(1, count + 1)}
-        found = await ctx.metadata_of(str(ctx.properties[self.handle]))
+        metadata = await ctx.metadata_of(str(ctx.properties[self.handle]))
         return {
-            ident: {name.lower(): value for name, value in one.items()}
-            for ident, one in found.items()
+            ident: {name.lower(): value for name, value in signal.items()}
+            for ident, signal in metadata.items()
         }
 
     async def attribute(self, ctx: ResourceContext, name: str) -> Any:
@@ -113,16 +113,16 @@ class WaitCondition(CountsSignals):
 
 def data_of(signals: Mapping[str, Mapping[str, Any]]) -> str:
     """Return the signals' data as JSON text, by signal id."""
-    return json.dumps({ident: one.get("data") for ident, one in signals.items()})
+    return json.dumps({ident: signal.get("data") for ident, signal in signals.items()})
 
 
 def of_status(signals: Mapping[str, Any], status: str) -> list[Mapping[str, Any]]:
     """Return the signals with this status."""
-    return [one for one in signals.values() if one.get("status") == status]
+    return [signal for signal in signals.values() if signal.get("status") == status]
 
 
 def too_late(signals: Mapping[str, Any], count: int) -> str:
     """Return the error message of a timeout: how many signals arrived, and their reasons."""
-    reasons = ";".join(str(one.get("reason")) for one in of_status(signals, "SUCCESS"))
+    reasons = ";".join(str(signal.get("reason")) for signal in of_status(signals, "SUCCESS"))
     text = f"{len(signals)} of {count} received"
     return f"{text} - {reasons}" if reasons else text

@@ -20,7 +20,7 @@ from hearth.resources.heat.objects import (
     OBJECTS,
     drop_object,
     make_signal_object,
-    stray_objects,
+    orphan_objects,
 )
 from hearth.resources.heat.signed_url import native_url, signed_url
 from hearth.resources.heat.stack_user import StackUser, users_of
@@ -127,10 +127,10 @@ class WaitConditionHandle(CollectsSignals, StackUser):
         await queues.drop_queue(ctx, queues.queue_name(ctx))
         return Made(data={"queue_id": None})
 
-    async def stray_objects(self, ctx: ResourceContext) -> Sequence[str]:
+    async def orphan_objects(self, ctx: ResourceContext) -> Sequence[str]:
         if ctx.given("signal_transport") != "TEMP_URL_SIGNAL" or "object_name" in ctx.data:
             return ()
-        return await stray_objects(ctx, ctx.stack.id, ctx.physical_name)
+        return await orphan_objects(ctx, ctx.stack.id, ctx.physical_name)
 
     async def drop_object(self, ctx: ResourceContext) -> Made:
         """Delete the object, and the container if it is empty afterwards."""
@@ -161,10 +161,10 @@ class WaitConditionHandle(CollectsSignals, StackUser):
 
         A message is deleted from the queue by the next call, when its signal has been stored.
         """
-        found = await queues.messages_in(ctx, queue)
-        stored = json.loads(ctx.data.get("collected", "[]"))
-        await queues.drop_messages(ctx, queue, [one for one in found if one in stored])
-        new = {ident: body for ident, body in found.items() if ident not in stored}
+        messages = await queues.messages_in(ctx, queue)
+        collected = json.loads(ctx.data.get("collected", "[]"))
+        await queues.drop_messages(ctx, queue, [ident for ident in messages if ident in collected])
+        new = {ident: body for ident, body in messages.items() if ident not in collected}
         if not new:
             return None
         reasons = []
@@ -199,20 +199,20 @@ class WaitConditionHandle(CollectsSignals, StackUser):
 
     def recordable(self, ctx: ResourceContext) -> dict[str, Any]:
         data, transport = ctx.data, ctx.given("signal_transport")
-        shown: dict[str, Any] = {
+        attributes: dict[str, Any] = {
             "token": None,
             "endpoint": None,
             "curl_cli": None,
             "signal": json.dumps(signal_of(ctx)),
         }
         if transport in (None, "TOKEN_SIGNAL") and "token" in data:
-            shown["token"], shown["endpoint"] = data["token"], data["endpoint"]
-            shown["curl_cli"] = (
+            attributes["token"], attributes["endpoint"] = data["token"], data["endpoint"]
+            attributes["curl_cli"] = (
                 f"curl -i -X POST -H 'X-Auth-Token: {data['token']}' "
                 "-H 'Content-Type: application/json' -H 'Accept: application/json' "
                 f"{data['endpoint']}"
             )
-        return shown
+        return attributes
 
     async def attribute(self, ctx: ResourceContext, name: str) -> Any:
         return self.recordable(ctx).get(name)
@@ -222,9 +222,9 @@ def _cut(reason: Any) -> Any:
     return reason[:REASON_MAX] if isinstance(reason, str) else reason
 
 
-def _too_much(what: str, most: int) -> Rejected:
-    words = f"Request limit exceeded: {what} is more than the {most} allowed."
-    return Rejected([RequestLimitExceeded(None, words)])
+def _too_much(subject: str, limit: int) -> Rejected:
+    message = f"Request limit exceeded: {subject} is more than the {limit} allowed."
+    return Rejected([RequestLimitExceeded(None, message)])
 
 
 def signal_of(ctx: ResourceContext) -> dict[str, Any] | None:

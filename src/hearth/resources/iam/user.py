@@ -45,8 +45,8 @@ class User(StackUser):
         return self.drop_user_steps(ctx)
 
     def password(self, ctx: ResourceContext) -> str:
-        given = (ctx.given("LoginProfile") or {}).get("Password")
-        return str(given) if given else password_of(ctx)
+        profile_password = (ctx.given("LoginProfile") or {}).get("Password")
+        return str(profile_password) if profile_password else password_of(ctx)
 
     async def settle(self, ctx: ResourceContext) -> Made:
         """Set the user's name as the physical id, because access keys refer to it."""
@@ -60,18 +60,20 @@ class User(StackUser):
         """
         if not may_be_list(definition.properties, POLICIES):
             return ()
-        named = [end.value for end in at(POLICIES)(definition.properties) if isinstance(end, Const)]
-        wanted = [one for one in named if isinstance(one, str)]
-        missing = [one for one in wanted if one not in program.resources]
-        if missing:
-            place = definition.span.under("properties").under(POLICIES)
+        constants = [
+            end.value for end in at(POLICIES)(definition.properties) if isinstance(end, Const)
+        ]
+        policies = [policy for policy in constants if isinstance(policy, str)]
+        undefined = [policy for policy in policies if policy not in program.resources]
+        if undefined:
+            span = definition.span.under("properties").under(POLICIES)
             raise Rejected(
                 [
-                    InvalidTemplateReference(place, one, nearest(one, program.resources))
-                    for one in missing
+                    InvalidTemplateReference(span, policy, nearest(policy, program.resources))
+                    for policy in undefined
                 ]
             )
-        return wanted
+        return policies
 
 
 class AccessKey(ResourceType):
@@ -104,16 +106,18 @@ class AccessKey(ResourceType):
         access, secret = pair_of(ctx)
         user = await owner(ctx)
         if user is None:
-            words = f"UserName: this stack has no user {ctx.given('UserName')}"
-            raise NotFound("identity", words, "UserNotFound")
+            message = f"UserName: this stack has no user {ctx.given('UserName')}"
+            raise NotFound("identity", message, "UserNotFound")
         await users_of(ctx).keep_key_pair(user, access, secret)
         return Made(physical_id=access, data={"secret_key": secret})
 
     async def find(self, ctx: ResourceContext) -> Made | None:
         access, secret = pair_of(ctx)
         user = await owner(ctx)
-        there = await users_of(ctx).key_pairs(user) if user else []
-        return Made(physical_id=access, data={"secret_key": secret}) if access in there else None
+        access_keys = await users_of(ctx).key_pairs(user) if user else []
+        return (
+            Made(physical_id=access, data={"secret_key": secret}) if access in access_keys else None
+        )
 
     async def drop(self, ctx: ResourceContext) -> Made | None:
         """Delete the key pair; "not found" is success, because the user may already be deleted."""
@@ -140,15 +144,15 @@ def admits(
     `policies` maps each policy's reference to the resources that it allows. Every policy of the
     user must allow the resource. A user without policies may access all resources.
     """
-    wanted = [one for one in properties.get(POLICIES) or [] if isinstance(one, str)]
-    return all(name in policies.get(one, ()) for one in wanted)
+    names = [policy for policy in properties.get(POLICIES) or [] if isinstance(policy, str)]
+    return all(name in policies.get(policy, ()) for policy in names)
 
 
 def pair_of(ctx: ResourceContext) -> tuple[str, str]:
     """Return (access key, secret key), derived from the record's secret."""
     seed = (ctx.secret() or ctx.key).encode()
-    made = [hmac.new(seed, use, hashlib.sha256).hexdigest() for use in (b"access", b"secret")]
-    return made[0][:KEY_CHARACTERS], made[1][:KEY_CHARACTERS]
+    digests = [hmac.new(seed, use, hashlib.sha256).hexdigest() for use in (b"access", b"secret")]
+    return digests[0][:KEY_CHARACTERS], digests[1][:KEY_CHARACTERS]
 
 
 async def owner(ctx: ResourceContext) -> str | None:

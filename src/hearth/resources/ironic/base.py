@@ -13,7 +13,7 @@ SERVICE = "baremetal"
 MICROVERSION = "1.53"  # the first one with all fields of the types
 
 
-def listed(plural: str, **more: Any) -> Collection:
+def collection_of(plural: str, **options: Any) -> Collection:
     """Declare a collection of the service; `plural` is the last part of the path."""
     return Collection(
         SERVICE,
@@ -22,7 +22,7 @@ def listed(plural: str, **more: Any) -> Collection:
         id_field="uuid",
         key_field=None,
         microversion=MICROVERSION,
-        **more,
+        **options,
     )
 
 

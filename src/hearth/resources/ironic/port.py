@@ -1,6 +1,6 @@
 """OS::Ironic::Port: a network card of a bare metal node; for administrators."""
 
-from hearth.resources.ironic.base import IronicResource, listed
+from hearth.resources.ironic.base import IronicResource, collection_of
 from hearth.schema import BOOLEAN, MAP, STRING, Attr, Prop, Resolve, Support
 
 
@@ -51,5 +51,5 @@ class Port(IronicResource):
         Resolve(("node",), "ironic.node"),
         Resolve(("portgroup",), "ironic.portgroup"),
     )
-    collection = listed("ports")
+    collection = collection_of("ports")
     renamed = {"node": "node_uuid", "portgroup": "portgroup_uuid"}

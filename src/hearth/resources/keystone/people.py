@@ -61,7 +61,7 @@ class User(KeystoneResource):
             add=Call("PUT", "/v3/groups/{member}/users/{id}"),
             remove=Call("DELETE", "/v3/groups/{member}/users/{id}", undoes=True),
         ),
-        Roles(who="users/{id}"),
+        Roles(assignee="users/{id}"),
     )
     relations = ONE_PLACE
 
@@ -90,4 +90,4 @@ class Group(KeystoneResource):
     collection = Collection("identity", "/v3/groups", body="group", update_method="PATCH")
     renamed = {"domain": "domain_id"}
     relations = ONE_PLACE
-    parts = (Roles(who="groups/{id}"),)
+    parts = (Roles(assignee="groups/{id}"),)

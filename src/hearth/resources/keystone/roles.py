@@ -48,14 +48,14 @@ class Roles(Part, frozen=True, kw_only=True):
     An update removes the assignments that the template no longer contains.
     """
 
-    who: str  # users/ID or groups/ID
+    assignee: str  # users/ID or groups/ID
     property: str = "roles"
 
     async def settle(self, kind: Whole, ctx: ResourceContext) -> None:
-        wanted = self._paths(ctx, ctx.properties)
-        for path in sorted(wanted):
+        paths = self._paths(ctx, ctx.properties)
+        for path in sorted(paths):
             await Call("PUT", path).make(kind, ctx)
-        for path in sorted(self._paths(ctx, ctx.before) - wanted):
+        for path in sorted(self._paths(ctx, ctx.before) - paths):
             await Call("DELETE", path, undoes=True).make(kind, ctx)
 
     async def leave(self, kind: Whole, ctx: ResourceContext) -> None:
@@ -65,12 +65,12 @@ class Roles(Part, frozen=True, kw_only=True):
     def _paths(self, ctx: ResourceContext, properties: Mapping[str, Any]) -> set[str]:
         """Return the API paths of the role assignments in `properties`."""
         names = {**ctx.properties, **properties, "id": ctx.physical_id}
-        found, who = set(), filled_path(self.who, names)
-        for one in properties.get("roles") or []:
-            where = "projects" if one.get("project") else "domains"
-            place = f"/v3/{where}/{segment(one.get('project') or one['domain'])}"
-            found.add(f"{place}/{who}/roles/{segment(one['role'])}")
-        return found
+        paths, assignee = set(), filled_path(self.assignee, names)
+        for assignment in properties.get("roles") or []:
+            scope = "projects" if assignment.get("project") else "domains"
+            scope_path = f"/v3/{scope}/{segment(assignment.get('project') or assignment['domain'])}"
+            paths.add(f"{scope_path}/{assignee}/roles/{segment(assignment['role'])}")
+        return paths
 
 
 class RoleAssignment(Tie):
@@ -97,7 +97,7 @@ class UserRoleAssignment(RoleAssignment):
         ),
     }
     translation = (Resolve(("user",), "keystone.user"), *ROLE_NAMES)
-    part = Roles(who="users/{user}")
+    part = Roles(assignee="users/{user}")
 
 
 class GroupRoleAssignment(RoleAssignment):
@@ -116,4 +116,4 @@ class GroupRoleAssignment(RoleAssignment):
         "roles": ROLES,
     }
     translation = (Resolve(("group",), "keystone.group"), *ROLE_NAMES)
-    part = Roles(who="groups/{group}")
+    part = Roles(assignee="groups/{group}")

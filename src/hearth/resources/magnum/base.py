@@ -13,7 +13,7 @@ SERVICE = "container-infra"
 MICROVERSION = "1.1"  # every cluster service has it, and it shows `stack_id`
 
 
-def listed(plural: str, **more: Any) -> Collection:
+def collection_of(plural: str, **options: Any) -> Collection:
     """Declare a collection of the service; `plural` is the last part of the path."""
     return Collection(
         SERVICE,
@@ -22,7 +22,7 @@ def listed(plural: str, **more: Any) -> Collection:
         id_field="uuid",
         key_field=None,
         microversion=MICROVERSION,
-        **more,
+        **options,
     )
 
 
@@ -53,5 +53,5 @@ class MagnumResource(CollectionResource):
         answer = await ctx.cloud.request(
             SERVICE, "GET", self.url(ctx, ctx.physical), microversion=MICROVERSION
         )
-        found: Body = answer.body
-        return found
+        body: Body = answer.body
+        return body

@@ -6,7 +6,7 @@ from typing import Any
 from hearth.model.state import Action
 from hearth.resources.base import Failed, IntentKey, Progress, Ready, ResourceContext
 from hearth.resources.collection import in_between, unknown_status, went_to
-from hearth.resources.magnum.base import MagnumResource, listed
+from hearth.resources.magnum.base import MagnumResource, collection_of
 from hearth.resources.properties import FIXED_NAME
 from hearth.schema import INTEGER, LIST, STRING, Attr, Prop, Range, Resolve, Support
 
@@ -74,7 +74,9 @@ class Cluster(MagnumResource):
         "status": Attr(STRING, "Its status."),
         "status_reason": Attr(STRING, "Reason for its status."),
     }
-    collection = listed("clusters", update_method="PATCH", staying=frozenset({"DELETE_FAILED"}))
+    collection = collection_of(
+        "clusters", update_method="PATCH", staying=frozenset({"DELETE_FAILED"})
+    )
     identified_by = IntentKey.OWN_NAME
     known_by = "the generated name, which the object keeps"
     keyless_with = frozenset({"name"})

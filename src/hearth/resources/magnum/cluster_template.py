@@ -1,7 +1,7 @@
 """OS::Magnum::ClusterTemplate: the template from which clusters are created."""
 
 from hearth.resources.base import IntentKey
-from hearth.resources.magnum.base import MagnumResource, listed
+from hearth.resources.magnum.base import MagnumResource, collection_of
 from hearth.resources.properties import FIXED_NAME
 from hearth.schema import (
     BOOLEAN,
@@ -107,7 +107,7 @@ class ClusterTemplate(MagnumResource):
             constraints=(AllowedValues(["cinder", "rexray"]),),
         ),
     }
-    collection = listed("clustertemplates", update_method="PATCH")
+    collection = collection_of("clustertemplates", update_method="PATCH")
     identified_by = IntentKey.RENAME
     renamed = {
         "external_network": "external_network_id",

@@ -8,7 +8,7 @@ SERVICE = "shared-file-system"
 MICROVERSION = "2.50"  # the last one in which a share network shows its subnet itself
 
 
-def listed(path: str, body: str, **more: Any) -> Collection:
+def collection_of(path: str, body: str, **options: Any) -> Collection:
     """Declare a collection of the service with a list of full bodies at `path`/detail."""
-    more.setdefault("detail", f"{path}/detail")
-    return Collection(SERVICE, path, body=body, microversion=MICROVERSION, **more)
+    options.setdefault("detail", f"{path}/detail")
+    return Collection(SERVICE, path, body=body, microversion=MICROVERSION, **options)

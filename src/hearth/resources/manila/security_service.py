@@ -1,7 +1,7 @@
 """OS::Manila::SecurityService: a directory service for the users of shares."""
 
 from hearth.resources.collection import CollectionResource
-from hearth.resources.manila.base import SERVICE, listed
+from hearth.resources.manila.base import SERVICE, collection_of
 from hearth.resources.properties import NAME, OPTIONAL_DESCRIPTION
 from hearth.schema import STRING, AllowedValues, Prop, Support
 
@@ -30,4 +30,4 @@ class SecurityService(CollectionResource):
     }
     service = SERVICE
     undescribed = None
-    collection = listed("/security-services", "security_service", status="")  # ready at once
+    collection = collection_of("/security-services", "security_service", status="")  # ready at once

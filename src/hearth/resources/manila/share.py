@@ -12,7 +12,7 @@ from hearth.model.problem import Problem, Rejected
 from hearth.resources.base import Failed, Later, Made, Progress, Ready, ResourceContext, Step
 from hearth.resources.collection import POLL_S, CollectionResource, unknown_status, went_to
 from hearth.resources.lookup import Names
-from hearth.resources.manila.base import MICROVERSION, SERVICE, listed
+from hearth.resources.manila.base import MICROVERSION, SERVICE, collection_of
 from hearth.resources.mark import mark
 from hearth.resources.properties import NAME, OPTIONAL_DESCRIPTION
 from hearth.schema import (
@@ -109,7 +109,7 @@ class Share(CollectionResource):
     }
     service = SERVICE
     undescribed = None
-    collection = listed(
+    collection = collection_of(
         "/shares",
         "share",
         ready=frozenset({"AVAILABLE"}),
@@ -155,16 +155,16 @@ class Share(CollectionResource):
         return tuple(steps)
 
     async def create(self, ctx: ResourceContext) -> Made:
-        names, found = Names(ctx.cloud), dict(ctx.properties)
+        names, properties = Names(ctx.cloud), dict(ctx.properties)
         for name, kind in REFERENCES.items():
-            if found.get(name):
-                ident = await names.id_of(kind, str(found[name]))
+            if properties.get(name):
+                ident = await names.id_of(kind, str(properties[name]))
                 if isinstance(ident, Problem):
                     raise Rejected([ident])
-                found[name] = ident
-        if found.get("metadata"):
-            found["metadata"] = _texts(found["metadata"])
-        return await super().create(replace(ctx, properties=found))
+                properties[name] = ident
+        if properties.get("metadata"):
+            properties["metadata"] = _texts(properties["metadata"])
+        return await super().create(replace(ctx, properties=properties))
 
     async def members(self, ctx: ResourceContext) -> Sequence[Body]:
         """Return the shares with the record's mark, because a list contains only 1000 shares."""
@@ -172,19 +172,21 @@ class Share(CollectionResource):
         return await ctx.cloud.listing(SERVICE, listing, microversion=MICROVERSION)
 
     async def update(self, ctx: ResourceContext) -> Made | None:
-        wanted = ctx.changed & {"name", "description", "is_public"}
-        fields = self.fields_of(ctx, ctx.properties, wanted)
-        return await self.change(ctx, {**dict.fromkeys(wanted - {"name"}), **fields})
+        names = ctx.changed & {"name", "description", "is_public"}
+        fields = self.fields_of(ctx, ctx.properties, names)
+        return await self.change(ctx, {**dict.fromkeys(names - {"name"}), **fields})
 
     async def change(self, ctx: ResourceContext, fields: Body) -> Made | None:
         """Send an update call, in which name and description have other names."""
-        other = {"name": "display_name", "description": "display_description"}
-        return await super().change(ctx, {other.get(n, n): one for n, one in fields.items()})
+        field_names = {"name": "display_name", "description": "display_description"}
+        return await super().change(
+            ctx, {field_names.get(n, n): value for n, value in fields.items()}
+        )
 
     async def put_metadata(self, ctx: ResourceContext) -> Made | None:
         """Replace the metadata of the share by the metadata in the properties."""
-        wanted = {"metadata": _texts(ctx.given("metadata") or {})}
-        await ctx.request("PUT", "metadata", wanted, idempotent=True)
+        body = {"metadata": _texts(ctx.given("metadata") or {})}
+        await ctx.request("PUT", "metadata", body, idempotent=True)
         return None
 
     async def busy(self, ctx: ResourceContext, fault: CloudFault) -> bool:
@@ -199,46 +201,46 @@ class Share(CollectionResource):
     async def rules(self, ctx: ResourceContext) -> dict[Rule, Body]:
         """Return the access rules of the share by type, target and level."""
         listing = f"/share-access-rules?share_id={segment(ctx.physical)}"
-        found = await ctx.cloud.listing(SERVICE, listing, microversion=MICROVERSION)
-        return {_rule(one): one for one in found}
+        rows = await ctx.cloud.listing(SERVICE, listing, microversion=MICROVERSION)
+        return {_rule(row): row for row in rows}
 
     async def deny(self, ctx: ResourceContext) -> Made | None:
         """Remove the access rules that the properties do not contain."""
-        wanted = {_rule(one) for one in ctx.given("access_rules") or []}
-        for rule, one in (await self.rules(ctx)).items():
-            if rule not in wanted and not _leaving(one):
-                await ctx.request("POST", "action", {"deny_access": {"access_id": one["id"]}})
+        rules = {_rule(entry) for entry in ctx.given("access_rules") or []}
+        for rule, row in (await self.rules(ctx)).items():
+            if rule not in rules and not _leaving(row):
+                await ctx.request("POST", "action", {"deny_access": {"access_id": row["id"]}})
         return None
 
     async def denied(self, ctx: ResourceContext) -> Progress:
         """Report whether the removed access rules are gone."""
-        wanted = {_rule(one) for one in ctx.given("access_rules") or []}
-        there = (await self.rules(ctx)).keys()
-        return Later(POLL_S, ctx.body) if there - wanted else Ready(ctx.body)
+        rules_after = {_rule(entry) for entry in ctx.given("access_rules") or []}
+        present = (await self.rules(ctx)).keys()
+        return Later(POLL_S, ctx.body) if present - rules_after else Ready(ctx.body)
 
     async def allow(self, ctx: ResourceContext) -> Made | None:
         """Add the access rules that are missing."""
-        there = await self.rules(ctx)
-        for one in ctx.given("access_rules") or []:
-            rule = _rule(one)
-            if rule not in there:
-                there[rule] = {}
-                wanted = dict(zip(RULE, rule, strict=True))
-                await ctx.request("POST", "action", {"allow_access": wanted})
+        present = await self.rules(ctx)
+        for entry in ctx.given("access_rules") or []:
+            rule = _rule(entry)
+            if rule not in present:
+                present[rule] = {}
+                fields = dict(zip(RULE, rule, strict=True))
+                await ctx.request("POST", "action", {"allow_access": fields})
         return None
 
     async def allowed(self, ctx: ResourceContext) -> Progress:
         """Report whether the service has applied the access rules."""
-        there = await self.rules(ctx)
-        wanted = {_rule(one) for one in ctx.given("access_rules") or []}
-        states = {rule: there[rule].get("state") if rule in there else None for rule in wanted}
-        failed = sorted(f"{rule[0]}:{rule[1]}" for rule in wanted if states[rule] == "error")
+        rows = await self.rules(ctx)
+        desired = {_rule(entry) for entry in ctx.given("access_rules") or []}
+        states = {rule: rows[rule].get("state") if rule in rows else None for rule in desired}
+        failed = sorted(f"{rule[0]}:{rule[1]}" for rule in desired if states[rule] == "error")
         if failed:
-            words = f"The service cannot apply the access rule {failed[0]}"
-            return Failed(went_to("error", words))
+            message = f"The service cannot apply the access rule {failed[0]}"
+            return Failed(went_to("error", message))
         if all(state == "active" for state in states.values()):
             return Ready(ctx.body)
-        rule, state = min((one for one in states.items() if one[1] != "active"), key=str)
+        rule, state = min((pair for pair in states.items() if pair[1] != "active"), key=str)
         if state is not None and state not in RULE_UNDER_WAY:
             return unknown_status(ctx.name, state, f"access rule {rule[0]}:{rule[1]}")
         return Later(POLL_S, ctx.body, seen=f"access rule {rule[0]}:{rule[1]} in state {state}")
@@ -249,8 +251,8 @@ class Share(CollectionResource):
         if name != "export_locations":
             return await super().attribute(ctx, name)
         listing = f"/shares/{segment(ctx.physical)}/export_locations"
-        found = await ctx.cloud.listing(SERVICE, listing, microversion=MICROVERSION)
-        return [one["path"] for one in found]
+        locations = await ctx.cloud.listing(SERVICE, listing, microversion=MICROVERSION)
+        return [location["path"] for location in locations]
 
 
 def _rule_steps(kind: Share) -> tuple[Step, ...]:
@@ -264,13 +266,13 @@ def _rule_steps(kind: Share) -> tuple[Step, ...]:
     )
 
 
-def _rule(one: Mapping[str, Any]) -> Rule:
-    kind, target, level = (one.get(name) for name in RULE)
+def _rule(entry: Mapping[str, Any]) -> Rule:
+    kind, target, level = (entry.get(name) for name in RULE)
     return str(kind), str(target), str(level or "rw")
 
 
-def _leaving(one: Mapping[str, Any]) -> bool:
-    return one.get("state") in ("queued_to_deny", "denying")
+def _leaving(row: Mapping[str, Any]) -> bool:
+    return row.get("state") in ("queued_to_deny", "denying")
 
 
 def _texts(metadata: Mapping[str, Any]) -> dict[str, str]:

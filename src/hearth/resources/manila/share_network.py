@@ -13,7 +13,7 @@ from hearth.model.problem import Problem, Rejected, StackValidationFailed
 from hearth.resources.base import Made, ResourceContext, Step
 from hearth.resources.collection import CollectionResource
 from hearth.resources.lookup import Names
-from hearth.resources.manila.base import MICROVERSION, SERVICE, listed
+from hearth.resources.manila.base import MICROVERSION, SERVICE, collection_of
 from hearth.resources.properties import NAME, OPTIONAL_DESCRIPTION
 from hearth.schema import (
     LIST,
@@ -73,7 +73,9 @@ class ShareNetwork(CollectionResource):
     )
     service = SERVICE
     undescribed = None
-    collection = listed("/share-networks", "share_network", under_way=frozenset({"NETWORK_CHANGE"}))
+    collection = collection_of(
+        "/share-networks", "share_network", under_way=frozenset({"NETWORK_CHANGE"})
+    )
     renamed = {"neutron_network": "neutron_net_id", "neutron_subnet": "neutron_subnet_id"}
     not_sent = frozenset({"nova_network", "security_services"})
     relations = (
@@ -91,20 +93,20 @@ class ShareNetwork(CollectionResource):
         if isinstance(network, Problem) or isinstance(subnet, Problem):
             return ()  # the constraints report it
         try:
-            found = await _network_of(cloud, subnet)
+            owner = await _network_of(cloud, subnet)
         except NotFound:
             return ()
-        if found == network:
+        if owner == network:
             return ()
         return ("Provided neutron_subnet does not belong to provided neutron_network.",)
 
     def after_create(self, ctx: ResourceContext) -> tuple[Step, ...]:
-        wanted = ctx.given("security_services")
-        return (Step("security-services", self.attach),) if wanted else ()
+        services = ctx.given("security_services")
+        return (Step("security-services", self.attach),) if services else ()
 
     def after_update(self, ctx: ResourceContext) -> tuple[Step, ...]:
-        changed = "security_services" in ctx.changed
-        return (Step("security-services", self.attach),) if changed else ()
+        services_changed = "security_services" in ctx.changed
+        return (Step("security-services", self.attach),) if services_changed else ()
 
     async def create(self, ctx: ResourceContext) -> Made:
         return await super().create(await _complete(ctx))
@@ -122,14 +124,14 @@ class ShareNetwork(CollectionResource):
 
         A network has one service of each type, so the removals come first.
         """
-        wanted = await _services(ctx)
+        services = await _services(ctx)
         now = await ctx.cloud.listing(
             SERVICE,
             f"/security-services/detail?share_network_id={segment(ctx.physical)}",
             microversion=MICROVERSION,
         )
-        present = {str(one["id"]) for one in now}
-        for verb, changes in (("remove", present - wanted), ("add", wanted - present)):
+        present = {str(row["id"]) for row in now}
+        for verb, changes in (("remove", present - services), ("add", services - present)):
             for service in sorted(changes):
                 action = {f"{verb}_security_service": {"security_service_id": service}}
                 await ctx.request("POST", "action", action)
@@ -138,8 +140,8 @@ class ShareNetwork(CollectionResource):
 
 async def _network_of(cloud: Cloud, subnet: str) -> str:
     """Return the id of the network to which a subnet belongs. Raises CloudFault."""
-    found = await cloud.member("network", "/v2.0/subnets", subnet)
-    return str(found["network_id"])
+    body = await cloud.member("network", "/v2.0/subnets", subnet)
+    return str(body["network_id"])
 
 
 async def _complete(ctx: ResourceContext) -> ResourceContext:
@@ -158,13 +160,13 @@ async def _services(ctx: ResourceContext) -> set[str]:
     return {_id_of(members, str(name)) for name in ctx.given("security_services") or []}
 
 
-def _id_of(members: Sequence[Body], wanted: str) -> str:
+def _id_of(members: Sequence[Body], name_or_id: str) -> str:
     for field in ("id", "name"):
-        found = [str(one["id"]) for one in members if one.get(field) == wanted]
-        if len(found) == 1:
-            return found[0]
-        if found:
-            words = f"{len(found)} security services have the name {wanted}; use an id."
-            raise Rejected([StackValidationFailed(None, words)])
-    words = f"The security service ({wanted}) could not be found."
-    raise Rejected([StackValidationFailed(None, words)])
+        ids = [str(member["id"]) for member in members if member.get(field) == name_or_id]
+        if len(ids) == 1:
+            return ids[0]
+        if ids:
+            message = f"{len(ids)} security services have the name {name_or_id}; use an id."
+            raise Rejected([StackValidationFailed(None, message)])
+    message = f"The security service ({name_or_id}) could not be found."
+    raise Rejected([StackValidationFailed(None, message)])

@@ -6,7 +6,7 @@ from typing import Any
 from hearth.cloud.contract import Body
 from hearth.resources.base import ResourceContext
 from hearth.resources.collection import CollectionResource
-from hearth.resources.manila.base import MICROVERSION, SERVICE, listed
+from hearth.resources.manila.base import MICROVERSION, SERVICE, collection_of
 from hearth.resources.parts import Call, Entries
 from hearth.schema import BOOLEAN, MAP, STRING, Prop, Support
 
@@ -31,7 +31,7 @@ class ShareType(CollectionResource):
     }
     service = SERVICE
     undescribed = None
-    collection = listed("/types", "share_type", detail="/types?is_public=all")
+    collection = collection_of("/types", "share_type", detail="/types?is_public=all")
     open_ended = frozenset({"extra_specs"})
     parts = (
         Entries(
@@ -44,12 +44,14 @@ class ShareType(CollectionResource):
 
     def fields(self, ctx: ResourceContext) -> Body:
         properties = ctx.properties
-        more = {str(name): str(one) for name, one in (ctx.given("extra_specs") or {}).items()}
+        extra_specs = {
+            str(name): str(value) for name, value in (ctx.given("extra_specs") or {}).items()
+        }
         specs = {n: properties[n] for n in ("driver_handles_share_servers", "snapshot_support")}
         return {
             "name": properties["name"],
             "share_type_access:is_public": properties["is_public"],
-            "extra_specs": {**specs, **more},
+            "extra_specs": {**specs, **extra_specs},
         }
 
     async def show(self, ctx: ResourceContext) -> Mapping[str, Any] | None:

@@ -61,7 +61,7 @@ class CronTrigger(ResourceType):
     def fields(self, ctx: ResourceContext) -> Body:
         """Return the fields of the create call."""
         workflow = ctx.properties["workflow"]
-        wanted = {
+        values_by_field = {
             "name": ctx.wanted_name,
             "workflow_name": workflow["name"],
             "workflow_input": json.dumps(workflow.get("input") or {}),
@@ -69,7 +69,7 @@ class CronTrigger(ResourceType):
             "first_execution_time": ctx.given("first_time"),
             "remaining_executions": ctx.given("count"),
         }
-        return {name: value for name, value in wanted.items() if value is not None}
+        return {name: value for name, value in values_by_field.items() if value is not None}
 
     async def create(self, ctx: ResourceContext) -> Made:
         """Create the trigger. Its name must be unique in the project."""
@@ -85,9 +85,11 @@ class CronTrigger(ResourceType):
             body = await self._get(ctx, ctx.wanted_name)
         except NotFound:
             return None
-        wanted = self.fields(ctx)
-        same = parse_json(body["workflow_input"] or "{}") == parse_json(wanted["workflow_input"])
-        if not same or body.get("pattern") != wanted.get("pattern"):
+        fields = self.fields(ctx)
+        is_equal = parse_json(body["workflow_input"] or "{}") == parse_json(
+            fields["workflow_input"]
+        )
+        if not is_equal or body.get("pattern") != fields.get("pattern"):
             return None
         return Made(physical_id=ctx.wanted_name, body=body)
 

@@ -61,7 +61,7 @@ class ExternalResource(ResourceType):
             MAP,
             "The workflows, by the action of the resource.",
             required=True,
-            schema={name: _action(words) for name, words in ACTIONS.items()},
+            schema={name: _action(text) for name, text in ACTIONS.items()},
         ),
         "always_update": Prop(
             BOOLEAN, "true: each update of the stack runs the UPDATE workflow.", default=False
@@ -106,14 +106,14 @@ class ExternalResource(ResourceType):
         If no workflow is given for the action, there are no steps; a create still sets the physical
         id.
         """
-        wanted = (ctx.properties.get("actions") or {}).get(action)
-        if not wanted:
+        call = (ctx.properties.get("actions") or {}).get(action)
+        if not call:
             if action != "CREATE":
                 return ()
             return (Step("nothing", self.nothing),)
 
         async def start(ctx: ResourceContext) -> Made:
-            return await self.start(ctx, action, wanted)
+            return await self.start(ctx, action, call)
 
         return (
             Step(f"start-{action.lower()}", start, poll=self.ended),
@@ -124,19 +124,19 @@ class ExternalResource(ResourceType):
         """Set the physical id when no workflow is given for the create."""
         return Made(physical_id=ctx.physical_name)
 
-    async def start(self, ctx: ResourceContext, action: str, wanted: Mapping[str, Any]) -> Made:
+    async def start(self, ctx: ResourceContext, action: str, call: Mapping[str, Any]) -> Made:
         """Start an execution of the workflow of an action.
 
-        `wanted` contains the name of the workflow and the parameters of the execution. The id is
+        `call` contains the name of the workflow and the parameters of the execution. The id is
         derived, so that a repeated call starts no second execution.
         """
         ident = execution_id(ctx, action)
-        params = dict(wanted.get("params") or {})
+        params = dict(call.get("params") or {})
         if ctx.data.get("outputs"):
             params["env"] = {**(params.get("env") or {}), **json.loads(ctx.data["outputs"])}
         body = {
             "id": ident,
-            "workflow_name": wanted["workflow"],
+            "workflow_name": call["workflow"],
             "input": ctx.given("input") or {},
             "params": params,
             "description": ctx.given("description") or "",
@@ -151,8 +151,8 @@ class ExternalResource(ResourceType):
             case "SUCCESS":
                 return Ready(body)
             case "ERROR" | "CANCELLED":
-                why = body.get("state_info") or "Unknown"
-                return Failed(f'Went to status {body["state"]} due to "{why}"')
+                reason = body.get("state_info") or "Unknown"
+                return Failed(f'Went to status {body["state"]} due to "{reason}"')
             case "IDLE" | "RUNNING" | "DELAYED" | "WAITING" | "PAUSED" as state:
                 return Later(LOOK_AGAIN_S, seen=f"state {state}")
             case state:
@@ -186,12 +186,12 @@ class ExternalResource(ResourceType):
 
 def output_of(execution: Mapping[str, Any]) -> Body:
     """Return the output of an execution, which the service sends as JSON text."""
-    given = execution.get("output") or {}
-    found = parse_json(given) if isinstance(given, str) else given
-    return found if isinstance(found, dict) else {}
+    output = execution.get("output") or {}
+    parsed = parse_json(output) if isinstance(output, str) else output
+    return parsed if isinstance(parsed, dict) else {}
 
 
 def execution_id(ctx: ResourceContext, action: str) -> str:
     """Return the id of the execution for an action, the same for all attempts of this action."""
-    words = f"{ctx.key}/{action}/{round(ctx.started_at * 1000)}"
-    return str(uuid.uuid5(uuid.NAMESPACE_URL, words))
+    name = f"{ctx.key}/{action}/{round(ctx.started_at * 1000)}"
+    return str(uuid.uuid5(uuid.NAMESPACE_URL, name))

@@ -46,7 +46,7 @@ from hearth.schema import (
 
 SERVICE = "workflow"
 TEXT = {"Content-Type": "text/plain"}
-STRAY = "workflow:"  # before the name of an orphan workflow, which is no user
+ORPHAN = "workflow:"  # before the name of an orphan workflow, which is no user
 POLICIES = ("pause_before", "wait_after", "wait_before", "timeout", "concurrency", "retry")
 SHOWN = ("id", "workflow_name", "created_at", "updated_at", "state", "input", "output")
 ON = {
@@ -129,10 +129,10 @@ def _not_found(tasks: Sequence[Mapping[str, Any]] | None) -> Iterator[Violation]
     """Yield a violation for each required task that the workflow does not have."""
     names = {task["name"] for task in tasks or []}
     for number, task in enumerate(tasks or []):
-        for needed in task.get("requires") or []:
-            if needed not in names:
-                words = f"the workflow has no task named {needed}"
-                yield Violation(("tasks", number, "requires"), words)
+        for required in task.get("requires") or []:
+            if required not in names:
+                message = f"the workflow has no task named {required}"
+                yield Violation(("tasks", number, "requires"), message)
 
 
 class Workflow(DeliversSignals, StackUser):
@@ -208,7 +208,7 @@ class Workflow(DeliversSignals, StackUser):
         ),
     )
     service = SERVICE
-    strays = (*StackUser.strays, STRAY)
+    orphan_prefixes = (*StackUser.orphan_prefixes, ORPHAN)
     identified_by = IntentKey.TAG
     unobserved = {"input": "the service shows the inputs as one text"}
     known_by = "a tag, which stays; its user has the key in name and description"
@@ -266,13 +266,13 @@ class Workflow(DeliversSignals, StackUser):
         await forgiving(ctx.cloud.request(SERVICE, "DELETE", path_of(name), idempotent=True))
 
     async def orphans(self, ctx: ResourceContext) -> Sequence[str]:
-        found = None if ctx.physical_id is not None else await self.find(ctx)
-        own = [f"{STRAY}{found.physical_id}"] if found is not None else []
-        return [*own, *await super().orphans(ctx)]
+        workflow = None if ctx.physical_id is not None else await self.find(ctx)
+        ids = [f"{ORPHAN}{workflow.physical_id}"] if workflow is not None else []
+        return [*ids, *await super().orphans(ctx)]
 
     async def delete_orphan(self, ctx: ResourceContext, physical_id: str) -> None:
-        if physical_id.startswith(STRAY):
-            await self._drop(ctx, physical_id.removeprefix(STRAY))
+        if physical_id.startswith(ORPHAN):
+            await self._drop(ctx, physical_id.removeprefix(ORPHAN))
         else:
             await super().delete_orphan(ctx, physical_id)
 
@@ -321,10 +321,10 @@ class Workflow(DeliversSignals, StackUser):
 
     async def deliver(self, ctx: ResourceContext, details: Any) -> Any:
         """Start an execution with the data of a signal, and return the id of the execution."""
-        asked = wanted_by(ctx.properties, {} if details is None else details)
-        body = {"workflow_name": ctx.physical, **asked}
-        made = await ctx.cloud.request(SERVICE, "POST", "/executions", json=body)
-        return made.body["id"]
+        fields = wanted_by(ctx.properties, {} if details is None else details)
+        body = {"workflow_name": ctx.physical, **fields}
+        answer = await ctx.cloud.request(SERVICE, "POST", "/executions", json=body)
+        return answer.body["id"]
 
     def signal(self, ctx: ResourceContext, details: Any) -> SignalResult:
         ids = ",".join([str(details), *started(ctx)])
@@ -348,20 +348,20 @@ def wanted_by(properties: Mapping[str, Any], details: Any) -> Body:
     """
     if not isinstance(details, Mapping):
         raise Rejected([StackValidationFailed(None, "Signal data must be a map")])
-    known = dict(properties.get("input") or {})
+    defaults = dict(properties.get("input") or {})
     if properties.get("use_request_body_as_input"):
-        given: Any = {name: value for name, value in details.items() if name in known}
+        workflow_input: Any = {name: value for name, value in details.items() if name in defaults}
     else:
-        given = details.get("input") or {}
+        workflow_input = details.get("input") or {}
     params = details.get("params") or {}
-    for what, value in (("Input", given), ("Params", params)):
+    for label, value in (("Input", workflow_input), ("Params", params)):
         if not isinstance(value, Mapping):
-            raise Rejected([StackValidationFailed(None, f"{what} in signal data must be a map")])
-    if unknown := sorted(given.keys() - known.keys()):
-        words = f"Unknown input {', '.join(unknown)}"
-        raise Rejected([StackValidationFailed(None, words)])
+            raise Rejected([StackValidationFailed(None, f"{label} in signal data must be a map")])
+    if unknown := sorted(workflow_input.keys() - defaults.keys()):
+        message = f"Unknown input {', '.join(unknown)}"
+        raise Rejected([StackValidationFailed(None, message)])
     return {
-        "input": {**known, **given},
+        "input": {**defaults, **workflow_input},
         "params": {**(properties.get("params") or {}), **params},
     }
 
@@ -380,8 +380,8 @@ def definition(properties: Mapping[str, Any], name: str, tag: str) -> str:
             for task in properties["tasks"]
         },
     }
-    given = {key: value for key, value in workflow.items() if value or key == "tasks"}
-    plain = json.loads(json.dumps({"version": "2.0", name: given}))
+    fields = {key: value for key, value in workflow.items() if value or key == "tasks"}
+    plain = json.loads(json.dumps({"version": "2.0", name: fields}))
     return yaml.safe_dump(plain, sort_keys=False, allow_unicode=True)
 
 
@@ -395,7 +395,7 @@ def _dashed(values: Mapping[str, Any]) -> Body:
 
     Null values are left out.
     """
-    found = {key.replace("_", "-"): value for key, value in values.items() if value is not None}
-    if str(found.get("join", "")).isdecimal():
-        found["join"] = int(found["join"])
-    return found
+    dashed = {key.replace("_", "-"): value for key, value in values.items() if value is not None}
+    if str(dashed.get("join", "")).isdecimal():
+        dashed["join"] = int(dashed["join"])
+    return dashed

@@ -26,7 +26,7 @@ USUAL: Mapping[str, Any] = {
 DHCP = "network:dhcp"
 
 
-def _told(port: Body) -> str:
+def _port_text(port: Body) -> str:
     name = f" ({port['name']})" if port.get("name") else ""
     owner = f" of {port['device_owner']}" if port.get("device_owner") else ""
     return f"port {port['id']}{name}{owner}"
@@ -71,8 +71,8 @@ class NeutronResource(CollectionResource):
 
     async def likes(self, ctx: ResourceContext) -> list[Body]:
         """Return the objects that have the desired values in all fields named in `alike`."""
-        wanted, found = shape(self.fields(ctx), self.alike), await self.members(ctx)
-        return [one for one in found if shape(one, self.alike) == wanted]
+        desired, members = shape(self.fields(ctx), self.alike), await self.members(ctx)
+        return [member for member in members if shape(member, self.alike) == desired]
 
     async def used_by(self, ctx: ResourceContext) -> Sequence[str]:
         """Return a description, such as "port ID (NAME)", of each port that uses the object.
@@ -83,22 +83,22 @@ class NeutronResource(CollectionResource):
             return ()
         query = self.ports_of.format(id=segment(ctx.physical_id))
         ports = await ctx.cloud.listing("network", f"/v2.0/ports?{query}")
-        return [_told(port) for port in ports if port["device_owner"] != DHCP]
+        return [_port_text(port) for port in ports if port["device_owner"] != DHCP]
 
     def changed_fields(self, ctx: ResourceContext) -> Body:
         fields = super().changed_fields(ctx)
-        removed = [name for name, value in fields.items() if value is None]
-        kept = self._booleans - self.cleared.keys()  # the service refuses null for them
+        null_names = [name for name, value in fields.items() if value is None]
+        booleans = self._booleans - self.cleared.keys()  # the service refuses null for them
         return {
             **{name: value for name, value in fields.items() if value is not None},
-            **{name: self.cleared.get(name) for name in removed if name not in kept},
+            **{name: self.cleared.get(name) for name in null_names if name not in booleans},
         }
 
     @property
     def _booleans(self) -> frozenset[str]:
         """The fields with a boolean."""
-        named = self.properties.items()
-        return frozenset(self.renamed.get(k, k) for k, prop in named if prop.kind is BOOLEAN)
+        pairs = self.properties.items()
+        return frozenset(self.renamed.get(k, k) for k, prop in pairs if prop.kind is BOOLEAN)
 
     async def replace_failed(self, ctx: ResourceContext) -> bool:
         """Return whether the object was never created, is gone, or is in an error state."""
@@ -127,8 +127,8 @@ class FixedAtCreate(NeutronResource):
             return await super().ours(ctx)
         if self.alike:
             return await self.likes(ctx)
-        found = await self.members(ctx)
-        return [one for one in found if one["name"] == ctx.physical_name]
+        members = await self.members(ctx)
+        return [member for member in members if member["name"] == ctx.physical_name]
 
 
 class Natural(NeutronResource):
@@ -150,11 +150,11 @@ def shape(body: Mapping[str, Any], names: Iterable[str]) -> tuple[str, ...]:
 
 def addresses(fixed_ips: Any) -> list[Body]:
     """Convert the property `fixed_ips` to the format of the service: subnet becomes subnet_id."""
-    wanted = []
-    for one in fixed_ips or []:
-        fields = {"subnet_id": one.get("subnet"), "ip_address": one.get("ip_address")}
-        wanted.append({name: value for name, value in fields.items() if value is not None})
-    return wanted
+    rows = []
+    for entry in fixed_ips or []:
+        fields = {"subnet_id": entry.get("subnet"), "ip_address": entry.get("ip_address")}
+        rows.append({name: value for name, value in fields.items() if value is not None})
+    return rows
 
 
 def as_text(value: Mapping[str, Any] | list[Any]) -> str:

@@ -71,18 +71,20 @@ class RoutesOfRouter(ResourceType):
 
     async def create(self, ctx: ResourceContext) -> Made:
         """Add the routes. Raises Rejected if the router already has one of them."""
-        wanted = self.routes(ctx.properties)
-        there = [one for one in wanted if among(one, await self.present(ctx))]
-        if there:
-            words = ", ".join(f"{one['destination']} via {one['nexthop']}" for one in there)
-            text = f"routes: the router {self.router(ctx)} already has these: {words}"
+        routes = self.routes(ctx.properties)
+        duplicates = [route for route in routes if among(route, await self.present(ctx))]
+        if duplicates:
+            listing = ", ".join(
+                f"{route['destination']} via {route['nexthop']}" for route in duplicates
+            )
+            text = f"routes: the router {self.router(ctx)} already has these: {listing}"
             raise Rejected([StackValidationFailed(None, text)])
-        body = await self.put(ctx, "add_extraroutes", wanted)
+        body = await self.put(ctx, "add_extraroutes", routes)
         return Made(physical_id=self.identity(ctx), body=body)
 
     async def find(self, ctx: ResourceContext) -> Made | None:
-        present, wanted = await self.present(ctx), self.routes(ctx.properties)
-        if wanted and all(among(one, present) for one in wanted):
+        present, routes = await self.present(ctx), self.routes(ctx.properties)
+        if routes and all(among(route, present) for route in routes):
             return Made(physical_id=self.identity(ctx))
         return None
 
@@ -90,30 +92,30 @@ class RoutesOfRouter(ResourceType):
         """Remove the routes, also those of a failed update; "not found" is success."""
         routes = self.routes(ctx.properties)
         if ctx.attempted:
-            routes += [one for one in self.routes(ctx.attempted) if not among(one, routes)]
+            routes += [route for route in self.routes(ctx.attempted) if not among(route, routes)]
         await forgiving(self.put(ctx, "remove_extraroutes", routes))
         return None
 
     async def put_back(self, ctx: ResourceContext) -> Made | None:
         """Add those routes that the router lacks."""
         present = await self.present(ctx)
-        lacking = [one for one in self.routes(ctx.properties) if not among(one, present)]
+        lacking = [route for route in self.routes(ctx.properties) if not among(route, present)]
         await self.put(ctx, "add_extraroutes", lacking)
         return None
 
-    async def put(self, ctx: ResourceContext, verb: str, some: Sequence[Body]) -> Body | None:
+    async def put(self, ctx: ResourceContext, verb: str, routes: Sequence[Body]) -> Body | None:
         """Send one call that adds or removes routes, and return the router's body.
 
         `verb` is add_extraroutes or remove_extraroutes. Without routes no call is sent, and the
         result is None.
         """
-        if not some:
+        if not routes:
             return None
         answer = await ctx.cloud.request(
             "network",
             "PUT",
             f"/v2.0/routers/{segment(self.router(ctx))}/{verb}",
-            json={"router": {"routes": list(some)}},
+            json={"router": {"routes": list(routes)}},
             idempotent=True,
         )
         return answer.part("router")
@@ -135,14 +137,14 @@ class RoutesOfRouter(ResourceType):
 
     async def observe(self, ctx: ResourceContext) -> Mapping[str, Any] | None:
         """Return the current properties: those of the routes that the router still has."""
-        body, wanted = await self.show(ctx), self.routes(ctx.properties)
+        body, desired = await self.show(ctx), self.routes(ctx.properties)
         present = list(body.get("routes") or [])
-        there = [one for one in wanted if among(one, present)]
-        found = self.observed(ctx, body)
+        remaining = [route for route in desired if among(route, present)]
+        values = self.observed(ctx, body)
         if "routes" in self.properties:
-            return {**found, "routes": ctx.given("routes") if there == wanted else there}
-        both = {name: ctx.given(name) for name in ("destination", "nexthop")}
-        return {**found, **both} if there else None
+            return {**values, "routes": ctx.given("routes") if remaining == desired else remaining}
+        fields = {name: ctx.given(name) for name in ("destination", "nexthop")}
+        return {**values, **fields} if remaining else None
 
     async def show(self, ctx: ResourceContext) -> Mapping[str, Any]:
         return await ctx.cloud.member("network", "/v2.0/routers", self.router(ctx))
@@ -193,13 +195,13 @@ class ExtraRouteSet(RoutesOfRouter):
         return (Step("change", self.change),)
 
     def routes(self, properties: Mapping[str, Any]) -> list[Body]:
-        return [route(one) for one in properties.get("routes") or []]
+        return [as_route(entry) for entry in properties.get("routes") or []]
 
     async def change(self, ctx: ResourceContext) -> Made | None:
         """Remove routes that are no longer desired and add new ones. Can be repeated."""
         before = self.routes(ctx.before) + self.routes(ctx.attempted)
-        wanted = self.routes(ctx.properties)
-        await self.put(ctx, "remove_extraroutes", [r for r in before if not among(r, wanted)])
+        routes = self.routes(ctx.properties)
+        await self.put(ctx, "remove_extraroutes", [r for r in before if not among(r, routes)])
         await self.put_back(ctx)
         return Made(body=await self.show(ctx))
 
@@ -224,24 +226,24 @@ class ExtraRoute(RoutesOfRouter):
     comes_after = (order.Legs(("router_id",)),)
 
     def routes(self, properties: Mapping[str, Any]) -> list[Body]:
-        return [route(properties)]
+        return [as_route(properties)]
 
     def identity(self, ctx: ResourceContext) -> str:
         return f"{self.router(ctx)}:{ctx.properties['destination']}:{ctx.properties['nexthop']}"
 
 
-def route(given: Mapping[str, Any]) -> Body:
+def as_route(entry: Mapping[str, Any]) -> Body:
     """Return a route in the format of the service."""
-    return {"destination": given["destination"], "nexthop": given["nexthop"]}
+    return {"destination": entry["destination"], "nexthop": entry["nexthop"]}
 
 
-def among(wanted: Body, routes: Sequence[Body]) -> bool:
+def among(route: Body, routes: Sequence[Body]) -> bool:
     """Return whether a list contains the route, also if its addresses are written differently."""
-    return any(_normal(one) == _normal(wanted) for one in routes)
+    return any(_normal(candidate) == _normal(route) for candidate in routes)
 
 
-def _normal(one: Body) -> tuple[str, str]:
-    destination, hop = str(one["destination"]), str(one["nexthop"])
+def _normal(route: Body) -> tuple[str, str]:
+    destination, hop = str(route["destination"]), str(route["nexthop"])
     try:
         return str(ipaddress.ip_network(destination)), str(ipaddress.ip_address(hop))
     except ValueError:  # the service refuses it

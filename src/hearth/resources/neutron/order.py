@@ -27,7 +27,7 @@ ROUTES = frozenset(
 KEYS = ("network", "network_id")
 Find = Callable[[Expr], Iterator[Expr]]
 
-_known: WeakKeyDictionary[Any, "Links"] = WeakKeyDictionary()
+_links_by_program: WeakKeyDictionary[Any, "Links"] = WeakKeyDictionary()
 
 
 def at(*path: str) -> Find:
@@ -37,10 +37,10 @@ def at(*path: str) -> Find:
     """
 
     def find(expr: Expr) -> Iterator[Expr]:
-        found = [expr]
+        exprs = [expr]
         for step in path:
-            found = [inner for one in found for inner in _step(one, step)]
-        yield from found
+            exprs = [inner for outer in exprs for inner in _step(outer, step)]
+        yield from exprs
 
     return find
 
@@ -61,13 +61,13 @@ class Subnets(Struct, frozen=True):
     paths: Sequence[str]
 
     def names(self, definition: Any, program: Any) -> Iterable[str]:
-        known = links(program).subnets
-        if not known:
+        subnets = links(program).subnets
+        if not subnets:
             return
         ends = (end for path in self.paths for end in at(*path.split("."))(definition.properties))
-        wanted = {word for end in ends for word in name(end)}
-        for network in sorted(wanted):
-            for subnet in known.get(network, ()):
+        networks = {word for end in ends for word in name(end)}
+        for network in sorted(networks):
+            for subnet in subnets.get(network, ()):
                 if not reaches(program, subnet, definition.name):
                     yield subnet
 
@@ -79,9 +79,9 @@ class Routes(Struct, frozen=True):
     """
 
     def names(self, definition: Any, program: Any) -> Iterable[str]:
-        for other in links(program).routers:
-            if not reaches(program, other, definition.name):
-                yield other
+        for router in links(program).routers:
+            if not reaches(program, router, definition.name):
+                yield router
 
 
 class Legs(Struct, frozen=True):
@@ -93,20 +93,20 @@ class Legs(Struct, frozen=True):
     routers: Sequence[str]
 
     def names(self, definition: Any, program: Any) -> Iterable[str]:
-        ends = (end for one in self.routers for end in at(one)(definition.properties))
-        wanted = {word for end in ends for word in name(end)}
-        for other in links(program).routers:
-            there = program.resources[other]
-            ends = (end for key in ("router", "router_id") for end in at(key)(there.properties))
-            same = wanted & {word for end in ends for word in name(end)}
-            if same and not reaches(program, other, definition.name):
-                yield other
+        ends = (end for path in self.routers for end in at(path)(definition.properties))
+        own_routers = {word for end in ends for word in name(end)}
+        for router in links(program).routers:
+            resource = program.resources[router]
+            ends = (end for key in ("router", "router_id") for end in at(key)(resource.properties))
+            is_shared = own_routers & {word for end in ends for word in name(end)}
+            if is_shared and not reaches(program, router, definition.name):
+                yield router
 
 
 def links(program: Any) -> Links:
     """Return the links of a program; they are computed once per program."""
-    found = _known.get(program)
-    if found is None:
+    program_links = _links_by_program.get(program)
+    if program_links is None:
         by_network: dict[str, list[str]] = {}
         for subnet, definition in program.resources.items():
             if definition.type == SUBNET:
@@ -114,20 +114,20 @@ def links(program: Any) -> Links:
                 for network in {word for end in ends for word in name(end)}:
                     by_network.setdefault(network, []).append(subnet)
         routers = [n for n, d in program.resources.items() if d.type in ROUTES]
-        found = _known[program] = Links(by_network, routers)
-    return found
+        program_links = _links_by_program[program] = Links(by_network, routers)
+    return program_links
 
 
 def reaches(program: Any, start: str, goal: str) -> bool:
     """Return whether the resource `start` depends on `goal`, directly or indirectly."""
-    seen, todo = {start}, [start]
+    visited, todo = {start}, [start]
     while todo:
-        for one in program.requires.get(todo.pop(), ()):
-            if one == goal:
+        for required in program.requires.get(todo.pop(), ()):
+            if required == goal:
                 return True
-            if one not in seen:
-                seen.add(one)
-                todo.append(one)
+            if required not in visited:
+                visited.add(required)
+                todo.append(required)
     return False
 
 
@@ -158,4 +158,4 @@ def name(expr: Expr) -> frozenset[str]:
     """
     if isinstance(expr, Const):
         return frozenset({f"={expr.value}"}) if expr.value else frozenset()
-    return frozenset(one.resource for one in references_in(expr))
+    return frozenset(reference.resource for reference in references_in(expr))

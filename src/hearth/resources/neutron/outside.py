@@ -12,6 +12,6 @@ async def outside(ctx: ResourceContext) -> str:
     Raises CloudFault if the cloud has no external network.
     """
     networks = await ctx.cloud.listing("network", OUTER_NETWORKS)
-    for network in sorted(networks, key=lambda one: not one.get("is_default")):
+    for network in sorted(networks, key=lambda network: not network.get("is_default")):
         return str(network["id"])
     raise CloudFault("network", 400, "BadRequest", "this cloud has no external network")

@@ -37,7 +37,7 @@ class Pointer(ResourceType):
     def delete_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
         return (Step("leave", self.leave),) if ctx.physical_id else ()
 
-    async def held(self, ctx: ResourceContext) -> str:
+    async def holder_id(self, ctx: ResourceContext) -> str:
         """Return the id of the object whose field is set."""
         return str(ctx.properties[self.holder])
 
@@ -47,13 +47,13 @@ class Pointer(ResourceType):
 
     async def point(self, ctx: ResourceContext) -> Made:
         """Set the field to the id of the target. The call can be repeated."""
-        ident, aim = await self.held(ctx), await self.aim(ctx)
+        ident, aim = await self.holder_id(ctx), await self.aim(ctx)
         fields = {self.field: {self.inner: aim} if self.inner else aim}
         fields |= {name: ctx.given(name) for name in self.along if ctx.given(name)}
         return Made(physical_id=f"{ident}:{aim}", body=await self.put(ctx, ident, fields))
 
     async def find(self, ctx: ResourceContext) -> Made | None:
-        ident, aim = await self.held(ctx), await self.aim(ctx)
+        ident, aim = await self.holder_id(ctx), await self.aim(ctx)
         now = await ctx.cloud.member("network", self.objects, ident)
         return Made(f"{ident}:{aim}", body=now) if self.pointed(now) == aim else None
 
@@ -90,11 +90,11 @@ class Pointer(ResourceType):
         if not now or (not self.target and now != aim):
             return None
         names = {self.target, *self.along} & self.properties.keys()
-        found = {n: v for n, v in self.observed(ctx, body).items() if n in names}
+        values = {n: v for n, v in self.observed(ctx, body).items() if n in names}
         if self.target:
-            found[self.target] = ctx.given(self.target) if now == aim else now
-            found[self.holder] = ctx.given(self.holder)  # its field was read
-        return found
+            values[self.target] = ctx.given(self.target) if now == aim else now
+            values[self.holder] = ctx.given(self.holder)  # its field was read
+        return values
 
     async def show(self, ctx: ResourceContext) -> Mapping[str, Any] | None:
         return await ctx.cloud.member("network", self.objects, ctx.physical.partition(":")[0])

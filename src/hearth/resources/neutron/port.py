@@ -340,34 +340,37 @@ class Port(NeutronResource):
         """Return the current property values; leave out the device unless the template sets it, and
         the name that Nova gives to a port without one.
         """
-        found = await super().observe(ctx)
-        if found is None:
+        values = await super().observe(ctx)
+        if values is None:
             return None
-        found = dict(found)
+        values = dict(values)
         for name in ("device_id", "device_owner", "dns_name"):
             if not ctx.given(name):
-                found.pop(name, None)
-        return found
+                values.pop(name, None)
+        return values
 
     def observed(self, ctx: ResourceContext, body: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return the current property values without the addresses that Neutron has added."""
-        wanted, mac = ctx.given("fixed_ips") or [], str(body.get("mac_address"))
-        named = {one[name] for one in wanted for name in ("subnet", "ip_address") if one.get(name)}
-        shown = [
-            one
-            for one in body.get("fixed_ips") or []
-            if not named.isdisjoint(one.values()) or not is_generated(one["ip_address"], mac)
+        entries, mac = ctx.given("fixed_ips") or [], str(body.get("mac_address"))
+        own_values = {
+            entry[name] for entry in entries for name in ("subnet", "ip_address") if entry.get(name)
+        }
+        fixed_ips = [
+            address
+            for address in body.get("fixed_ips") or []
+            if not own_values.isdisjoint(address.values())
+            or not is_generated(address["ip_address"], mac)
         ]
-        return super().observed(ctx, {**body, "fixed_ips": shown})
+        return super().observed(ctx, {**body, "fixed_ips": fixed_ips})
 
     async def attribute(self, ctx: ResourceContext, name: str) -> Any:
         if name != "subnets":
             return await super().attribute(ctx, name)
         body = ctx.body or await self.show(ctx) or {}
         return [
-            await ctx.cloud.member("network", "/v2.0/subnets", str(one["subnet_id"]))
-            for one in body.get("fixed_ips", [])
-            if one.get("subnet_id")
+            await ctx.cloud.member("network", "/v2.0/subnets", str(address["subnet_id"]))
+            for address in body.get("fixed_ips", [])
+            if address.get("subnet_id")
         ]
 
     def replaced_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
@@ -406,10 +409,10 @@ class Port(NeutronResource):
 
     async def take_addresses(self, ctx: ResourceContext) -> Made | None:
         """Set the port's addresses to the stored ones, unless the port was deleted."""
-        made = None
+        updated = None
         with suppress(NotFound):
-            made = await self.change(ctx, {"fixed_ips": json.loads(ctx.data["port_fip"])})
-        return Made(data={"port_fip": None}, body=made.body if made else None)
+            updated = await self.change(ctx, {"fixed_ips": json.loads(ctx.data["port_fip"])})
+        return Made(data={"port_fip": None}, body=updated.body if updated else None)
 
 
 def is_generated(address: str, mac: str) -> bool:

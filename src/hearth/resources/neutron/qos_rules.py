@@ -27,8 +27,8 @@ class QoSRule(NeutronResource):
 
     async def ours(self, ctx: ResourceContext) -> list[Body]:
         fields = self.fields(ctx)
-        found = await self.members(ctx)
-        return [one for one in found if fields.items() <= one.items()]
+        members = await self.members(ctx)
+        return [member for member in members if fields.items() <= member.items()]
 
 
 class QoSBandwidthLimitRule(QoSRule):

@@ -103,26 +103,26 @@ class RouterInterface(ResourceType):
 
     async def attach(self, ctx: ResourceContext) -> Made:
         """Add the interface."""
-        router, wanted = ctx.properties["router"], leg(ctx.properties)
+        router, fields = ctx.properties["router"], leg(ctx.properties)
         answer = await ctx.cloud.request(
-            "network", "PUT", f"/v2.0/routers/{segment(router)}/add_router_interface", json=wanted
+            "network", "PUT", f"/v2.0/routers/{segment(router)}/add_router_interface", json=fields
         )
-        return Made(physical_id=joined(router, wanted), body=answer.body)
+        return Made(physical_id=joined(router, fields), body=answer.body)
 
     async def find(self, ctx: ResourceContext) -> Made | None:
-        router, wanted = ctx.properties["router"], leg(ctx.properties)
-        port = await port_of(ctx, router, wanted)
-        return None if port is None else Made(joined(router, wanted), body=port)
+        router, fields = ctx.properties["router"], leg(ctx.properties)
+        port = await port_of(ctx, router, fields)
+        return None if port is None else Made(joined(router, fields), body=port)
 
     async def detach(self, ctx: ResourceContext) -> Made | None:
         """Remove the interface; "not found" is success."""
-        router, wanted = parted(ctx.physical)
+        router, fields = parted(ctx.physical)
         with suppress(NotFound):
             await ctx.cloud.request(
                 "network",
                 "PUT",
                 f"/v2.0/routers/{segment(router)}/remove_router_interface",
-                json=wanted,
+                json=fields,
                 idempotent=True,
             )
         return None
@@ -145,8 +145,8 @@ class RouterInterface(ResourceType):
     async def show(self, ctx: ResourceContext) -> Mapping[str, Any] | None:
         port = await port_of(ctx, *parted(ctx.physical))
         if port is None:
-            words = f"The router interface {ctx.physical} does not exist."
-            raise NotFound("network", words, "RouterInterfaceNotFound")
+            message = f"The router interface {ctx.physical} does not exist."
+            raise NotFound("network", message, "RouterInterfaceNotFound")
         return port
 
 
@@ -157,26 +157,26 @@ def leg(properties: Mapping[str, Any]) -> Body:
     return {"subnet_id": properties["subnet"]}
 
 
-def joined(router: str, wanted: Body) -> str:
-    """Return the physical id of a router interface; `wanted` is the result of `leg`."""
-    ((name, ident),) = wanted.items()
+def joined(router: str, fields: Body) -> str:
+    """Return the physical id of a router interface; `fields` is the result of `leg`."""
+    ((name, ident),) = fields.items()
     return f"{router}:{name}={ident}"
 
 
 def parted(physical_id: str) -> tuple[str, Body]:
     """Split a physical id into the router's id and the body {port_id: ID} or {subnet_id: ID}."""
-    router, _, rest = physical_id.partition(":")
-    name, _, ident = rest.partition("=")
+    router, _, target = physical_id.partition(":")
+    name, _, ident = target.partition("=")
     return router, ({name: ident} if ident else {"subnet_id": name})
 
 
-async def port_of(ctx: ResourceContext, router: str, wanted: Body) -> Body | None:
+async def port_of(ctx: ResourceContext, router: str, fields: Body) -> Body | None:
     """Return the router's port that belongs to this interface, or None.
 
-    `wanted` identifies it by `port_id` or `subnet_id`.
+    `fields` identifies it by `port_id` or `subnet_id`.
     """
     for port in await ctx.cloud.listing("network", f"/v2.0/ports?device_id={segment(router)}"):
-        subnets = {one.get("subnet_id") for one in port.get("fixed_ips", [])}
-        if port["id"] == wanted.get("port_id") or wanted.get("subnet_id") in subnets:
+        subnets = {address.get("subnet_id") for address in port.get("fixed_ips", [])}
+        if port["id"] == fields.get("port_id") or fields.get("subnet_id") in subnets:
             return port
     return None

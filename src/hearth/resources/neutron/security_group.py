@@ -129,31 +129,31 @@ class SecurityGroup(NeutronResource):
 
         Without them, the rules of the group may be resources of their own.
         """
-        found = super().observed(ctx, body)
-        rules, stored = body.get("security_group_rules"), ctx.given("rules")
-        if rules is None or not stored:
-            return found
-        wanted = {shape(rule, SHAPE) for rule in self.wanted(ctx)}
-        if wanted == {shape(rule, SHAPE) for rule in rules}:
-            return {**found, "rules": stored}
-        there = [{n: rule[n] for n in SHAPE if rule.get(n) is not None} for rule in rules]
-        return {**found, "rules": there}
+        values = super().observed(ctx, body)
+        rules, own_rules = body.get("security_group_rules"), ctx.given("rules")
+        if rules is None or not own_rules:
+            return values
+        desired = {shape(rule, SHAPE) for rule in self.desired_rules(ctx)}
+        if desired == {shape(rule, SHAPE) for rule in rules}:
+            return {**values, "rules": own_rules}
+        current = [{n: rule[n] for n in SHAPE if rule.get(n) is not None} for rule in rules]
+        return {**values, "rules": current}
 
     async def settle(self, ctx: ResourceContext) -> Made | None:
         """Create missing rules of the group and delete those that are not desired. Can be
         repeated.
         """
         group = ctx.physical
-        wanted = {shape(rule, SHAPE): rule for rule in self.wanted(ctx)}
+        desired = {shape(rule, SHAPE): rule for rule in self.desired_rules(ctx)}
         path = f"{RULES}?security_group_id={group}"
         for rule in await ctx.cloud.listing("network", path):
-            if wanted.pop(shape(rule, SHAPE), None) is None:
+            if desired.pop(shape(rule, SHAPE), None) is None:
                 await forgiving(
                     ctx.cloud.request(
                         "network", "DELETE", f"{RULES}/{segment(rule['id'])}", idempotent=True
                     )
                 )
-        for rule in wanted.values():
+        for rule in desired.values():
             try:
                 await ctx.cloud.request(
                     "network",
@@ -166,21 +166,21 @@ class SecurityGroup(NeutronResource):
                     raise
         return Made(body=await self.show(ctx))
 
-    def wanted(self, ctx: ResourceContext) -> list[Body]:
+    def desired_rules(self, ctx: ResourceContext) -> list[Body]:
         """Return the desired rules: those in the property `rules`, and the default egress rules if
         the property contains no egress rule.
         """
-        rules = [self.rule(ctx, given) for given in ctx.given("rules") or []]
+        rules = [self.rule(ctx, entry) for entry in ctx.given("rules") or []]
         if not any(rule["direction"] == "egress" for rule in rules):
             rules += [dict(rule) for rule in DEFAULTS]
         return rules
 
-    def rule(self, ctx: ResourceContext, given: Mapping[str, Any]) -> Body:
+    def rule(self, ctx: ResourceContext, entry: Mapping[str, Any]) -> Body:
         """Convert an item of the property `rules` to the format of the service."""
-        fields = {name: given[name] for name in SHAPE if given.get(name) is not None}
-        if given.get("description"):
-            fields["description"] = given["description"]
-        if given.get("remote_mode") == "remote_group_id":
+        fields = {name: entry[name] for name in SHAPE if entry.get(name) is not None}
+        if entry.get("description"):
+            fields["description"] = entry["description"]
+        if entry.get("remote_mode") == "remote_group_id":
             fields.pop("remote_ip_prefix", None)
             fields.setdefault("remote_group_id", ctx.physical)
         else:

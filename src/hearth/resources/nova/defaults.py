@@ -43,19 +43,19 @@ def with_defaults(catalog: Catalog, defaults: ServerDefaults) -> Catalog:
         rtype = catalog.find(name)
         if rtype is None or not type(rtype).__module__.startswith("hearth.resources."):
             continue
-        changed = _with(rtype, of_servers if name in SERVERS else of_deployments)
+        variant = _with(rtype, of_servers if name in SERVERS else of_deployments)
         if name in SERVERS:
-            changed.physical_name_limit = min(defaults.name_characters, NAME_CHARACTERS)
-        catalog = catalog.with_type(changed)
+            variant.physical_name_limit = min(defaults.name_characters, NAME_CHARACTERS)
+        catalog = catalog.with_type(variant)
     return catalog
 
 
 def _with(rtype: ResourceType, values: dict[str, str]) -> ResourceType:
     """Return a copy of the type with other defaults for the properties in `values`."""
-    changed = object.__new__(type(rtype))  # copy() returns the registered type
-    changed.__dict__.update(rtype.__dict__)
-    changed.properties = {
+    variant = object.__new__(type(rtype))  # copy() returns the registered type
+    variant.__dict__.update(rtype.__dict__)
+    variant.properties = {
         key: replace(prop, default=values[key]) if key in values else prop
         for key, prop in rtype.properties.items()
     }
-    return changed
+    return variant

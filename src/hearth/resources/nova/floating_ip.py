@@ -84,7 +84,7 @@ async def port_of_server(ctx: ResourceContext, server: str) -> str:
     """Return the server's first port with an IPv4 address. Raises CloudFault if there is none."""
     ports = await ctx.cloud.listing("network", f"/v2.0/ports?device_id={segment(server)}")
     for port in ports:
-        if any("." in one["ip_address"] for one in port["fixed_ips"]):
+        if any("." in address["ip_address"] for address in port["fixed_ips"]):
             return str(port["id"])
-    words = f"server {server} has no port with an IPv4 address"
-    raise CloudFault("network", 400, "BadRequest", words)
+    message = f"server {server} has no port with an IPv4 address"
+    raise CloudFault("network", 400, "BadRequest", message)

@@ -27,16 +27,18 @@ RENAMED = {"qos_policy": "qos_policy_id"}
 FIELDS_OF_OURS = ("no_fixed_ips", "value_specs")
 
 
-def needs_port(one: Mapping[str, Any]) -> bool:
+def needs_port(entry: Mapping[str, Any]) -> bool:
     """Return whether Hearth must create a port for an entry of the property `networks`."""
-    if one.get("port") or one.get("allocate_network"):
+    if entry.get("port") or entry.get("allocate_network"):
         return False
-    return bool(one.get("subnet") or one.get("port_extra_properties") or one.get("floating_ip"))
+    return bool(
+        entry.get("subnet") or entry.get("port_extra_properties") or entry.get("floating_ip")
+    )
 
 
 def own_ports(ctx: ResourceContext) -> bool:
     """Return whether Hearth must create a port for any entry of the property `networks`."""
-    return any(needs_port(one) for one in ctx.given("networks") or [])
+    return any(needs_port(entry) for entry in ctx.given("networks") or [])
 
 
 def all_ports(ctx: ResourceContext) -> bool:
@@ -44,7 +46,7 @@ def all_ports(ctx: ResourceContext) -> bool:
     ports.
     """
     networks = ctx.given("networks") or []
-    return bool(networks) and all(one.get("port") or needs_port(one) for one in networks)
+    return bool(networks) and all(entry.get("port") or needs_port(entry) for entry in networks)
 
 
 def kept_ports(ctx: ResourceContext) -> dict[str, str]:
@@ -52,28 +54,28 @@ def kept_ports(ctx: ResourceContext) -> dict[str, str]:
 
     The key is the result of `keyed`, or the position of the entry in data that Heat stored.
     """
-    kept = json.loads(ctx.data.get("internal_ports") or "{}")
-    if isinstance(kept, list):  # the format of Heat
-        return {str(index): one["id"] for index, one in enumerate(kept)}
-    return dict(kept)
+    ports = json.loads(ctx.data.get("internal_ports") or "{}")
+    if isinstance(ports, list):  # the format of Heat
+        return {str(index): port["id"] for index, port in enumerate(ports)}
+    return dict(ports)
 
 
-def entry_key(one: Mapping[str, Any]) -> str:
+def entry_key(entry: Mapping[str, Any]) -> str:
     """Return a text that is equal for entries with the same network, address, tag and port
     properties.
     """
     names = ("network", "subnet", "fixed_ip", "port_extra_properties", "tag")
-    return json.dumps({name: one.get(name) for name in names}, sort_keys=True)
+    return json.dumps({name: entry.get(name) for name in names}, sort_keys=True)
 
 
 def keyed(networks: list[Mapping[str, Any]]) -> list[tuple[str, Mapping[str, Any]]]:
     """Return (key, entry) for each entry; a number makes the keys of equal entries unique."""
-    seen: dict[str, int] = {}
+    counts: dict[str, int] = {}
     rows = []
-    for one in networks:
-        key = entry_key(one)
-        seen[key] = seen.get(key, 0) + 1
-        rows.append((f"{key}#{seen[key]}", one))
+    for entry in networks:
+        key = entry_key(entry)
+        counts[key] = counts.get(key, 0) + 1
+        rows.append((f"{key}#{counts[key]}", entry))
     return rows
 
 
@@ -82,21 +84,21 @@ def networks_field(ctx: ResourceContext) -> Any:
     networks = ctx.given("networks")
     if not networks:
         return None
-    for one in networks:
-        if one.get("allocate_network"):
-            return one["allocate_network"]
-    kept = kept_ports(ctx)
+    for entry in networks:
+        if entry.get("allocate_network"):
+            return entry["allocate_network"]
+    ports = kept_ports(ctx)
     field = []
-    for key, one in keyed(networks):
-        if one.get("port") or key in kept:
-            entry: Body = {"port": one.get("port") or kept[key]}
+    for key, entry in keyed(networks):
+        if entry.get("port") or key in ports:
+            row: Body = {"port": entry.get("port") or ports[key]}
         else:
-            entry = {"uuid": one.get("network")}
-            if one.get("fixed_ip"):
-                entry["fixed_ip"] = one["fixed_ip"]
-        if one.get("tag"):
-            entry["tag"] = one["tag"]
-        field.append(entry)
+            row = {"uuid": entry.get("network")}
+            if entry.get("fixed_ip"):
+                row["fixed_ip"] = entry["fixed_ip"]
+        if entry.get("tag"):
+            row["tag"] = entry["tag"]
+        field.append(row)
     return field
 
 
@@ -104,31 +106,33 @@ async def make_ports(ctx: ResourceContext) -> Made:
     """Create the ports that are missing. Ports of earlier attempts are found by their
     description.
     """
-    kept = kept_ports(ctx)
-    wanted = [(key, one) for key, one in keyed(ctx.given("networks") or []) if needs_port(one)]
-    there = await marked_ports(ctx, kept.values())
-    for number, (key, one) in enumerate(wanted):
-        if key in kept:
+    ports = kept_ports(ctx)
+    entries = [
+        (key, entry) for key, entry in keyed(ctx.given("networks") or []) if needs_port(entry)
+    ]
+    existing = await marked_ports(ctx, ports.values())
+    for number, (key, entry) in enumerate(entries):
+        if key in ports:
             continue
         text = f"{mark(ctx)}:{number}:{hash_of(key)}"
-        kept[key] = there.get(text) or await make_port(ctx, one, number, text)
-    return Made(data={"internal_ports": json.dumps(kept, sort_keys=True)})
+        ports[key] = existing.get(text) or await make_port(ctx, entry, number, text)
+    return Made(data={"internal_ports": json.dumps(ports, sort_keys=True)})
 
 
-async def make_port(ctx: ResourceContext, one: Mapping[str, Any], number: int, text: str) -> str:
-    """Create the port for the entry `one` of `networks`, and return the port's id.
+async def make_port(ctx: ResourceContext, entry: Mapping[str, Any], number: int, text: str) -> str:
+    """Create the port for `entry` of `networks`, and return the port's id.
 
     `number` is part of the port's name; `text` is its description.
     """
-    extra = {k: v for k, v in (one.get("port_extra_properties") or {}).items() if v is not None}
+    extra = {k: v for k, v in (entry.get("port_extra_properties") or {}).items() if v is not None}
     fields: Body = {
         RENAMED.get(name, name): value
         for name, value in extra.items()
         if name not in FIELDS_OF_OURS
     }
     fields |= {"name": f"{ctx.wanted_name}-port-{number}", "description": text}
-    fields["network_id"] = one.get("network") or await network_of(ctx, str(one["subnet"]))
-    address = {"subnet_id": one.get("subnet"), "ip_address": one.get("fixed_ip")}
+    fields["network_id"] = entry.get("network") or await network_of(ctx, str(entry["subnet"]))
+    address = {"subnet_id": entry.get("subnet"), "ip_address": entry.get("fixed_ip")}
     address = {name: value for name, value in address.items() if value}
     fields = port_fields(fields, extra, frozenset({*extra, "network"}))
     if address:
@@ -145,14 +149,14 @@ async def group_ids(ctx: ResourceContext) -> list[str]:
     exist.
     """
     names = Names(ctx.cloud)
-    found = [
+    resolved = [
         await names.id_of("neutron.security_group", name)
         for name in ctx.properties["security_groups"]
     ]
-    problems = [one for one in found if isinstance(one, Problem)]
+    problems = [problem for problem in resolved if isinstance(problem, Problem)]
     if problems:
         raise Rejected(problems)
-    return [str(one) for one in found]
+    return [str(ident) for ident in resolved]
 
 
 async def network_of(ctx: ResourceContext, subnet: str) -> str:
@@ -174,7 +178,7 @@ async def drop_port(ctx: ResourceContext, port: str) -> None:
     )
 
 
-async def stray_ports(ctx: ResourceContext) -> list[str]:
+async def orphan_ports(ctx: ResourceContext) -> list[str]:
     """Return the orphan ports of the record, each as "port:ID".
 
     An orphan port has the record's intent key, but its id is not in the private data. It may be of
@@ -184,27 +188,28 @@ async def stray_ports(ctx: ResourceContext) -> list[str]:
     return [f"{PORT}{ident}" for ident in ports.values()]
 
 
-async def marked_ports(ctx: ResourceContext, kept: Collection[str]) -> dict[str, str]:
-    """Return the ports with this record's intent key, except those in `kept`, as {description:
+async def marked_ports(ctx: ResourceContext, excluded: Collection[str]) -> dict[str, str]:
+    """Return the ports with this record's intent key, except those in `excluded`, as {description:
     id}.
     """
     return {
         str(port.get("description")): str(port["id"])
         for port in await ctx.cloud.listing("network", PORTS)
-        if str(port.get("description", "")).startswith(f"{mark(ctx)}:") and port["id"] not in kept
+        if str(port.get("description", "")).startswith(f"{mark(ctx)}:")
+        and port["id"] not in excluded
     }
 
 
 async def point_floating(ctx: ResourceContext) -> Made | None:
     """Associate the floating IP of each entry with the port of that entry."""
-    kept = kept_ports(ctx)
-    for key, one in keyed(ctx.given("networks") or []):
-        if one.get("floating_ip"):
-            port = one.get("port") or kept[key]
+    ports = kept_ports(ctx)
+    for key, entry in keyed(ctx.given("networks") or []):
+        if entry.get("floating_ip"):
+            port = entry.get("port") or ports[key]
             await ctx.cloud.request(
                 "network",
                 "PUT",
-                f"/v2.0/floatingips/{segment(one['floating_ip'])}",
+                f"/v2.0/floatingips/{segment(entry['floating_ip'])}",
                 json={"floatingip": {"port_id": port}},
                 idempotent=True,
             )
@@ -225,64 +230,68 @@ async def reuse(ctx: ResourceContext) -> Made:
 
     The port of such an interface is recorded as a port of Hearth if the entry needs one.
     """
-    kept = kept_ports(ctx)
-    wanted = keyed(ctx.given("networks") or [])
+    ports = kept_ports(ctx)
+    entries = keyed(ctx.given("networks") or [])
     before = {key for key, _ in keyed(ctx.before.get("networks") or [])}
-    held = {key: kept[key] for key, _ in wanted if key in kept}
-    taken = {*held.values(), *(one["port"] for _, one in wanted if one.get("port"))}
-    taken |= {port for key, port in kept.items() if NOTHING_MORE not in key}
-    free = [i for i in await attached(ctx) if i["port_id"] not in taken]
-    searching = [(key, one) for key, one in wanted if not one.get("port") and key not in held]
-    for key, one in sorted(searching, key=lambda row: row[0] not in before):
-        match = next((i for i in free if serves(i, one)), None)
+    assigned = {key: ports[key] for key, _ in entries if key in ports}
+    used_ids = {*assigned.values(), *(entry["port"] for _, entry in entries if entry.get("port"))}
+    used_ids |= {port for key, port in ports.items() if NOTHING_MORE not in key}
+    free = [i for i in await attached(ctx) if i["port_id"] not in used_ids]
+    searching = [
+        (key, entry) for key, entry in entries if not entry.get("port") and key not in assigned
+    ]
+    for key, entry in sorted(searching, key=lambda row: row[0] not in before):
+        match = next((i for i in free if serves(i, entry)), None)
         if match is not None:
             free.remove(match)
-            if needs_port(one) or match["port_id"] in kept.values():
-                held[key] = match["port_id"]
-    left = {key: port for key, port in kept.items() if port not in held.values()}
-    ports = {**left, **held}
-    return Made(data={"internal_ports": json.dumps(ports, sort_keys=True) if ports else None})
+            if needs_port(entry) or match["port_id"] in ports.values():
+                assigned[key] = match["port_id"]
+    unassigned = {key: port for key, port in ports.items() if port not in assigned.values()}
+    ports_after = {**unassigned, **assigned}
+    return Made(
+        data={"internal_ports": json.dumps(ports_after, sort_keys=True) if ports_after else None}
+    )
 
 
 NOTHING_MORE = '"port_extra_properties": null'
 """The part of an entry's key which shows that the entry has no extra port properties."""
 
 
-def serves(interface: Mapping[str, Any], one: Mapping[str, Any]) -> bool:
-    """Return whether an attached interface satisfies the entry `one` of `networks`.
+def serves(interface: Mapping[str, Any], entry: Mapping[str, Any]) -> bool:
+    """Return whether an attached interface satisfies `entry` of `networks`.
 
     An entry with a tag or extra port properties always needs a new port.
     """
-    if one.get("port_extra_properties") or one.get("tag") or one.get("allocate_network"):
+    if entry.get("port_extra_properties") or entry.get("tag") or entry.get("allocate_network"):
         return False
     subnets = {ip.get("subnet_id") for ip in interface.get("fixed_ips") or []}
-    if one.get("subnet") and one["subnet"] not in subnets:
+    if entry.get("subnet") and entry["subnet"] not in subnets:
         return False
-    network = one.get("network") or (interface["net_id"] if one.get("subnet") else None)
-    return fits(interface, {**one, "network": network})
+    network = entry.get("network") or (interface["net_id"] if entry.get("subnet") else None)
+    return fits(interface, {**entry, "network": network})
 
 
 def leaving(ctx: ResourceContext, interfaces: list[Body]) -> list[str]:
     """Return the ids of the ports whose interfaces no entry of `networks` needs."""
-    kept = kept_ports(ctx)
-    wanted = keyed(ctx.given("networks") or [])
-    ports = {one.get("port") or kept.get(key) for key, one in wanted}
-    free = [i for i in interfaces if i["port_id"] not in ports]
-    ours = set(kept.values())  # never reused for another entry
-    for key, one in wanted:
-        if one.get("port") or needs_port(one) or key in kept:
+    ports = kept_ports(ctx)
+    entries = keyed(ctx.given("networks") or [])
+    needed_ids = {entry.get("port") or ports.get(key) for key, entry in entries}
+    free = [i for i in interfaces if i["port_id"] not in needed_ids]
+    ours = set(ports.values())  # never reused for another entry
+    for key, entry in entries:
+        if entry.get("port") or needs_port(entry) or key in ports:
             continue
-        match = next((i for i in free if i["port_id"] not in ours and fits(i, one)), None)
+        match = next((i for i in free if i["port_id"] not in ours and fits(i, entry)), None)
         if match is not None:
             free.remove(match)
     return [i["port_id"] for i in free]
 
 
-def fits(interface: Mapping[str, Any], one: Mapping[str, Any]) -> bool:
-    """Return whether an interface has the network and, if given, the address of the entry `one`."""
+def fits(interface: Mapping[str, Any], entry: Mapping[str, Any]) -> bool:
+    """Return whether an interface has the network and, if given, the address of the entry."""
     ips = {ip.get("ip_address") for ip in interface.get("fixed_ips") or []}
-    wanted_ip = one.get("fixed_ip")
-    return interface["net_id"] == one.get("network") and (not wanted_ip or wanted_ip in ips)
+    wanted_ip = entry.get("fixed_ip")
+    return interface["net_id"] == entry.get("network") and (not wanted_ip or wanted_ip in ips)
 
 
 async def detach(ctx: ResourceContext) -> Made | None:
@@ -302,7 +311,7 @@ def yield_step() -> Step:
     """Return the step that detaches the ports which the template manages as separate resources,
     because the new server needs them.
     """
-    return Step("yield-ports", yield_ports, poll=_detached(_given))
+    return Step("yield-ports", yield_ports, poll=_detached(_attached_given))
 
 
 def _detached(
@@ -315,38 +324,38 @@ def _detached(
     since: list[float] = []
 
     async def detached(ctx: ResourceContext) -> Progress:
-        left = sorted(doomed(ctx, await attached(ctx)))
+        ports = sorted(doomed(ctx, await attached(ctx)))
         since.append(ctx.now)
-        if not left:
+        if not ports:
             return Ready()
         if ctx.now - since[0] < DETACH_S:
-            return Later(1.0, seen=f"attached ports {', '.join(left)}")
-        words = f"server {ctx.physical} has not detached {', '.join(left)} in {DETACH_S:.0f} s"
-        return Failed(words, "InterfaceDetachFailed")
+            return Later(1.0, seen=f"attached ports {', '.join(ports)}")
+        message = f"server {ctx.physical} has not detached {', '.join(ports)} in {DETACH_S:.0f} s"
+        return Failed(message, "InterfaceDetachFailed")
 
     return detached
 
 
-def _given(ctx: ResourceContext, interfaces: list[Body]) -> list[str]:
+def _attached_given(ctx: ResourceContext, interfaces: list[Body]) -> list[str]:
     """Return the ids of the attached ports that the template manages as separate resources."""
     return [str(i["port_id"]) for i in interfaces if i["port_id"] in given_ports(ctx)]
 
 
 def given_ports(ctx: ResourceContext) -> set[str]:
     """Return the ids of the ports that the template manages as separate resources."""
-    return {str(one["port"]) for one in ctx.given("networks") or [] if one.get("port")}
+    return {str(entry["port"]) for entry in ctx.given("networks") or [] if entry.get("port")}
 
 
 async def yield_ports(ctx: ResourceContext) -> Made | None:
     """Detach the ports that the template manages as separate resources."""
-    given = given_ports(ctx)
+    ports = given_ports(ctx)
     try:
-        there = await attached(ctx)
+        interfaces = await attached(ctx)
     except NotFound:
-        await unbind(ctx, given)
+        await unbind(ctx, ports)
         return None
-    for interface in there:
-        if interface["port_id"] in given:
+    for interface in interfaces:
+        if interface["port_id"] in ports:
             path = f"/servers/{segment(ctx.physical)}/os-interface/{segment(interface['port_id'])}"
             await forgiving(ctx.cloud.request("compute", "DELETE", path, idempotent=True))
     return None
@@ -372,32 +381,34 @@ async def _unbind(ctx: ResourceContext, port: str) -> None:
 
 async def attach(ctx: ResourceContext) -> Made | None:
     """Attach the missing interfaces, then delete the ports of Hearth that no entry needs."""
-    kept = kept_ports(ctx)
-    wanted = keyed(ctx.given("networks") or [])
+    ports = kept_ports(ctx)
+    entries = keyed(ctx.given("networks") or [])
     free = await attached(ctx)
-    for key, one in wanted:
-        port = one.get("port") or kept.get(key)
-        match = next((i for i in free if i["port_id"] == port or (not port and fits(i, one))), None)
+    for key, entry in entries:
+        port = entry.get("port") or ports.get(key)
+        match = next(
+            (i for i in free if i["port_id"] == port or (not port and fits(i, entry))), None
+        )
         if match is not None:
             free.remove(match)
             continue
-        fields: Body = {"port_id": port} if port else {"net_id": one.get("network")}
-        if not port and one.get("fixed_ip"):
-            fields["fixed_ips"] = [{"ip_address": one["fixed_ip"]}]
+        fields: Body = {"port_id": port} if port else {"net_id": entry.get("network")}
+        if not port and entry.get("fixed_ip"):
+            fields["fixed_ips"] = [{"ip_address": entry["fixed_ip"]}]
         path = f"/servers/{segment(ctx.physical)}/os-interface"
         await ctx.cloud.request("compute", "POST", path, json={"interfaceAttachment": fields})
-    keys = {key for key, _ in wanted}
-    for key, port in list(kept.items()):
+    keys = {key for key, _ in entries}
+    for key, port in list(ports.items()):
         if key not in keys:
             await drop_port(ctx, port)
-            del kept[key]
-    return Made(data={"internal_ports": json.dumps(kept, sort_keys=True) if kept else None})
+            del ports[key]
+    return Made(data={"internal_ports": json.dumps(ports, sort_keys=True) if ports else None})
 
 
 async def all_attached(ctx: ResourceContext) -> Progress:
     """Report whether the server has at least as many interfaces as `networks` has entries."""
-    wanted = len(ctx.given("networks") or [])
-    return Ready() if len(await attached(ctx)) >= wanted else Later(1.0)
+    count = len(ctx.given("networks") or [])
+    return Ready() if len(await attached(ctx)) >= count else Later(1.0)
 
 
 def hash_of(text: str) -> str:

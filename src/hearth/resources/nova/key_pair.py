@@ -169,8 +169,8 @@ class KeyPair(ResourceType):
         }
 
     async def attribute(self, ctx: ResourceContext, name: str) -> Any:
-        shown = self.recordable(ctx)
-        return shown[name] if name in shown else await super().attribute(ctx, name)
+        attributes = self.recordable(ctx)
+        return attributes[name] if name in attributes else await super().attribute(ctx, name)
 
 
 def public_key(ctx: ResourceContext) -> str:

@@ -160,7 +160,7 @@ class Server(CollectionResource):
     service = "compute"
     undescribed = None
     known_by = "the descriptions of the server and of its own ports, which stay"
-    strays = (interfaces.PORT, *config_transport.STRAYS)
+    orphan_prefixes = (interfaces.PORT, *config_transport.ORPHAN_PREFIXES)
     physical_name_limit = 53
     snapshot_policy_allowed = True
     collection = Collection(
@@ -202,44 +202,44 @@ class Server(CollectionResource):
 
     def after_create(self, ctx: ResourceContext) -> tuple[Step, ...]:
         tags = (Step("tags", self.apply_tags),) if ctx.given("tags") else ()
-        floating = any(one.get("floating_ip") for one in ctx.given("networks") or [])
+        floating = any(entry.get("floating_ip") for entry in ctx.given("networks") or [])
         return (*tags, *((Step("floating-ips", interfaces.point_floating),) if floating else ()))
 
     async def create(self, ctx: ResourceContext) -> Made:
-        wanted = self.fields(ctx)
+        fields = self.fields(ctx)
         if data := await user_data(ctx):
-            wanted["user_data"] = data
-        body: Body = {"server": {**wanted, "description": mark(ctx)}}
+            fields["user_data"] = data
+        body: Body = {"server": {**fields, "description": mark(ctx)}}
         if hints := await scheduler_hints(ctx, ctx.given("scheduler_hints")):
             body["os:scheduler_hints"] = hints
         version = version_for(ctx)
-        if version != VERSION and "networks" not in wanted:
-            wanted["networks"] = body["server"]["networks"] = "auto"
+        if version != VERSION and "networks" not in fields:
+            fields["networks"] = body["server"]["networks"] = "auto"
         answer = await ctx.cloud.request(
             "compute", "POST", "/servers", json=body, microversion=version
         )
         return Made(physical_id=id_in(answer.part("server")))
 
     def fields(self, ctx: ResourceContext) -> Body:
-        given = ctx.properties
+        properties = ctx.properties
         fields: Body = {
             "name": ctx.wanted_name,
-            "imageRef": given.get("image") or "",
-            "flavorRef": given["flavor"],
-            "key_name": given.get("key_name"),
-            "availability_zone": given.get("availability_zone"),
-            "config_drive": given.get("config_drive"),
-            "adminPass": given.get("admin_pass") or None,
-            "OS-DCF:diskConfig": given.get("diskConfig"),
-            "metadata": as_metadata(given.get("metadata")) or None,
+            "imageRef": properties.get("image") or "",
+            "flavorRef": properties["flavor"],
+            "key_name": properties.get("key_name"),
+            "availability_zone": properties.get("availability_zone"),
+            "config_drive": properties.get("config_drive"),
+            "adminPass": properties.get("admin_pass") or None,
+            "OS-DCF:diskConfig": properties.get("diskConfig"),
+            "metadata": as_metadata(properties.get("metadata")) or None,
             "networks": interfaces.networks_field(ctx),
-            "personality": personality(given.get("personality")) or None,
+            "personality": personality(properties.get("personality")) or None,
         }
         disks = block_devices(ctx)
         if disks:
             fields["block_device_mapping_v2"] = disks
-        if given.get("security_groups") and not interfaces.all_ports(ctx):
-            fields["security_groups"] = [{"name": name} for name in given["security_groups"]]
+        if properties.get("security_groups") and not interfaces.all_ports(ctx):
+            fields["security_groups"] = [{"name": name} for name in properties["security_groups"]]
         return {name: value for name, value in fields.items() if value is not None}
 
     async def apply_tags(self, ctx: ResourceContext) -> Made | None:
@@ -315,21 +315,21 @@ class Server(CollectionResource):
         if entries <= USUAL_METADATA_MAX:
             return ()
         answer = await cloud.request("compute", "GET", "/limits")
-        most = answer.part("limits")["absolute"]["maxServerMeta"]
-        if not 0 <= most < entries:
+        limit = answer.part("limits")["absolute"]["maxServerMeta"]
+        if not 0 <= limit < entries:
             return ()
-        return (f"metadata: {entries} entries are more than the service allows, {most}",)
+        return (f"metadata: {entries} entries are more than the service allows, {limit}",)
 
     def must_replace(self, change: Change) -> str | None:
-        after, changed = change.after, change.changed
-        if "flavor" in changed and after.get("flavor_update_policy") == "REPLACE":
+        after, names = change.after, change.changed
+        if "flavor" in names and after.get("flavor_update_policy") == "REPLACE":
             return "the flavor changed and flavor_update_policy is REPLACE"
-        if "image" in changed and (
+        if "image" in names and (
             after.get("image_update_policy") == "REPLACE"
             or not (change.before.get("image") and after.get("image"))
         ):
             return "the image changed and the server cannot be rebuilt"
-        if "user_data" in changed and after.get("user_data_update_policy") == "REPLACE":
+        if "user_data" in names and after.get("user_data_update_policy") == "REPLACE":
             return "user_data changed and user_data_update_policy is REPLACE"
         return None
 
@@ -339,8 +339,8 @@ class Server(CollectionResource):
         """
         if not ctx.physical_id:
             return ()
-        given = any(one.get("port") for one in ctx.given("networks") or [])
-        ports = (interfaces.yield_step(),) if given else ()
+        has_ports = any(entry.get("port") for entry in ctx.given("networks") or [])
+        ports = (interfaces.yield_step(),) if has_ports else ()
         return (*ports, Step("yield-volumes", self.yield_volumes))
 
     async def yield_volumes(self, ctx: ResourceContext) -> Made | None:
@@ -350,8 +350,8 @@ class Server(CollectionResource):
         """
         body = await self.show(ctx) or {}
         if self.is_dead(body) and body.get("os-extended-volumes:volumes_attached"):
-            words = f"server {ctx.physical} is in an error state and detaches no volumes"
-            raise CloudFault("compute", 409, "Conflict", words)
+            message = f"server {ctx.physical} is in an error state and detaches no volumes"
+            raise CloudFault("compute", 409, "Conflict", message)
         return None
 
     def at_rest(self, body: Mapping[str, Any]) -> bool:
@@ -424,11 +424,11 @@ class Server(CollectionResource):
     def recordable(self, ctx: ResourceContext) -> dict[str, Any]:
         body = ctx.body or {}
         names = ("name", "accessIPv4", "accessIPv6", "tags")
-        found = {name: body[name] for name in names if name in body}
+        attributes = {name: body[name] for name in names if name in body}
         if "addresses" in body:
             first = next((ips[0] for ips in networks_of(body).values() if ips), "")
-            found["first_address"] = first
-        return found
+            attributes["first_address"] = first
+        return attributes
 
     async def observe(self, ctx: ResourceContext) -> Mapping[str, Any] | None:
         """Return the current values of the properties; see `ResourceType.observe`.
@@ -437,30 +437,30 @@ class Server(CollectionResource):
         """
         body = unmarked(await self.show(ctx) or {}, self.undescribed)
         body = {**body, **{name: body[field] for name, field in SHOWN_AS.items() if field in body}}
-        wanted = [str(one) for one in ctx.given("security_groups") or []]
-        shown = [one["name"] for one in body.pop("security_groups", None) or []]
-        found = dict(self.observed(ctx, body))
-        if wanted and not interfaces.all_ports(ctx):
-            listed = await ctx.cloud.listing("network", "/v2.0/security-groups")
-            names = {str(one["id"]): one["name"] for one in listed}
-            alike = sorted(names.get(one, one) for one in wanted) == sorted(set(shown))
-            found["security_groups"] = ctx.given("security_groups") if alike else shown
-        return found
+        desired = [str(group) for group in ctx.given("security_groups") or []]
+        current = [group["name"] for group in body.pop("security_groups", None) or []]
+        values = dict(self.observed(ctx, body))
+        if desired and not interfaces.all_ports(ctx):
+            groups = await ctx.cloud.listing("network", "/v2.0/security-groups")
+            names = {str(group["id"]): group["name"] for group in groups}
+            alike = sorted(names.get(group, group) for group in desired) == sorted(set(current))
+            values["security_groups"] = ctx.given("security_groups") if alike else current
+        return values
 
     def as_sent(self, name: str, value: Any) -> Any:
         return as_metadata(value) if name == "metadata" else super().as_sent(name, value)
 
     async def orphans(self, ctx: ResourceContext) -> list[str]:
-        servers = [str(one["id"]) for one in await self.ours(ctx)]
-        ports = await interfaces.stray_ports(ctx)
-        users = await config_transport.stray_parts(ctx) if takes_deployments(ctx) else []
+        servers = [str(server["id"]) for server in await self.ours(ctx)]
+        ports = await interfaces.orphan_ports(ctx)
+        users = await config_transport.orphan_parts(ctx) if takes_deployments(ctx) else []
         return [*(ident for ident in servers if ident != ctx.physical_id), *ports, *users]
 
     async def delete_orphan(self, ctx: ResourceContext, physical_id: str) -> None:
         if physical_id.startswith(interfaces.PORT):
             await interfaces.drop_port(ctx, physical_id.removeprefix(interfaces.PORT))
-        elif physical_id.startswith(self.strays):
-            await config_transport.drop_stray(ctx, physical_id)
+        elif physical_id.startswith(self.orphan_prefixes):
+            await config_transport.drop_orphan(ctx, physical_id)
         else:
             await forgiving(self.drop(ctx, physical_id))
 
@@ -487,11 +487,11 @@ async def take_metadata(ctx: ResourceContext) -> Made:
 def version_for(ctx: ResourceContext) -> str:
     """Return the compute microversion that the requested properties need."""
     networks = ctx.given("networks") or []
-    if any(one.get("volume_type") for one in ctx.given("block_device_mapping_v2") or []):
+    if any(device.get("volume_type") for device in ctx.given("block_device_mapping_v2") or []):
         return VERSION_VOLUME_TYPE
-    if any(one.get("tag") for one in networks):
+    if any(entry.get("tag") for entry in networks):
         return VERSION_DEVICE_TAGS
-    if any(one.get("allocate_network") for one in networks):
+    if any(entry.get("allocate_network") for entry in networks):
         return VERSION_ALLOCATE
     return VERSION
 
@@ -511,20 +511,20 @@ def block_devices(ctx: ResourceContext) -> list[Body]:
     Without an image, the first device without a boot index becomes the boot device.
     """
     disks: list[Body] = []
-    for one in ctx.given("block_device_mapping") or []:
-        source = "snapshot" if one.get("snapshot_id") else "volume"
+    for device in ctx.given("block_device_mapping") or []:
+        source = "snapshot" if device.get("snapshot_id") else "volume"
         disks.append(
             filled(
-                uuid=one.get("snapshot_id") or one.get("volume_id"),
+                uuid=device.get("snapshot_id") or device.get("volume_id"),
                 source_type=source,
                 destination_type="volume",
-                device_name=one.get("device_name"),
-                volume_size=one.get("volume_size"),
-                delete_on_termination=bool(one.get("delete_on_termination")),
-                boot_index=0 if one.get("device_name") == "vda" else None,
+                device_name=device.get("device_name"),
+                volume_size=device.get("volume_size"),
+                delete_on_termination=bool(device.get("delete_on_termination")),
+                boot_index=0 if device.get("device_name") == "vda" else None,
             )
         )
-    disks += [_device(one) for one in ctx.given("block_device_mapping_v2") or []]
+    disks += [_device(device) for device in ctx.given("block_device_mapping_v2") or []]
     image = ctx.given("image")
     if disks and image and not any(disk.get("boot_index") == 0 for disk in disks):
         disks.insert(
@@ -544,31 +544,31 @@ def block_devices(ctx: ResourceContext) -> list[Body]:
     return disks
 
 
-def _device(one: Mapping[str, Any]) -> Body:
+def _device(device: Mapping[str, Any]) -> Body:
     source, ident, destination = "blank", None, "local"
     for name, kind in (("volume_id", "volume"), ("snapshot_id", "snapshot"), ("image", "image")):
-        if one.get(name):
-            source, ident, destination = kind, one[name], "volume"
+        if device.get(name):
+            source, ident, destination = kind, device[name], "volume"
             break
-    size, form = one.get("volume_size"), None
-    if one.get("swap_size"):
-        size, form = one["swap_size"], "swap"
-    elif one.get("ephemeral_size") or one.get("ephemeral_format"):
-        size, form = one.get("ephemeral_size"), one.get("ephemeral_format")
+    size, form = device.get("volume_size"), None
+    if device.get("swap_size"):
+        size, form = device["swap_size"], "swap"
+    elif device.get("ephemeral_size") or device.get("ephemeral_format"):
+        size, form = device.get("ephemeral_size"), device.get("ephemeral_format")
     elif source == "blank":
         destination = "volume"
     return filled(
         uuid=ident,
         source_type=source,
         destination_type=destination,
-        boot_index=one.get("boot_index", -1 if source == "blank" else None),
+        boot_index=device.get("boot_index", -1 if source == "blank" else None),
         volume_size=size,
         guest_format=form,
-        device_name=one.get("device_name"),
-        device_type=one.get("device_type"),
-        disk_bus=one.get("disk_bus"),
-        volume_type=one.get("volume_type"),
-        delete_on_termination=one.get("delete_on_termination", source == "blank" or None),
+        device_name=device.get("device_name"),
+        device_type=device.get("device_type"),
+        disk_bus=device.get("disk_bus"),
+        volume_type=device.get("volume_type"),
+        delete_on_termination=device.get("delete_on_termination", source == "blank" or None),
     )
 
 

@@ -76,5 +76,5 @@ class ServerGroup(CollectionResource):
             json={"server_group": fields},
             microversion=version,
         )
-        made = answer.part("server_group")
-        return Made(physical_id=id_in(made), body=made)
+        group = answer.part("server_group")
+        return Made(physical_id=id_in(group), body=group)

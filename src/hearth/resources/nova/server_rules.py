@@ -36,13 +36,18 @@ class OneBootSource(Struct, frozen=True):
         """Yield the violations that are certain."""
         rows = properties.get(DEVICES)
         devices = _maps(rows)
-        first = [at for at, one in devices if one.get("boot_index") == 0]
+        first = [at for at, device in devices if device.get("boot_index") == 0]
         for at in first[0 if given(properties, "image") else 1 :]:
-            words = "another source is the first in the boot order"
-            yield Violation((DEVICES, at, "boot_index"), words)
-        others = any(given(properties, one) is not False for one in ("image", OLD_DEVICES))
-        known = isinstance(rows, list) and len(devices) == len(rows)
-        if known and devices and not others and not any(_may_boot(one) for _, one in devices):
+            message = "another source is the first in the boot order"
+            yield Violation((DEVICES, at, "boot_index"), message)
+        has_other = any(given(properties, name) is not False for name in ("image", OLD_DEVICES))
+        complete = isinstance(rows, list) and len(devices) == len(rows)
+        if (
+            complete
+            and devices
+            and not has_other
+            and not any(_may_boot(device) for _, device in devices)
+        ):
             yield Violation((), "an image or a bootable device is needed")
 
     def __str__(self) -> str:
@@ -55,10 +60,10 @@ class OneAllocation(Struct, frozen=True):
     def violations(self, properties: Mapping[str, Any]) -> Iterator[Violation]:
         """Yield a violation for each such entry beside others."""
         rows = properties.get("networks")
-        for at, one in _maps(rows) if isinstance(rows, list) and len(rows) > 1 else []:
-            if given(one, "allocate_network"):
-                words = "allocate_network excludes other entries"
-                yield Violation(("networks", at), words)
+        for at, entry in _maps(rows) if isinstance(rows, list) and len(rows) > 1 else []:
+            if given(entry, "allocate_network"):
+                message = "allocate_network excludes other entries"
+                yield Violation(("networks", at), message)
 
     def __str__(self) -> str:
         return "networks: allocate_network excludes other entries"
@@ -72,7 +77,7 @@ class GroupsWithoutPorts(Struct, frozen=True):
 
     def violations(self, properties: Mapping[str, Any]) -> Iterator[Violation]:
         """Yield a violation if the groups would apply to no port, or not to all."""
-        ports = (given(one, "port") for _, one in _maps(properties.get("networks")))
+        ports = (given(entry, "port") for _, entry in _maps(properties.get("networks")))
         if given(properties, "security_groups") and any(ports):
             yield Violation((), str(self))
 
@@ -83,7 +88,7 @@ class GroupsWithoutPorts(Struct, frozen=True):
 def _maps(rows: Any) -> list[tuple[int, Mapping[str, Any]]]:
     """Return the maps in a list with their indexes."""
     items = rows if isinstance(rows, list) else []
-    return [(at, one) for at, one in enumerate(items) if isinstance(one, Mapping)]
+    return [(at, entry) for at, entry in enumerate(items) if isinstance(entry, Mapping)]
 
 
 def _may_boot(device: Mapping[str, Any]) -> bool:
@@ -104,7 +109,7 @@ RULES: tuple[Relation, ...] = (
     Each(
         DEVICES,
         Plain(AtLeastOne(*SOURCES, "swap_size", *EPHEMERAL)),
-        *(AtMostOne(*SOURCES, "swap_size", one) for one in EPHEMERAL),
+        *(AtMostOne(*SOURCES, "swap_size", name) for name in EPHEMERAL),
     ),
     OneBootSource(),
     Each(

@@ -22,7 +22,8 @@ MAC = "OS-EXT-IPS-MAC:mac_addr"
 def networks_of(body: Mapping[str, Any]) -> dict[str, list[str]]:
     """Return the server's addresses as {network name: [address, …]}."""
     return {
-        name: [one["addr"] for one in ones] for name, ones in (body.get("addresses") or {}).items()
+        name: [entry["addr"] for entry in entries]
+        for name, entries in (body.get("addresses") or {}).items()
     }
 
 
@@ -36,14 +37,14 @@ async def networks(ctx: ResourceContext, body: Mapping[str, Any]) -> dict[str, l
     """Return the addresses as {network: [address, …]}; each network occurs under its name and its
     id.
     """
-    shown = networks_of(body)
+    by_network = networks_of(body)
     ports = await ports_by_mac(ctx)
-    for name, ones in (body.get("addresses") or {}).items():
-        for one in ones:
-            port = ports.get(one.get(MAC, ""))
+    for name, entries in (body.get("addresses") or {}).items():
+        for entry in entries:
+            port = ports.get(entry.get(MAC, ""))
             if port is not None:
-                shown[port["network_id"]] = shown[name]
-    return shown
+                by_network[port["network_id"]] = by_network[name]
+    return by_network
 
 
 async def addresses(ctx: ResourceContext, body: Mapping[str, Any]) -> dict[str, list[Body]]:
@@ -56,29 +57,29 @@ async def addresses(ctx: ResourceContext, body: Mapping[str, Any]) -> dict[str, 
     nets = await _by_id(ctx, "networks", {port["network_id"] for port in ports.values()})
     fixed = {ip["subnet_id"] for port in ports.values() for ip in port.get("fixed_ips") or ()}
     subnets = await _by_id(ctx, "subnets", fixed)
-    shown: dict[str, list[Body]] = {}
-    for name, ones in (body.get("addresses") or {}).items():
-        shown[name] = []
-        for one in ones:
-            port = ports.get(one.get(MAC, ""), {})
+    by_network: dict[str, list[Body]] = {}
+    for name, entries in (body.get("addresses") or {}).items():
+        by_network[name] = []
+        for entry in entries:
+            port = ports.get(entry.get(MAC, ""), {})
             ids = [ip["subnet_id"] for ip in port.get("fixed_ips") or ()]
-            more = {
+            facts = {
                 "port": port.get("id"),
                 "network": nets.get(port.get("network_id", "")),
                 "subnets": [subnets[ident] for ident in dict.fromkeys(ids) if ident in subnets],
             }
-            shown[name].append({**one, **more})
+            by_network[name].append({**entry, **facts})
             if port:
-                shown[port["network_id"]] = shown[name]
-    return shown
+                by_network[port["network_id"]] = by_network[name]
+    return by_network
 
 
 async def _by_id(ctx: ResourceContext, collection: str, idents: Iterable[str]) -> dict[str, Body]:
     query = "&".join(f"id={segment(ident)}" for ident in sorted(idents))
     if not query:
         return {}
-    found = await ctx.cloud.listing("network", f"/v2.0/{collection}?{query}")
-    return {str(one["id"]): one for one in found}
+    rows = await ctx.cloud.listing("network", f"/v2.0/{collection}?{query}")
+    return {str(row["id"]): row for row in rows}
 
 
 async def first_address(ctx: ResourceContext, body: Mapping[str, Any]) -> str:
@@ -93,21 +94,21 @@ async def instance_name(ctx: ResourceContext, body: Mapping[str, Any]) -> Any:
 
 async def console_urls(ctx: ResourceContext, body: Mapping[str, Any]) -> dict[str, str]:
     """Return the URL of each kind of console; if the call fails, the error message instead."""
-    shown: dict[str, str] = {}
+    urls: dict[str, str] = {}
     for kind, protocol in CONSOLES.items():
-        wanted = {"remote_console": {"protocol": protocol, "type": kind}}
+        fields = {"remote_console": {"protocol": protocol, "type": kind}}
         try:
             answer = await ctx.cloud.request(
                 "compute",
                 "POST",
                 f"/servers/{segment(ctx.physical)}/remote-consoles",
-                json=wanted,
+                json=fields,
                 microversion="2.8",
             )
-            shown[kind] = str(answer.part("remote_console").get("url"))
+            urls[kind] = str(answer.part("remote_console").get("url"))
         except CloudFault as fault:
-            shown[kind] = f"Cannot get console url: {fault.message}"
-    return shown
+            urls[kind] = f"Cannot get console url: {fault.message}"
+    return urls
 
 
 async def os_collect_config(ctx: ResourceContext, body: Mapping[str, Any]) -> Any:

@@ -17,38 +17,38 @@ _SLOW = frozenset({"REBUILD", "RESIZE", "REVERT_RESIZE"})
 
 def update_steps(server: CollectionResource, ctx: ResourceContext) -> tuple[Step, ...]:
     """Return the steps for the changed properties."""
-    change = _Change(server)
-    changed = ctx.changed
+    change = _ServerUpdate(server)
+    names = ctx.changed
     steps: list[Step] = []
-    if "name" in changed:
+    if "name" in names:
         steps.append(Step("rename", change.rename))
-    if "metadata" in changed:
+    if "metadata" in names:
         steps.append(Step("metadata", change.metadata))
-    if "admin_pass" in changed and ctx.given("admin_pass"):
+    if "admin_pass" in names and ctx.given("admin_pass"):
         steps.append(Step("password", change.password))
-    if "flavor" in changed:
+    if "flavor" in names:
         steps.append(Step("settle", server.nothing, poll=change.settled))
         earlier = Step("confirm-earlier", change.confirm_earlier, poll=change.earlier_confirmed)
         steps.append(earlier)
         steps.append(Step("resize", change.resize, change.resize_begun, change.resized))
         steps.append(Step("confirm", change.confirm, poll=change.confirmed))
-    new_data = "user_data" in changed and ctx.given("user_data_update_policy") == "REBUILD"
-    if "image" in changed or new_data:
-        if "flavor" not in changed:
+    new_data = "user_data" in names and ctx.given("user_data_update_policy") == "REBUILD"
+    if "image" in names or new_data:
+        if "flavor" not in names:
             steps.append(Step("settle", server.nothing, poll=change.settled))
         steps.append(Step("rebuild", change.rebuild, change.rebuild_begun, change.rebuilt))
-    if "networks" in changed and ctx.given("networks"):
+    if "networks" in names and ctx.given("networks"):
         steps.append(Step("reuse", interfaces.reuse))
         if interfaces.own_ports(ctx):
             steps.append(Step("ports", interfaces.make_ports))
         steps.append(interfaces.detach_step())
         steps.append(Step("attach", interfaces.attach, poll=interfaces.all_attached))
-        if any(one.get("floating_ip") for one in ctx.given("networks") or []):
+        if any(entry.get("floating_ip") for entry in ctx.given("networks") or []):
             steps.append(Step("floating-ips", interfaces.point_floating))
     return tuple(steps)
 
 
-class _Change:
+class _ServerUpdate:
     """The calls that the steps of an update make."""
 
     def __init__(self, server: CollectionResource) -> None:
@@ -58,18 +58,18 @@ class _Change:
         return await self._server.change(ctx, {"name": ctx.wanted_name})
 
     async def metadata(self, ctx: ResourceContext) -> Made | None:
-        wanted = as_metadata(ctx.given("metadata"))
+        desired = as_metadata(ctx.given("metadata"))
         path = f"/servers/{segment(ctx.physical)}/metadata"
         answer = await ctx.cloud.request("compute", "GET", path)
         now = answer.part("metadata")
         ours = as_metadata(ctx.before.get("metadata"))
-        for key in sorted((now.keys() - wanted.keys()) & ours.keys()):
+        for key in sorted((now.keys() - desired.keys()) & ours.keys()):
             await forgiving(
                 ctx.cloud.request("compute", "DELETE", f"{path}/{segment(key)}", idempotent=True)
             )
-        if wanted:
+        if desired:
             await ctx.cloud.request(
-                "compute", "POST", path, json={"metadata": wanted}, idempotent=True
+                "compute", "POST", path, json={"metadata": desired}, idempotent=True
             )
         return None
 
@@ -112,8 +112,8 @@ class _Change:
     async def resized(self, ctx: ResourceContext) -> Progress:
         """Report whether the resize can be confirmed, or has been confirmed by somebody else."""
         body = await self._server.show(ctx) or {}
-        there = _flavor(body) == ctx.properties["flavor"]
-        goals = states.RUNS_OR_NOT | states.UNCONFIRMED if there else states.UNCONFIRMED
+        has_flavor = _flavor(body) == ctx.properties["flavor"]
+        goals = states.RUNS_OR_NOT | states.UNCONFIRMED if has_flavor else states.UNCONFIRMED
         return states.came_to_rest(body, goals, f"Resizing to '{ctx.properties['flavor']}' failed")
 
     async def confirm(self, ctx: ResourceContext) -> Made | None:
@@ -176,5 +176,5 @@ def _flavor(body: Mapping[str, Any]) -> Any:
 def _has_image(ctx: ResourceContext, body: Mapping[str, Any]) -> bool:
     """Return whether the server has the changed image; a change of the user data does not show."""
     image = body.get("image") or {}
-    same = isinstance(image, dict) and image.get("id") == ctx.properties["image"]
-    return same and "image" in ctx.changed and "user_data" not in ctx.changed
+    has_image = isinstance(image, dict) and image.get("id") == ctx.properties["image"]
+    return has_image and "image" in ctx.changed and "user_data" not in ctx.changed

@@ -99,5 +99,5 @@ def came_to_rest(body: Mapping[str, Any], goals: Set[str], failure: str) -> Prog
 def not_yet(body: Mapping[str, Any]) -> Later:
     """Return "not yet", with the status and the task for the reason of a timeout."""
     task = body.get(TASK)
-    shown = f"status {status_of(body)}" + (f", task {task}" if task else "")
-    return Later(body=body, seen=shown if body else NOTHING_SHOWN)
+    state = f"status {status_of(body)}" + (f", task {task}" if task else "")
+    return Later(body=body, seen=state if body else NOTHING_SHOWN)

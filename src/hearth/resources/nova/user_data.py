@@ -111,22 +111,22 @@ def _software_config(text: str, ctx: ResourceContext) -> str:
         (BOOTHOOK, "cloud-boothook", "boothook.sh"),
         (PART_HANDLER, "part-handler", "part-handler.py"),
     ]
-    found = parts_of(text)
-    if found is not None:
-        given = [part.as_string() for part in found]
+    own_parts = parts_of(text)
+    if own_parts is not None:
+        parts = [part.as_string() for part in own_parts]
     else:
         kind = "x-shellscript" if text.startswith("#!") else "plain"
-        given = [text_part(text, kind, "userdata")] if text else []
+        parts = [text_part(text, kind, "userdata")] if text else []
     metadata = text_part(_metadata(ctx), INIT_DATA, "cfn-init-data")
-    return multipart([*_parts(ours), *given, metadata])
+    return multipart([*_parts(ours), *parts, metadata])
 
 
 def _parts(parts: list[tuple[str, str, str]]) -> list[str]:
     """Convert each (text, subtype, file name) to a complete part of a multipart document."""
-    return [_known(*one) if one[0] in OURS else text_part(*one) for one in parts]
+    return [_cached_part(*part) if part[0] in OURS else text_part(*part) for part in parts]
 
 
-_known = cache(text_part)  # Hearth's constant parts, cached for speed
+_cached_part = cache(text_part)  # Hearth's constant parts, cached for speed
 
 
 def _metadata(ctx: ResourceContext) -> str:
@@ -153,22 +153,22 @@ def _boto(url: str) -> str:
 
 def _ignition(text: str) -> dict[str, Any] | None:
     try:
-        found = parse_json(text)
+        document = parse_json(text)
     except ValueError:
         return None
-    known = isinstance(found, dict) and isinstance(found.get("ignition"), dict)
-    return found if known and found["ignition"].get("version") else None
+    is_ignition = isinstance(document, dict) and isinstance(document.get("ignition"), dict)
+    return document if is_ignition and document["ignition"].get("version") else None
 
 
 def _with_files(ignition: dict[str, Any], metadata: str) -> str:
     coded = base64.b64encode(metadata.encode()).decode()
     files = [
         {
-            "path": f"{place}/cfn-init-data",
+            "path": f"{folder}/cfn-init-data",
             "mode": 0o600,
             "contents": {"source": f"data:;base64,{coded}"},
         }
-        for place in ("/var/lib/heat-cfntools", "/var/lib/cloud/data")
+        for folder in ("/var/lib/heat-cfntools", "/var/lib/cloud/data")
     ]
     storage = dict(ignition.get("storage") or {})
     storage["files"] = [*(storage.get("files") or []), *files]

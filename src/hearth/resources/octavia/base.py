@@ -69,7 +69,7 @@ class OctaviaResource(CollectionResource):
 
     def observed(self, ctx: ResourceContext, body: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return the current values. The service shows the parent as a list of its id."""
-        parents = {f"{one}_id": body.get(f"{one}s") or [] for one in PARENTS}
+        parents = {f"{parent}_id": body.get(f"{parent}s") or [] for parent in PARENTS}
         ids = {name: rows[0]["id"] for name, rows in parents.items() if len(rows) == 1}
         return super().observed(ctx, {**ids, **body})
 

@@ -67,14 +67,14 @@ class DBInstance(NestedType):
     relations = (Fits("Port", _is_port, "expected a port number"),)
 
     def child(self, ctx: ResourceContext) -> Child:
-        given = {name: value for name, value in ctx.properties.items() if value is not None}
-        if "DBSecurityGroups" in given:
-            given["DBSecurityGroups"] = ",".join(map(str, given["DBSecurityGroups"]))
-        own = {
+        properties = {name: value for name, value in ctx.properties.items() if value is not None}
+        if "DBSecurityGroups" in properties:
+            properties["DBSecurityGroups"] = ",".join(map(str, properties["DBSecurityGroups"]))
+        files = {
             "DBInstanceUserData": agent_text(user_data=True),
             "DBInstanceConfiguration": _file("configure.sh"),
         }
-        return Child(_file("db_instance.yaml"), parameters={**given, **own})
+        return Child(_file("db_instance.yaml"), parameters={**properties, **files})
 
     def recordable(self, ctx: ResourceContext) -> dict[str, Any]:
         return dict(ctx.outputs)

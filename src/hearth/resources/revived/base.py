@@ -15,8 +15,8 @@ class Revived:
     type_name: ClassVar[str]
     support: Support
 
-    def __init_subclass__(cls, **more: Any) -> None:
-        super().__init_subclass__(**more)
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
         cls.support = Support(SupportStatus.DEPRECATED, message=advice(cls.type_name))
 
     @property

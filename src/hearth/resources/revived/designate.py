@@ -54,7 +54,7 @@ class Record(Revived, AdapterType):
     """
 
     type_name = "OS::Designate::Record"
-    other = zone.RecordSet()
+    adapted = zone.RecordSet()
     turned_back = {"data": lambda records: records[0] if len(records) == 1 else records}
     properties = {
         "data": Prop(
@@ -85,9 +85,9 @@ class Record(Revived, AdapterType):
     translation = (Resolve(("domain",), "designate.zone"),)
     relations = (RequiredFor("priority", "type", *RANKED),)
 
-    def words(self, ctx: ResourceContext, properties: Mapping[str, Any]) -> Mapping[str, Any]:
+    def translate(self, ctx: ResourceContext, properties: Mapping[str, Any]) -> Mapping[str, Any]:
         data = properties["data"]
         if properties["type"] in RANKED:
             data = f"{properties['priority']} {data}"
-        same = {name: properties.get(name) for name in ("description", "name", "ttl", "type")}
-        return {**same, "records": [data], "zone": properties["domain"]}
+        unchanged = {name: properties.get(name) for name in ("description", "name", "ttl", "type")}
+        return {**unchanged, "records": [data], "zone": properties["domain"]}

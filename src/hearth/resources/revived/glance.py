@@ -17,7 +17,7 @@ class Image(Revived, AdapterType):
     """An image whose data the image service downloads."""
 
     type_name = "OS::Glance::Image"
-    other = WebImage()
+    adapted = WebImage()
     turned_back = {"is_public": lambda visibility: visibility == "public"}
     properties = {
         **{name: prop for name, prop in WebImage.properties.items() if name not in LATER},
@@ -27,6 +27,6 @@ class Image(Revived, AdapterType):
     }
     relations = (Same("container_format", "disk_format", among=AMAZON),)
 
-    def words(self, ctx: ResourceContext, properties: Mapping[str, Any]) -> Mapping[str, Any]:
-        same = {name: value for name, value in properties.items() if name != "is_public"}
-        return {**same, "visibility": "public" if properties["is_public"] else "private"}
+    def translate(self, ctx: ResourceContext, properties: Mapping[str, Any]) -> Mapping[str, Any]:
+        unchanged = {name: value for name, value in properties.items() if name != "is_public"}
+        return {**unchanged, "visibility": "public" if properties["is_public"] else "private"}

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from hearth.resources.base import ResourceContext, SignalResult
-from hearth.resources.heat.scaling_policy import told
+from hearth.resources.heat.scaling_policy import signal_text
 from hearth.resources.heat.signed_signal import SignedSignal
 from hearth.resources.revived.base import Revived
 from hearth.schema import STRING, Attr, Prop
@@ -42,5 +42,5 @@ class HARestarter(Revived, SignedSignal):
     def signal(self, ctx: ResourceContext, details: Any) -> SignalResult:
         state = details.get("state", ALARM) if isinstance(details, Mapping) else ALARM
         if str(state).lower() != ALARM:
-            return SignalResult(reason=told(details))
-        return SignalResult(reason=told(details), replaces=str(ctx.properties["InstanceId"]))
+            return SignalResult(reason=signal_text(details))
+        return SignalResult(reason=signal_text(details), replaces=str(ctx.properties["InstanceId"]))

@@ -25,7 +25,7 @@ def among(prop: Prop, values: Iterable[str]) -> Prop:
 
 def without(declared: Mapping[str, T], *names: str) -> dict[str, T]:
     """Return declarations of properties or attributes without those of later releases."""
-    return {name: one for name, one in declared.items() if name not in names}
+    return {name: declaration for name, declaration in declared.items() if name not in names}
 
 
 class LoadBalancer(Revived, load_balancer.LoadBalancer):
@@ -59,8 +59,8 @@ class Listener(Revived, load_balancer.Listener):
 
     async def create(self, ctx: ResourceContext) -> Made:
         if not ctx.given("loadbalancer"):
-            found = await ctx.cloud.member(SERVICE, POOLS, ctx.properties["default_pool"])
-            balancer = found["loadbalancers"][0]["id"]
+            default_pool = await ctx.cloud.member(SERVICE, POOLS, ctx.properties["default_pool"])
+            balancer = default_pool["loadbalancers"][0]["id"]
             ctx = structs.replace(ctx, properties={**ctx.properties, "loadbalancer": balancer})
         return await super().create(ctx)
 

@@ -26,7 +26,7 @@ from hearth.resources.base import (
     Step,
 )
 from hearth.resources.collection import POLL_S, forgiving
-from hearth.resources.elb.load_balancer import place_of
+from hearth.resources.elb.load_balancer import address_of
 from hearth.resources.mark import mark
 from hearth.resources.octavia import pool
 from hearth.resources.octavia.base import SERVICE, OctaviaResource, lbaas
@@ -120,7 +120,7 @@ class HealthMonitor(Revived, ResourceType):
         "admin_state_up": Prop(BOOLEAN, "true: it is enabled.", default=True),
         "type": among(pool.HealthMonitor.properties["type"], CHECKS),
     }
-    attributes = {name: Attr(one.kind, one.description) for name, one in properties.items()}
+    attributes = {name: Attr(prop.kind, prop.description) for name, prop in properties.items()}
     has_show = False
     immediate = True
     identified_by = IntentKey.OWN_ID
@@ -223,17 +223,17 @@ class Pool(Revived, OctaviaResource):
 
     def fields(self, ctx: ResourceContext) -> Body:
         """Return the fields of the load balancer, with its listener, its pool and its monitor."""
-        given, vip = ctx.properties, ctx.properties["vip"]
+        properties, vip = ctx.properties, ctx.properties["vip"]
         name = vip.get("name") or ctx.wanted_name
         below = {
             **self.pool_fields(ctx, frozenset(IN_POOL)),
-            "protocol": given["protocol"],
+            "protocol": properties["protocol"],
             "session_persistence": _without_null(vip.get("session_persistence") or {}) or None,
             "healthmonitor": self.monitor(ctx),
         }
         listener = {
             "name": name,
-            "protocol": given["protocol"],
+            "protocol": properties["protocol"],
             "protocol_port": vip["protocol_port"],
             "connection_limit": vip.get("connection_limit"),
             "default_pool": _without_null(below),
@@ -243,7 +243,7 @@ class Pool(Revived, OctaviaResource):
             "description": vip.get("description"),
             "admin_state_up": vip.get("admin_state_up"),
             "vip_address": vip.get("address"),
-            "vip_subnet_id": vip.get("subnet") or given["subnet"],
+            "vip_subnet_id": vip.get("subnet") or properties["subnet"],
             "tags": [mark(ctx)],
             "listeners": [_without_null(listener)],
         }
@@ -251,12 +251,12 @@ class Pool(Revived, OctaviaResource):
 
     def pool_fields(self, ctx: ResourceContext, names: frozenset[str]) -> Body:
         """Return the fields of the pool for the properties in `names`."""
-        found = {IN_POOL[name]: ctx.given(name) for name in names & IN_POOL.keys()}
-        if "name" in found:
-            found["name"] = ctx.wanted_name
-        if "description" in found:
-            found["description"] = found["description"] or ""
-        return found
+        fields = {IN_POOL[name]: ctx.given(name) for name in names & IN_POOL.keys()}
+        if "name" in fields:
+            fields["name"] = ctx.wanted_name
+        if "description" in fields:
+            fields["description"] = fields["description"] or ""
+        return fields
 
     def monitor(self, ctx: ResourceContext) -> Body | None:
         """Return the fields of the health monitor; None if there is none.
@@ -264,21 +264,23 @@ class Pool(Revived, OctaviaResource):
         Raises CloudFault if the property does not refer to a health monitor of the stack.
         """
         for reference in ctx.given("monitors") or ():
-            given = ctx.properties_of(str(reference)) or {}
-            found = Findings()
-            fields = coerce_all(HealthMonitor.properties, given, Span(), found)
-            if found.problems:
-                words = "expected the reference of an OS::Neutron::HealthMonitor of this stack"
-                why = f"monitors: {words}, got {reference}"
-                raise CloudFault(SERVICE, 400, "BadRequest", why)
+            properties = ctx.properties_of(str(reference)) or {}
+            findings = Findings()
+            fields = coerce_all(HealthMonitor.properties, properties, Span(), findings)
+            if findings.problems:
+                expectation = (
+                    "expected the reference of an OS::Neutron::HealthMonitor of this stack"
+                )
+                message = f"monitors: {expectation}, got {reference}"
+                raise CloudFault(SERVICE, 400, "BadRequest", message)
             return _without_null(fields)
         return None
 
     async def note_pool(self, ctx: ResourceContext) -> Made | None:
         """Record the id of the pool; an adopted load balancer may have none."""
         path = f"{POOLS}?loadbalancer_id={ctx.physical}"
-        for found in await ctx.cloud.listing(SERVICE, path):
-            return Made(data={"pool": str(found["id"])})
+        for row in await ctx.cloud.listing(SERVICE, path):
+            return Made(data={"pool": str(row["id"])})
         return None
 
     async def change_pool(self, ctx: ResourceContext) -> Made | None:
@@ -290,15 +292,15 @@ class Pool(Revived, OctaviaResource):
 
     async def drop_monitor(self, ctx: ResourceContext) -> Made | None:
         """Delete the health monitor, if there is one."""
-        if (found := (await self._pool(ctx)).get("healthmonitor_id")) is not None:
-            path = f"{MONITORS}/{segment(found)}"
+        if (monitor_id := (await self._pool(ctx)).get("healthmonitor_id")) is not None:
+            path = f"{MONITORS}/{segment(monitor_id)}"
             await forgiving(ctx.cloud.request(SERVICE, "DELETE", path, idempotent=True))
         return None
 
     async def unwatched(self, ctx: ResourceContext) -> Progress:
         """Report whether the pool has no health monitor any more."""
-        found = (await self._pool(ctx)).get("healthmonitor_id")
-        return await self.poll(ctx) if found is None else Later(POLL_S)
+        monitor_id = (await self._pool(ctx)).get("healthmonitor_id")
+        return await self.poll(ctx) if monitor_id is None else Later(POLL_S)
 
     async def add_monitor(self, ctx: ResourceContext) -> Made | None:
         """Create the health monitor; an earlier call may have created it already."""
@@ -333,14 +335,14 @@ class Pool(Revived, OctaviaResource):
             case "show":
                 return body
             case "members":
-                return [one["id"] for one in body["members"]]
+                return [member["id"] for member in body["members"]]
             case "tenant_id":
                 return body.get("project_id")
             case _:
                 return body.get(IN_POOL.get(name, name))
 
     def _vip(self, ctx: ResourceContext, body: Mapping[str, Any]) -> Body:
-        given = ctx.properties["vip"]
+        vip = ctx.properties["vip"]
         return {
             "address": body.get("vip_address"),
             "admin_state_up": body.get("admin_state_up"),
@@ -349,7 +351,7 @@ class Pool(Revived, OctaviaResource):
             "pool_id": ctx.data.get("pool"),
             "port_id": body.get("vip_port_id"),
             "protocol": ctx.given("protocol"),
-            "protocol_port": given["protocol_port"],
+            "protocol_port": vip["protocol_port"],
             "subnet_id": body.get("vip_subnet_id"),
         }
 
@@ -409,7 +411,7 @@ class PoolMember(Revived, pool.PoolMember):
         return await super().attribute(ctx, name)
 
 
-class LoadBalancer(Revived, capabilities.LoadBalancer, OctaviaResource):
+class LoadBalancer(Revived, capabilities.BalancerType, OctaviaResource):
     """Makes servers members of a pool, by their ids.
 
     A group of servers can have it as load balancer.
@@ -467,16 +469,18 @@ class LoadBalancer(Revived, capabilities.LoadBalancer, OctaviaResource):
         `busy`), the engine repeats the step, which then continues with the rest.
         """
         port = ctx.properties["protocol_port"]
-        places = [await place_of(ctx, server) for server in dict.fromkeys(instances)]
-        wanted = {(address, port): subnet for address, subnet in places}
-        there = {(one["address"], one["protocol_port"]): one for one in await self.alive(ctx)}
-        for place in sorted(there.keys() - wanted.keys()):
-            await forgiving(self.drop(ctx, str(there[place]["id"])))
-        for address, _ in sorted(wanted.keys() - there.keys()):
+        addresses = [await address_of(ctx, server) for server in dict.fromkeys(instances)]
+        subnets = {(address, port): subnet for address, subnet in addresses}
+        current = {
+            (member["address"], member["protocol_port"]): member for member in await self.alive(ctx)
+        }
+        for endpoint in sorted(current.keys() - subnets.keys()):
+            await forgiving(self.drop(ctx, str(current[endpoint]["id"])))
+        for address, _ in sorted(subnets.keys() - current.keys()):
             fields = {
                 "address": address,
                 "protocol_port": port,
-                "subnet_id": wanted[address, port],
+                "subnet_id": subnets[address, port],
                 "tags": [self.tag(ctx)],
             }
             await ctx.cloud.request(SERVICE, "POST", self.path(ctx), json={"member": fields})
@@ -490,13 +494,17 @@ class LoadBalancer(Revived, capabilities.LoadBalancer, OctaviaResource):
 
     async def alive(self, ctx: ResourceContext) -> list[Body]:
         """Return the members that carry the tag and are not being deleted."""
-        gone = ("DELETED", "PENDING_DELETE")
-        return [one for one in await self.ours(ctx) if one.get("provisioning_status") not in gone]
+        statuses = ("DELETED", "PENDING_DELETE")
+        return [
+            member
+            for member in await self.ours(ctx)
+            if member.get("provisioning_status") not in statuses
+        ]
 
     async def settled(self, ctx: ResourceContext) -> Progress:
         """Report whether no change of a member is pending: ready, not yet, or failed."""
-        for one in await self.ours(ctx):
-            now = self.progress(ctx, one)
+        for member in await self.ours(ctx):
+            now = self.progress(ctx, member)
             if not isinstance(now, Ready):
                 return now
         return Ready()
@@ -506,9 +514,9 @@ class LoadBalancer(Revived, capabilities.LoadBalancer, OctaviaResource):
         return Later(POLL_S) if await self.ours(ctx) else Ready()
 
     async def checked(self, ctx: ResourceContext) -> Progress:
-        missing = len(set(ctx.given("members") or [])) - len(await self.alive(ctx))
-        if missing > 0:
-            return Failed(f"{missing} members are missing in pool {ctx.properties['pool_id']}")
+        lacking = len(set(ctx.given("members") or [])) - len(await self.alive(ctx))
+        if lacking > 0:
+            return Failed(f"{lacking} members are missing in pool {ctx.properties['pool_id']}")
         return await self.settled(ctx)
 
     # shown

@@ -17,7 +17,7 @@ class Bucket(AdapterType):
     """A container of the object store."""
 
     type_name = "AWS::S3::Bucket"
-    other = Container()
+    adapted = Container()
     properties = {
         "AccessControl": Prop(
             STRING,
@@ -52,7 +52,7 @@ class Bucket(AdapterType):
         "WebsiteURL": Attr(STRING, "Its URL."),
     }
 
-    def words(self, ctx: ResourceContext, properties: Mapping[str, Any]) -> Mapping[str, Any]:
+    def translate(self, ctx: ResourceContext, properties: Mapping[str, Any]) -> Mapping[str, Any]:
         site = properties.get("WebsiteConfiguration") or {}
         meta = {
             **{
@@ -74,4 +74,4 @@ class Bucket(AdapterType):
         }
 
     async def attribute(self, ctx: ResourceContext, name: str) -> Any:
-        return await self.other.attribute(self.other_context(ctx), name)
+        return await self.adapted.attribute(self.adapted_context(ctx), name)

@@ -83,9 +83,9 @@ class Container(ResourceType):
 
     async def create(self, ctx: ResourceContext) -> Made:
         """Create the container; if one of this name exists, only return its headers."""
-        there = await self.head(ctx, ctx.wanted_name)
-        if there is not None:
-            return Made(body=there)
+        existing = await self.head(ctx, ctx.wanted_name)
+        if existing is not None:
+            return Made(body=existing)
         headers = meta("X-Container-Meta", ctx.given("X-Container-Meta"))
         headers[KEY_HEADER] = mark(ctx)
         for name in ("X-Container-Read", "X-Container-Write"):
@@ -96,10 +96,10 @@ class Container(ResourceType):
         return Made(physical_id=ctx.wanted_name, body=await self.head(ctx, ctx.wanted_name))
 
     async def find(self, ctx: ResourceContext) -> Made | None:
-        there = await self.head(ctx, ctx.wanted_name)
-        if there is None or there.get(KEY_HEADER) != mark(ctx):
+        headers = await self.head(ctx, ctx.wanted_name)
+        if headers is None or headers.get(KEY_HEADER) != mark(ctx):
             return None
-        return Made(physical_id=ctx.wanted_name, body=there)
+        return Made(physical_id=ctx.wanted_name, body=headers)
 
     async def created(self, ctx: ResourceContext) -> Progress:
         """Report ready if the container has this record's intent key, else a failure."""
@@ -114,8 +114,8 @@ class Container(ResourceType):
         base = f"/{segment(ctx.physical)}"
         try:
             while objects := await ctx.cloud.listing(SERVICE, f"{base}?format=json&limit=1000"):
-                for one in objects:
-                    path = f"{base}/{segment(one['name'])}"
+                for row in objects:
+                    path = f"{base}/{segment(row['name'])}"
                     await forgiving(ctx.cloud.request(SERVICE, "DELETE", path, idempotent=True))
         except NotFound:
             pass
@@ -134,21 +134,21 @@ class Container(ResourceType):
         return Ready(await self.show(ctx))
 
     async def show(self, ctx: ResourceContext) -> Mapping[str, Any] | None:
-        there = await self.head(ctx, ctx.physical)
-        if there is None:
+        headers = await self.head(ctx, ctx.physical)
+        if headers is None:
             raise NotFound(SERVICE, f"There is no container {ctx.physical}.")
-        return there
+        return headers
 
     def observed(self, ctx: ResourceContext, body: Mapping[str, Any]) -> Mapping[str, Any]:
-        found = {"name": ctx.given("name")} if ctx.given("name") else {}
+        values = {"name": ctx.given("name")} if ctx.given("name") else {}
         for name in ("X-Container-Read", "X-Container-Write"):
             if ctx.given(name):
-                found[name] = body.get(name.lower(), "")
-        if stored := ctx.given("X-Container-Meta"):
-            there = {n: body.get(f"x-container-meta-{n}".lower(), "") for n in stored}
+                values[name] = body.get(name.lower(), "")
+        if metadata := ctx.given("X-Container-Meta"):
+            current = {n: body.get(f"x-container-meta-{n}".lower(), "") for n in metadata}
             prop = self.properties["X-Container-Meta"]
-            found["X-Container-Meta"] = observed_value(prop, stored, stored, there)
-        return found
+            values["X-Container-Meta"] = observed_value(prop, metadata, metadata, current)
+        return values
 
     async def head(self, ctx: ResourceContext, name: str) -> Mapping[str, str] | None:
         """Return the headers of a container, or None if it does not exist."""

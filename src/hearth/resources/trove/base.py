@@ -62,16 +62,16 @@ class TroveResource(CollectionResource):
         datastore, version = properties.get("datastore_type"), properties.get("datastore_version")
         if not datastore:
             return ()
-        listed = await cloud.listing(SERVICE, "/datastores")
-        found = [one for one in listed if datastore in (one["name"], one["id"])]
-        if not found:
-            near = hint(nearest(datastore, [str(one["name"]) for one in listed]))
+        datastores = await cloud.listing(SERVICE, "/datastores")
+        matches = [row for row in datastores if datastore in (row["name"], row["id"])]
+        if not matches:
+            near = hint(nearest(datastore, [str(row["name"]) for row in datastores]))
             return (f"datastore_type: the service has no datastore {datastore}{near}",)
-        known = await cloud.listing(SERVICE, f"/datastores/{segment(found[0]['id'])}/versions")
-        if version and not any(version in (one["name"], one["id"]) for one in known):
-            names = ", ".join(sorted(str(one["name"]) for one in known))
-            words = f"the datastore {datastore} has no version {version}, only {names}"
-            return (f"datastore_version: {words}",)
+        versions = await cloud.listing(SERVICE, f"/datastores/{segment(matches[0]['id'])}/versions")
+        if version and not any(version in (row["name"], row["id"]) for row in versions):
+            names = ", ".join(sorted(str(row["name"]) for row in versions))
+            message = f"the datastore {datastore} has no version {version}, only {names}"
+            return (f"datastore_version: {message}",)
         return ()
 
 
@@ -80,12 +80,12 @@ async def nics(ctx: ResourceContext, networks: Sequence[Mapping[str, Any]]) -> l
 
     Raises Rejected if a network or port is not found.
     """
-    names, found = Names(ctx.cloud), []
-    for one in networks:
+    names, rows = Names(ctx.cloud), []
+    for entry in networks:
         nic: Body = {}
-        if port := one.get("port"):
+        if port := entry.get("port"):
             nic["port-id"] = await _id_of(names, "neutron.port", port)
-        network, address = one.get("network"), one.get("fixed_ip")
+        network, address = entry.get("network"), entry.get("fixed_ip")
         if network:
             nic["net-id"] = await _id_of(names, "neutron.network", network)
         if network and address:
@@ -93,22 +93,22 @@ async def nics(ctx: ResourceContext, networks: Sequence[Mapping[str, Any]]) -> l
             nic = {"network_id": nic["net-id"], "subnet_id": subnet, "ip_address": address}
         elif address:
             nic["v4-fixed-ip"] = address
-        found.append(nic)
-    return found
+        rows.append(nic)
+    return rows
 
 
 async def _id_of(names: Names, kind: str, value: str) -> str:
-    found = await names.id_of(kind, value)
-    if isinstance(found, Problem):
-        raise Rejected([found])
-    return found
+    ident = await names.id_of(kind, value)
+    if isinstance(ident, Problem):
+        raise Rejected([ident])
+    return ident
 
 
 async def _subnet_of(ctx: ResourceContext, network: str, address: str) -> str:
     """Return the id of the subnet that contains an address. Raises Rejected if there is none."""
-    listed = await ctx.cloud.listing("network", f"/v2.0/subnets?network_id={segment(network)}")
-    for one in listed:
-        if ip_address(address) in ip_network(one["cidr"]):
-            return str(one["id"])
-    words = f"fixed_ip: no subnet of the network {network} contains {address}"
-    raise Rejected([StackValidationFailed(None, words)])
+    subnets = await ctx.cloud.listing("network", f"/v2.0/subnets?network_id={segment(network)}")
+    for subnet in subnets:
+        if ip_address(address) in ip_network(subnet["cidr"]):
+            return str(subnet["id"])
+    message = f"fixed_ip: no subnet of the network {network} contains {address}"
+    raise Rejected([StackValidationFailed(None, message)])

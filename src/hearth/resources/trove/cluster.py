@@ -87,22 +87,25 @@ class Cluster(TroveResource):
     relations = (Needs("datastore_version", "datastore_type"), Each("instances", ONE_PLACE))
 
     async def create(self, ctx: ResourceContext) -> Made:
-        given = ctx.properties
+        properties = ctx.properties
         fields: Body = {
             "name": ctx.wanted_name,
-            "datastore": {"type": given["datastore_type"], "version": given["datastore_version"]},
-            "instances": [await member(ctx, one) for one in given["instances"]],
+            "datastore": {
+                "type": properties["datastore_type"],
+                "version": properties["datastore_version"],
+            },
+            "instances": [await member(ctx, entry) for entry in properties["instances"]],
         }
         answer = await ctx.cloud.request(SERVICE, "POST", "/clusters", json={"cluster": fields})
-        made = self.collection.unwrapped(answer)
-        return Made(physical_id=id_in(made), body=made)
+        body = self.collection.unwrapped(answer)
+        return Made(physical_id=id_in(body), body=body)
 
     def progress(self, ctx: ResourceContext, body: Mapping[str, Any]) -> Progress:
         """Convert the states of the cluster and its instances to a progress."""
-        for one in body.get("instances") or []:
-            if one.get("status") in FAILING:
-                words = f"the instance {one['name']} failed"
-                return Failed(went_to(one["status"], words), retry=True)
+        for instance in body.get("instances") or []:
+            if instance.get("status") in FAILING:
+                message = f"the instance {instance['name']} failed"
+                return Failed(went_to(instance["status"], message), retry=True)
         task = (body.get("task") or {}).get("name")
         return Ready(body) if task == "NONE" else Later(POLL_S, body, seen=f"task {task}")
 
@@ -110,24 +113,27 @@ class Cluster(TroveResource):
         return (body.get("task") or {}).get("name") == "NONE"
 
     def recordable(self, ctx: ResourceContext) -> dict[str, Any]:
-        return shown(ctx.body) if ctx.body else {}
+        return attributes_of(ctx.body) if ctx.body else {}
 
     async def attribute(self, ctx: ResourceContext, name: str) -> Any:
         if name == "show":
             return await super().attribute(ctx, name)
-        return shown(ctx.body or await self.show(ctx) or {}).get(name)
+        return attributes_of(ctx.body or await self.show(ctx) or {}).get(name)
 
 
-async def member(ctx: ResourceContext, given: Mapping[str, Any]) -> Body:
+async def member(ctx: ResourceContext, entry: Mapping[str, Any]) -> Body:
     """Return an instance of the cluster in the format of the service."""
-    fields: Body = {"flavorRef": given["flavor"], "volume": {"size": given["volume_size"]}}
-    if networks := await nics(ctx, given.get("networks") or []):
+    fields: Body = {"flavorRef": entry["flavor"], "volume": {"size": entry["volume_size"]}}
+    if networks := await nics(ctx, entry.get("networks") or []):
         fields["nics"] = networks
-    if given.get("availability_zone"):
-        fields["availability_zone"] = given["availability_zone"]
+    if entry.get("availability_zone"):
+        fields["availability_zone"] = entry["availability_zone"]
     return fields
 
 
-def shown(body: Mapping[str, Any]) -> dict[str, Any]:
+def attributes_of(body: Mapping[str, Any]) -> dict[str, Any]:
     """Return the attributes that a response body contains."""
-    return {"instances": [one["id"] for one in body.get("instances") or []], "ip": body.get("ip")}
+    return {
+        "instances": [instance["id"] for instance in body.get("instances") or []],
+        "ip": body.get("ip"),
+    }

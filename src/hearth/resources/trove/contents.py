@@ -16,7 +16,7 @@ from hearth.resources.trove.base import SERVICE
 ANY_HOST = "%"
 
 
-def sent(user: Mapping[str, Any]) -> Body:
+def user_fields(user: Mapping[str, Any]) -> Body:
     """Return a user in the format of the service."""
     return {**user, "databases": [{"name": name} for name in user["databases"]]}
 
@@ -26,9 +26,9 @@ async def settle_databases(ctx: ResourceContext) -> Made | None:
 
     If users change too, the delete is left to `drop_databases`, after the change of the users.
     """
-    wanted = _by_name(ctx.given("databases"))
-    listed = {str(one["name"]) for one in await _listing(ctx, "/databases")}
-    fresh = [dict(one) for name, one in wanted.items() if name not in listed]
+    databases = _by_name(ctx.given("databases"))
+    existing = {str(row["name"]) for row in await _listing(ctx, "/databases")}
+    fresh = [dict(row) for name, row in databases.items() if name not in existing]
     if fresh:
         await _send(ctx, "POST", "/databases", {"databases": fresh})
     if "users" not in ctx.changed:
@@ -46,37 +46,37 @@ async def drop_databases(ctx: ResourceContext) -> Made | None:
 
 async def settle_users(ctx: ResourceContext) -> Made | None:
     """Delete, create and change users, until they are as in the template."""
-    wanted, before = _by_name(ctx.given("users")), _by_name(ctx.before.get("users"))
-    listed = {str(one["name"]): one for one in await _listing(ctx, "/users")}
-    for name in sorted(before.keys() - wanted.keys()):
-        if name in listed:
-            await forgiving(_send(ctx, "DELETE", _path(listed[name])))
-    fresh = [sent(one) for name, one in wanted.items() if name not in listed]
+    users, before = _by_name(ctx.given("users")), _by_name(ctx.before.get("users"))
+    existing = {str(user["name"]): user for user in await _listing(ctx, "/users")}
+    for name in sorted(before.keys() - users.keys()):
+        if name in existing:
+            await forgiving(_send(ctx, "DELETE", _path(existing[name])))
+    fresh = [user_fields(user) for name, user in users.items() if name not in existing]
     if fresh:
         await _send(ctx, "POST", "/users", {"users": fresh})
-    for name in sorted(wanted.keys() & listed.keys()):
-        await _change(ctx, wanted[name], before.get(name) or {}, listed[name])
+    for name in sorted(users.keys() & existing.keys()):
+        await _change(ctx, users[name], before.get(name) or {}, existing[name])
     return None
 
 
 async def _change(
-    ctx: ResourceContext, wanted: Mapping[str, Any], before: Mapping[str, Any], now: Body
+    ctx: ResourceContext, user: Mapping[str, Any], before: Mapping[str, Any], now: Body
 ) -> None:
     """Change one user: first the databases that it may use, then password and host."""
-    allowed = {str(one["name"]) for one in now.get("databases") or []}
-    more = [{"name": name} for name in sorted(set(wanted["databases"]) - allowed)]
-    if more:
-        await _send(ctx, "PUT", f"{_path(now)}/databases", {"databases": more})
-    lost = set(before.get("databases") or []) - set(wanted["databases"])
-    for name in sorted(lost & allowed):
+    granted = {str(database["name"]) for database in now.get("databases") or []}
+    grants = [{"name": name} for name in sorted(set(user["databases"]) - granted)]
+    if grants:
+        await _send(ctx, "PUT", f"{_path(now)}/databases", {"databases": grants})
+    lost = set(before.get("databases") or []) - set(user["databases"])
+    for name in sorted(lost & granted):
         await forgiving(_send(ctx, "DELETE", f"{_path(now)}/databases/{segment(name)}"))
-    changed: Body = {}
-    if wanted["password"] != before.get("password"):
-        changed["password"] = wanted["password"]
-    if wanted["host"] != now.get("host", ANY_HOST):
-        changed["host"] = wanted["host"]
-    if changed:
-        await _send(ctx, "PUT", _path(now), {"user": changed})
+    fields: Body = {}
+    if user["password"] != before.get("password"):
+        fields["password"] = user["password"]
+    if user["host"] != now.get("host", ANY_HOST):
+        fields["host"] = user["host"]
+    if fields:
+        await _send(ctx, "PUT", _path(now), {"user": fields})
 
 
 def _path(user: Body) -> str:
@@ -87,7 +87,7 @@ def _path(user: Body) -> str:
 
 
 def _by_name(rows: Iterable[Mapping[str, Any]] | None) -> dict[str, Mapping[str, Any]]:
-    return {str(one["name"]): one for one in rows or ()}
+    return {str(row["name"]): row for row in rows or ()}
 
 
 def _url(ctx: ResourceContext) -> str:

@@ -97,11 +97,11 @@ def _without_database(
     databases: Sequence[Mapping[str, Any]] | None, users: Sequence[Mapping[str, Any]] | None
 ) -> Iterator[Violation]:
     """Yield a violation for each database of a user that the instance does not have."""
-    names = {one["name"] for one in databases or []}
+    names = {database["name"] for database in databases or []}
     for index, user in enumerate(users or []):
         for name in sorted(set(user["databases"]) - names):
-            words = f"{name} is not one of the databases"
-            yield Violation(("users", index, "databases"), words)
+            message = f"{name} is not one of the databases"
+            yield Violation(("users", index, "databases"), message)
 
 
 class Instance(TroveResource):
@@ -209,47 +209,52 @@ class Instance(TroveResource):
         """Create the instance under the generated name."""
         fields = await self.creation(ctx)
         answer = await ctx.cloud.request(SERVICE, "POST", "/instances", json={"instance": fields})
-        made = self.collection.unwrapped(answer)
-        found = await self.find(ctx) if several(ctx) else None
-        return found or Made(physical_id=id_in(made), body=made)
+        body = self.collection.unwrapped(answer)
+        first = await self.find(ctx) if several(ctx) else None
+        return first or Made(physical_id=id_in(body), body=body)
 
     async def creation(self, ctx: ResourceContext) -> Body:
         """Return the fields of the create call."""
-        given = ctx.given
-        datastore = {"type": given("datastore_type"), "version": given("datastore_version")}
+        value_of = ctx.given
+        datastore = {"type": value_of("datastore_type"), "version": value_of("datastore_version")}
         fields: Body = {
-            "databases": [dict(one) for one in given("databases") or []],
-            "users": [contents.sent(one) for one in given("users") or []],
-            "availability_zone": given("availability_zone"),
-            "nics": await nics(ctx, given("networks") or []),
-            "replica_of": given("replica_of"),
-            "replica_count": given("replica_count"),
+            "databases": [dict(database) for database in value_of("databases") or []],
+            "users": [contents.user_fields(user) for user in value_of("users") or []],
+            "availability_zone": value_of("availability_zone"),
+            "nics": await nics(ctx, value_of("networks") or []),
+            "replica_of": value_of("replica_of"),
+            "replica_count": value_of("replica_count"),
         }
-        if given("restore_point"):
-            fields["restorePoint"] = {"backupRef": given("restore_point")}
-        if not given("replica_of"):
-            fields["flavorRef"] = given("flavor")
-            fields["volume"] = {"size": given("size")}
-            fields["datastore"] = {name: one for name, one in datastore.items() if one}
-        return {"name": ctx.physical_name, **{name: one for name, one in fields.items() if one}}
+        if value_of("restore_point"):
+            fields["restorePoint"] = {"backupRef": value_of("restore_point")}
+        if not value_of("replica_of"):
+            fields["flavorRef"] = value_of("flavor")
+            fields["volume"] = {"size": value_of("size")}
+            fields["datastore"] = {name: value for name, value in datastore.items() if value}
+        return {
+            "name": ctx.physical_name,
+            **{name: value for name, value in fields.items() if value},
+        }
 
     async def ours(self, ctx: ResourceContext) -> list[Body]:
         """Return the instances with the generated name; several replicas have numbers after it."""
         name, numbered = ctx.physical_name, several(ctx)
         return [
-            one
-            for one in await self.members(ctx)
-            if one["name"] == name
-            or (numbered and str(one["name"]).removeprefix(f"{name}-").isdecimal())
+            instance
+            for instance in await self.members(ctx)
+            if instance["name"] == name
+            or (numbered and str(instance["name"]).removeprefix(f"{name}-").isdecimal())
         ]
 
     async def find(self, ctx: ResourceContext) -> Made | None:
-        found = sorted(await self.ours(ctx), key=lambda one: (len(one["name"]), one["name"]))
-        if not found:
+        instances = sorted(
+            await self.ours(ctx), key=lambda instance: (len(instance["name"]), instance["name"])
+        )
+        if not instances:
             return None
-        first, *others = [str(one["id"]) for one in found]
-        data = {"others": json.dumps(others)} if others else {}
-        return Made(physical_id=first, data=data, body=found[0])
+        first, *other_ids = [str(instance["id"]) for instance in instances]
+        data = {"others": json.dumps(other_ids)} if other_ids else {}
+        return Made(physical_id=first, data=data, body=instances[0])
 
     # update
 
@@ -300,10 +305,10 @@ class Instance(TroveResource):
             return Made(body=body)
         return await self.resize(ctx, {"volume": {"size": size}})
 
-    async def resize(self, ctx: ResourceContext, wanted: Body) -> Made | None:
+    async def resize(self, ctx: ResourceContext, fields: Body) -> Made | None:
         """Start a resize. While another task runs, the service refuses it, see `busy`."""
         path = f"{self.url(ctx, ctx.physical)}/action"
-        await ctx.cloud.request(SERVICE, "POST", path, json={"resize": wanted})
+        await ctx.cloud.request(SERVICE, "POST", path, json={"resize": fields})
         return Made(body=await self.show(ctx))
 
     # delete
@@ -314,8 +319,10 @@ class Instance(TroveResource):
         return await super().delete(ctx)
 
     async def orphans(self, ctx: ResourceContext) -> list[str]:
-        known = {ctx.physical_id, *others_of(ctx)}
-        return [str(one["id"]) for one in await self.ours(ctx) if one["id"] not in known]
+        ids = {ctx.physical_id, *others_of(ctx)}
+        return [
+            str(instance["id"]) for instance in await self.ours(ctx) if instance["id"] not in ids
+        ]
 
     # shown
 
@@ -327,14 +334,14 @@ class Instance(TroveResource):
         if name != "href":
             return await super().attribute(ctx, name)
         links = (ctx.body or await self.show(ctx) or {}).get("links") or []
-        return next((one["href"] for one in links if one["rel"] == "self"), None)
+        return next((link["href"] for link in links if link["rel"] == "self"), None)
 
     def observed(self, ctx: ResourceContext, body: Mapping[str, Any]) -> Mapping[str, Any]:
-        found = dict(super().observed(ctx, body))
-        found.pop("flavor", None)
+        values = dict(super().observed(ctx, body))
+        values.pop("flavor", None)
         if ctx.given("replica_of"):  # the service decides the flavor and the size
-            return found
-        return {**found, "size": body["volume"]["size"], "flavor": str(body["flavor"]["id"])}
+            return values
+        return {**values, "size": body["volume"]["size"], "flavor": str(body["flavor"]["id"])}
 
 
 def several(ctx: ResourceContext) -> bool:

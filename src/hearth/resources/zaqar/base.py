@@ -28,16 +28,16 @@ class ZaqarResource(ResourceType):
         return Ready(await self.show(ctx))
 
     async def call(
-        self, ctx: ResourceContext, method: str, queue: str, path: str = "", **more: Any
+        self, ctx: ResourceContext, method: str, queue: str, path: str = "", **options: Any
     ) -> Response:
         """Send a request to a queue's URL, extended by `path`.
 
         The request is marked as safe to repeat unless it is a POST.
         """
-        headers = {**CLIENT, **more.pop("headers", {})}
-        more.setdefault("idempotent", method != "POST")
-        place = f"/v2/queues/{segment(queue)}{path}"
-        return await ctx.cloud.request(SERVICE, method, place, headers=headers, **more)
+        headers = {**CLIENT, **options.pop("headers", {})}
+        options.setdefault("idempotent", method != "POST")
+        full_path = f"/v2/queues/{segment(queue)}{path}"
+        return await ctx.cloud.request(SERVICE, method, full_path, headers=headers, **options)
 
     async def gone_is_done(
         self, ctx: ResourceContext, method: str, queue: str, path: str = ""

@@ -108,13 +108,13 @@ class Queue(ZaqarResource):
 
         Return the queue's new metadata, or None if nothing had to be written.
         """
-        there = (await self.call(ctx, "GET", ctx.physical)).body
-        wanted = ctx.given("metadata") or {}
-        former = (ctx.before.get("metadata") or {}).keys() - wanted.keys()
+        current = (await self.call(ctx, "GET", ctx.physical)).body
+        metadata = ctx.given("metadata") or {}
+        former = (ctx.before.get("metadata") or {}).keys() - metadata.keys()
         changes: list[dict[str, Any]] = [
-            {"op": "add", "path": pointer(name), "value": value} for name, value in wanted.items()
+            {"op": "add", "path": pointer(name), "value": value} for name, value in metadata.items()
         ]
-        changes += [{"op": "remove", "path": pointer(n)} for n in sorted(former) if n in there]
+        changes += [{"op": "remove", "path": pointer(n)} for n in sorted(former) if n in current]
         if not changes:
             return None
         headers = {"Content-Type": PATCH}
@@ -132,13 +132,15 @@ class Queue(ZaqarResource):
         return {"metadata": (await self.call(ctx, "GET", ctx.physical)).body}
 
     async def observe(self, ctx: ResourceContext) -> Mapping[str, Any] | None:
-        there = (await self.call(ctx, "GET", ctx.physical)).body
-        stored = ctx.given("metadata")
-        known = {"name": ctx.given("name")}  # it was found by it
-        if stored is None:
-            return known
-        own = {n: v for n, v in there.items() if n in stored or not (n == KEY or n[:1] == "_")}
-        return {**known, "metadata": own}
+        current = (await self.call(ctx, "GET", ctx.physical)).body
+        declared = ctx.given("metadata")
+        values = {"name": ctx.given("name")}  # it was found by it
+        if declared is None:
+            return values
+        metadata = {
+            n: v for n, v in current.items() if n in declared or not (n == KEY or n[:1] == "_")
+        }
+        return {**values, "metadata": metadata}
 
     async def attribute(self, ctx: ResourceContext, name: str) -> Any:
         match name:
@@ -198,12 +200,12 @@ class SignedQueueURL(ZaqarResource):
 
     async def sign(self, ctx: ResourceContext) -> Made:
         """Create the signed URL. Can be repeated."""
-        wanted = {name: ctx.given(name) for name in ("methods", "paths") if ctx.given(name)}
+        fields = {name: ctx.given(name) for name in ("methods", "paths") if ctx.given(name)}
         if ctx.given("ttl") is not None:
             ends = datetime.fromtimestamp(ctx.now, UTC) + timedelta(seconds=ctx.given("ttl"))
-            wanted["expires"] = ends.strftime("%Y-%m-%dT%H:%M:%S")
+            fields["expires"] = ends.strftime("%Y-%m-%dT%H:%M:%S")
         queue = str(ctx.properties["queue"])
-        answer = await self.call(ctx, "POST", queue, "/share", json=wanted, idempotent=True)
+        answer = await self.call(ctx, "POST", queue, "/share", json=fields, idempotent=True)
         return Made(physical_id=ctx.physical_name, data={"signed": json.dumps(answer.body)})
 
     def recordable(self, ctx: ResourceContext) -> dict[str, Any]:
@@ -211,7 +213,7 @@ class SignedQueueURL(ZaqarResource):
             return {}
         signed = json.loads(ctx.data["signed"])
         names = ("expires", "methods", "paths", "project", "signature")
-        shown = {name: signed[name] for name in names}
+        attributes = {name: signed[name] for name in names}
         query = {
             "signature": signed["signature"],
             "expires": signed["expires"],
@@ -219,11 +221,11 @@ class SignedQueueURL(ZaqarResource):
             "project_id": signed["project"],
             "queue_name": ctx.properties["queue"],
         }
-        return {**shown, "query_str": urlencode(query)}
+        return {**attributes, "query_str": urlencode(query)}
 
     async def show(self, ctx: ResourceContext) -> Mapping[str, Any] | None:
         return self.recordable(ctx)
 
     async def attribute(self, ctx: ResourceContext, name: str) -> Any:
-        found = self.recordable(ctx)
-        return found if name == "show" else found.get(name)
+        attributes = self.recordable(ctx)
+        return attributes if name == "show" else attributes.get(name)

@@ -64,11 +64,11 @@ class Subscription(ZaqarResource):
 
     async def fields(self, ctx: ResourceContext) -> Body:
         """Return the fields of the create call."""
-        given = ctx.properties
+        properties = ctx.properties
         return {
-            "subscriber": given["subscriber"],
-            "ttl": given["ttl"],
-            "options": dict(given.get("options") or {}),
+            "subscriber": properties["subscriber"],
+            "ttl": properties["ttl"],
+            "options": dict(properties.get("options") or {}),
         }
 
     def create_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
@@ -89,7 +89,7 @@ class Subscription(ZaqarResource):
 
     async def find(self, ctx: ResourceContext) -> Made | None:
         """Return an existing subscription with the desired subscriber and options, or None."""
-        wanted, marker = await self.fields(ctx), ""
+        fields, marker = await self.fields(ctx), ""
         while True:
             query = f"/subscriptions?limit={PAGE}" + (f"&marker={marker}" if marker else "")
             answer = await self.gone_is_done(ctx, "GET", self.queue(ctx), query)
@@ -98,8 +98,8 @@ class Subscription(ZaqarResource):
                 raise NoAnswer(SERVICE, "The answer does not show the subscriptions of the queue.")
             rows, _ = page
             for row in rows:
-                same = without_trust(row["options"]) == without_trust(wanted["options"])
-                if row["subscriber"] == wanted["subscriber"] and same:
+                is_equal = without_trust(row["options"]) == without_trust(fields["options"])
+                if row["subscriber"] == fields["subscriber"] and is_equal:
                     return Made(physical_id=str(row["id"]), body=row)
             if len(rows) < PAGE:
                 return None
@@ -110,30 +110,30 @@ class Subscription(ZaqarResource):
         added.
         """
         fields = await self.fields(ctx)
-        changed = {self.sent_for[n] for n in ctx.changed if n in self.sent_for}
-        sent = {name: value for name, value in fields.items() if name in changed}
-        if "options" in sent and fields["subscriber"].startswith(TRUST):
-            known = (await self.show(ctx))["options"].get("trust_id")
-            if known is not None:
-                sent["options"].setdefault("trust_id", known)
-        await self.call(ctx, "PATCH", self.queue(ctx), self.place(ctx), json=sent)
+        names = {self.sent_for[n] for n in ctx.changed if n in self.sent_for}
+        changes = {name: value for name, value in fields.items() if name in names}
+        if "options" in changes and fields["subscriber"].startswith(TRUST):
+            trust_id = (await self.show(ctx))["options"].get("trust_id")
+            if trust_id is not None:
+                changes["options"].setdefault("trust_id", trust_id)
+        await self.call(ctx, "PATCH", self.queue(ctx), self.path_of(ctx), json=changes)
         return None
 
     async def delete(self, ctx: ResourceContext) -> Made | None:
         """Delete the subscription."""
-        await self.gone_is_done(ctx, "DELETE", self.queue(ctx), self.place(ctx))
+        await self.gone_is_done(ctx, "DELETE", self.queue(ctx), self.path_of(ctx))
         return None
 
     async def show(self, ctx: ResourceContext) -> Body:
-        answer = await self.call(ctx, "GET", self.queue(ctx), self.place(ctx))
+        answer = await self.call(ctx, "GET", self.queue(ctx), self.path_of(ctx))
         return dict(answer.body)
 
     async def observe(self, ctx: ResourceContext) -> Mapping[str, Any] | None:
-        there = await self.show(ctx)
-        seen = {name: there[name] for name in ("subscriber", "ttl")}
-        seen["options"] = without_trust(there["options"])
-        seen["queue_name"] = ctx.given("queue_name")  # it was found in it
-        return {n: v for n, v in seen.items() if ctx.given(n) is not None}
+        body = await self.show(ctx)
+        values = {name: body[name] for name in ("subscriber", "ttl")}
+        values["options"] = without_trust(body["options"])
+        values["queue_name"] = ctx.given("queue_name")  # it was found in it
+        return {n: v for n, v in values.items() if ctx.given(n) is not None}
 
     @staticmethod
     def queue(ctx: ResourceContext) -> str:
@@ -141,7 +141,7 @@ class Subscription(ZaqarResource):
         return str(ctx.properties["queue_name"])
 
     @staticmethod
-    def place(ctx: ResourceContext) -> str:
+    def path_of(ctx: ResourceContext) -> str:
         """Return the path of the subscription, relative to the queue's path."""
         return f"/subscriptions/{segment(ctx.physical)}"
 
@@ -181,22 +181,22 @@ class MistralTrigger(Subscription):
     sent_for = {"input": "options", "params": "options", "workflow_id": "options", "ttl": "ttl"}
 
     async def fields(self, ctx: ResourceContext) -> Body:
-        given, base = ctx.properties, await ctx.cloud.endpoint(WORKFLOWS)
-        params = dict(given.get("params") or {})
+        properties, base = ctx.properties, await ctx.cloud.endpoint(WORKFLOWS)
+        params = dict(properties.get("params") or {})
         params["env"] = {**(params.get("env") or {}), "notification": MESSAGE}
-        wanted = {
-            "workflow_id": given["workflow_id"],
-            "input": given.get("input") or {},
+        execution = {
+            "workflow_id": properties["workflow_id"],
+            "input": properties.get("input") or {},
             "params": params,
         }
         return {
             "subscriber": f"{TRUST}{base}/executions",
-            "ttl": given["ttl"],
-            "options": {"post_data": json.dumps(wanted)},
+            "ttl": properties["ttl"],
+            "options": {"post_data": json.dumps(execution)},
         }
 
     async def observe(self, ctx: ResourceContext) -> Mapping[str, Any] | None:
-        there = await self.show(ctx)
-        sent = parse_json(there["options"].get("post_data") or "{}")
-        seen = {"ttl": there["ttl"], "workflow_id": sent.get("workflow_id")}
-        return {**seen, "input": sent.get("input"), "queue_name": ctx.given("queue_name")}
+        body = await self.show(ctx)
+        execution = parse_json(body["options"].get("post_data") or "{}")
+        values = {"ttl": body["ttl"], "workflow_id": execution.get("workflow_id")}
+        return {**values, "input": execution.get("input"), "queue_name": ctx.given("queue_name")}

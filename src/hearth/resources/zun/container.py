@@ -126,9 +126,9 @@ class Container(CollectionResource):
             name, _, count = str(ctx.given("restart_policy")).partition(":")
             fields["restart_policy"] = {"Name": name, "MaximumRetryCount": count or "0"}
         if ctx.given("mounts"):
-            fields["mounts"] = [_mount(one) for one in ctx.given("mounts")]
+            fields["mounts"] = [_mount(mount) for mount in ctx.given("mounts")]
         if ctx.given("networks"):
-            fields["nets"] = [_net(one) for one in ctx.given("networks")]
+            fields["nets"] = [_net(network) for network in ctx.given("networks")]
         return fields
 
     async def create(self, ctx: ResourceContext) -> Made:
@@ -140,7 +140,7 @@ class Container(CollectionResource):
 
     async def ours(self, ctx: ResourceContext) -> list[Body]:
         members = await self.members(ctx)
-        return [one for one in members if (one.get("labels") or {}).get(KEY) == mark(ctx)]
+        return [member for member in members if (member.get("labels") or {}).get(KEY) == mark(ctx)]
 
     async def change(self, ctx: ResourceContext, fields: Body) -> Made | None:
         url = self.url(ctx, ctx.physical)
@@ -165,8 +165,8 @@ class Container(CollectionResource):
         if status in UNDER_WAY:
             return in_between(status, body)
         if status == "Stopped" and body.get("interactive") and ctx.action is Action.CREATE:
-            words = "interactive mode was enabled but the container has stopped running"
-            return Failed(went_to(status, words), retry=True)
+            reason = "interactive mode was enabled but the container has stopped running"
+            return Failed(went_to(status, reason), retry=True)
         if status in ("Running", "Stopped"):
             return Ready(body)
         if status in ("Dead", "Error", "Unknown"):
@@ -212,66 +212,66 @@ class Container(CollectionResource):
 
     async def attach(self, ctx: ResourceContext) -> Made | None:
         """Connect the networks and ports that are missing."""
-        _, missing = await self.difference(ctx)
-        for one in missing:
-            names = ("port",) if one.get("port") else ("network", "fixed_ip")
-            query = "&".join(f"{name}={segment(one[name])}" for name in names if one.get(name))
+        _, entries = await self.difference(ctx)
+        for entry in entries:
+            names = ("port",) if entry.get("port") else ("network", "fixed_ip")
+            query = "&".join(f"{name}={segment(entry[name])}" for name in names if entry.get(name))
             await ctx.request("POST", f"network_attach?{query}")
         return None
 
     async def attached(self, ctx: ResourceContext) -> Progress:
         """Report whether the container has all its networks."""
-        _, missing = await self.difference(ctx)
-        return Later(POLL_S, ctx.body) if missing else Ready(await self.show(ctx))
+        _, entries = await self.difference(ctx)
+        return Later(POLL_S, ctx.body) if entries else Ready(await self.show(ctx))
 
     async def difference(self, ctx: ResourceContext) -> tuple[list[str], list[Mapping[str, Any]]]:
         """Return the ports that no entry of `networks` needs, and the entries without a port."""
         answer = await ctx.request("GET", "network_list")
         free = list(answer.body["networks"])
-        missing = []
-        for one in ctx.given("networks") or []:
-            port = one.get("port")
+        entries = []
+        for entry in ctx.given("networks") or []:
+            port = entry.get("port")
             match = next(
-                (i for i in free if (i["port_id"] == port if port else fits(i, one))), None
+                (i for i in free if (i["port_id"] == port if port else fits(i, entry))), None
             )
             if match is None:
-                missing.append(one)
+                entries.append(entry)
             else:
                 free.remove(match)
-        return [str(one["port_id"]) for one in free], missing
+        return [str(row["port_id"]) for row in free], entries
 
     # what is shown
 
     def recordable(self, ctx: ResourceContext) -> dict[str, Any]:
-        found = super().recordable(ctx)
-        found.pop("addresses", None)  # the body lacks the names of the networks
-        return found
+        attributes = super().recordable(ctx)
+        attributes.pop("addresses", None)  # the body lacks the names of the networks
+        return attributes
 
     async def attribute(self, ctx: ResourceContext, name: str) -> Any:
         if name != "addresses":
             return await super().attribute(ctx, name)
-        found: Body = dict((await self.show(ctx) or {}).get("addresses") or {})
-        networks = await ctx.cloud.listing("network", "/v2.0/networks") if found else []
+        addresses: Body = dict((await self.show(ctx) or {}).get("addresses") or {})
+        networks = await ctx.cloud.listing("network", "/v2.0/networks") if addresses else []
         for network in networks:
-            if network["id"] in found and network.get("name"):
-                there = found.get(network["name"], [])
-                found[network["name"]] = [*there, *found[network["id"]]]
-        return found
+            if network["id"] in addresses and network.get("name"):
+                existing = addresses.get(network["name"], [])
+                addresses[network["name"]] = [*existing, *addresses[network["id"]]]
+        return addresses
 
 
-def _mount(one: Mapping[str, Any]) -> Body:
-    fields = {"destination": one["mount_path"]}
+def _mount(mount: Mapping[str, Any]) -> Body:
+    fields = {"destination": mount["mount_path"]}
     for name, field in (("volume_id", "source"), ("volume_size", "size")):
-        if one.get(name) is not None:
-            fields[field] = one[name]
+        if mount.get(name) is not None:
+            fields[field] = mount[name]
     return fields
 
 
-def _net(one: Mapping[str, Any]) -> Body:
-    if one.get("port"):
-        return {"port": one["port"]}
-    fields = {"network": one["network"]}
-    address = one.get("fixed_ip")
+def _net(entry: Mapping[str, Any]) -> Body:
+    if entry.get("port"):
+        return {"port": entry["port"]}
+    fields = {"network": entry["network"]}
+    address = entry.get("fixed_ip")
     if address:
         fields["v6-fixed-ip" if ":" in address else "v4-fixed-ip"] = address
     return fields

@@ -65,7 +65,7 @@ def context_of(
         template_metadata=template_metadata,
         now=now,
         started_at=now if started_at is None else started_at,
-        made=not never_made(record),
+        created=not never_made(record),
         account_secret=lambda: owned.tools.store.sealer.fingerprint(
             ["account", owned.memory.stack.project_id]
         ),

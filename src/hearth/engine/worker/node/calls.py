@@ -281,7 +281,7 @@ class CloudCalls:
 
         If its object cannot be searched for, only an event reports that the object may exist.
         """
-        if ctx.action is Action.UPDATE and rtype.strays:
+        if ctx.action is Action.UPDATE and rtype.orphan_prefixes:
             self.watch_for(rtype.recorded_as, ctx.properties, cause)
         if ctx.action is not Action.CREATE:
             return
@@ -324,7 +324,7 @@ class CloudCalls:
                     raise
                 await self.pause(fault.retry_after or PASSING_PAUSE_S)
         for physical_id in physical_ids:
-            if physical_id.startswith(rtype.strays):
+            if physical_id.startswith(rtype.orphan_prefixes):
                 continue
             ctx.physical_id = physical_id
             self._owned.memory.put(self._intent.record.having(physical_id=physical_id))

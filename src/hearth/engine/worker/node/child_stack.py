@@ -118,10 +118,10 @@ class ChildStack:
         """Request one batch of a group after another; return the end of the last one."""
         while True:
             failed = ended.status is not Status.COMPLETE
-            if failed or self._child is None or self._child.more or rtype.balancers(ctx):
+            if failed or self._child is None or self._child.has_next or rtype.balancers(ctx):
                 await read_members(self._owned, ctx)
                 await balance(self._owned, rtype, ctx)
-            if failed or (self._child is not None and not self._child.more):
+            if failed or (self._child is not None and not self._child.has_next):
                 return ended
             await rtype.prepare(ctx)
             child = _asked(rtype.next_child, ctx)

@@ -12,7 +12,7 @@ from hearth.engine.worker.known.owned import OwnedStack
 from hearth.model.problem import Rejected
 from hearth.model.state import Action, Status
 from hearth.resources.base import ResourceContext
-from hearth.resources.capabilities import LoadBalancer, NestedType
+from hearth.resources.capabilities import BalancerType, NestedType
 from hearth.resources.heat.scaling_group import PENDING, Scaled, pending
 from hearth.store import claim
 from hearth.store.messages import ChildEnded
@@ -52,14 +52,14 @@ async def balance(
         if candidate.held.reference in balancers
     ]:
         balancer = owned.tools.programs.type_of(record)
-        if isinstance(balancer, LoadBalancer):
+        if isinstance(balancer, BalancerType):
             balancer_ctx = context_of(
                 owned, record, balancer, Action.UPDATE, properties=record.held.properties
             )
             await _set_instances(balancer, balancer_ctx, well)
 
 
-async def _set_instances(balancer: LoadBalancer, ctx: ResourceContext, well: Sequence[str]) -> None:
+async def _set_instances(balancer: BalancerType, ctx: ResourceContext, well: Sequence[str]) -> None:
     for _ in range(TRIES):
         try:
             await balancer.set_instances(ctx, well)
