@@ -28,10 +28,24 @@ _POLICIES = {
     "fail-on",
 }
 _OF_TASKS = {
-    "action", "workflow", "name", "description", "input", "publish", "publish-on-error",
-    "with-items", "keep-result", "target", "join", "requires", "safe-rerun", "tags", "type",
-    *CLAUSES, *_POLICIES,
-}  # fmt: skip
+    "action",
+    "workflow",
+    "name",
+    "description",
+    "input",
+    "publish",
+    "publish-on-error",
+    "with-items",
+    "keep-result",
+    "target",
+    "join",
+    "requires",
+    "safe-rerun",
+    "tags",
+    "type",
+    *CLAUSES,
+    *_POLICIES,
+}
 _OF_DEFAULTS = {"requires", "safe-rerun", *CLAUSES, *_POLICIES}
 _OF_WORKFLOWS = {
     "type",
