@@ -360,9 +360,7 @@ class Agent:
     def _fetched(self, name: str, section: dict[str, Any]) -> Any:
         try:
             return POLLS[name](self, section)
-        except (
-            OSError, ValueError, KeyError, TypeError, ET.ParseError
-        ) as problem:  # fmt: skip
+        except (OSError, ValueError, KeyError, TypeError, ET.ParseError) as problem:
             message = f'no metadata from the transport "{name}": {said(problem)}'
             raise Unavailable(message) from None
 
@@ -463,9 +461,11 @@ class Agent:
         options = config.get("options") or {}
         command = ["ansible-playbook", "-i", str(options.get("inventory") or "localhost,")]
         command += ["--connection=local", "--extra-vars", f"@{file}.variables.json"]
-        for key, switch in ("modulepath", "--module-path"), ("tags", "--tags"), (
-            "skip_tags", "--skip-tags",
-        ):  # fmt: skip
+        for key, switch in (
+            ("modulepath", "--module-path"),
+            ("tags", "--tags"),
+            ("skip_tags", "--skip-tags"),
+        ):
             if options.get(key):
                 command += [switch, str(options[key])]
         environment = dict(os.environ)
@@ -750,9 +750,12 @@ def main() -> int:
         "--root", default="", help="folder that is put before all paths (default: none)"
     )
     parser.add_argument(
-        "--longest-pause", type=float, default=POLL_MAX_S, metavar="SECONDS",
+        "--longest-pause",
+        type=float,
+        default=POLL_MAX_S,
+        metavar="SECONDS",
         help="longest pause between two polls, in seconds (default: %(default)s)",
-    )  # fmt: skip
+    )
     options = parser.parse_args()
     agent = Agent(options.root)
     try:

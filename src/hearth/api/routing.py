@@ -61,8 +61,9 @@ class PathTable(BaseRoute):
             entry = _Path(
                 tuple((i, word) for i, word in enumerate(segments) if not word.startswith("{")),
                 tuple((i, word[1:-1]) for i, word in enumerate(segments) if word.startswith("{")),
-                frozenset(methods), app,
-            )  # fmt: skip
+                frozenset(methods),
+                app,
+            )
             self._by_length.setdefault(len(segments), []).append(entry)
 
     def matches(self, scope: Scope) -> tuple[Match, Scope]:

@@ -48,8 +48,9 @@ class Relay(ABC):
                 log.log(
                     logging.DEBUG if self._warned else logging.WARNING,
                     "the connection for wake-ups failed; until it is restored, other processes "
-                    "find new work only by polling the database each second: %s", message,
-                )  # fmt: skip
+                    "find new work only by polling the database each second: %s",
+                    message,
+                )
                 self._warned = True
             task = asyncio.current_task()
             if task is not None and task.cancelling():  # a library has swallowed the cancellation

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from ipaddress import ip_network
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -36,9 +37,16 @@ HOST = "127.0.0.1"
 OTHER_PORT = "--port; make dev PORT=0 uses any free one"
 LOOPBACK = (ip_network("127.0.0.0/8"), ip_network("::1/128"))
 OURS = (
-    "cloud.json", "clouds.yaml", "hearth.db", "hearth.db-wal", "hearth.db-shm", "hearth.lock",
-    "openrc", "password", "secret",
-)  # fmt: skip
+    "cloud.json",
+    "clouds.yaml",
+    "hearth.db",
+    "hearth.db-wal",
+    "hearth.db-shm",
+    "hearth.lock",
+    "openrc",
+    "password",
+    "secret",
+)
 REGION = "RegionOne"
 HIDDEN_TAG = "data-processing-cluster"  # as in most clouds
 
@@ -172,14 +180,17 @@ async def _run(port: int, folder: Path, options: DevOptions) -> int:
 
 
 def _start_cloud(port: int, folder: Path, url: str, servers: str) -> "subprocess.Popen[str]":
-    command = [
-        sys.executable, "-m", "hearth_devcloud", "--port", str(port), "--parent-pid",
-        str(os.getpid()), "--data", str(folder / "cloud.json"),
-        "--password-file", str(folder / "password"),
-        "--servers", servers,
-        "--orchestration-url", f"{url}/v1/$(project_id)s", "--cloudformation-url", f"{url}/cfn/v1",
-        "--cluster-url", f"{url}/container-infra/v1",
-    ]  # fmt: skip
+    options = {
+        "--port": str(port),
+        "--parent-pid": str(os.getpid()),
+        "--data": str(folder / "cloud.json"),
+        "--password-file": str(folder / "password"),
+        "--servers": servers,
+        "--orchestration-url": f"{url}/v1/$(project_id)s",
+        "--cloudformation-url": f"{url}/cfn/v1",
+        "--cluster-url": f"{url}/container-infra/v1",
+    }
+    command = [sys.executable, "-m", "hearth_devcloud", *chain.from_iterable(options.items())]
     return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
 
 

@@ -69,8 +69,9 @@ def _lifecycle_actions() -> str:
                 continue
             if (action, status) in ((Action.INIT, Status.FAILED), (Action.DELETE, Status.COMPLETE)):
                 continue
-            record = Record("i", "n", "T", 1, 0.0, action, status, physical_id="p",
-                            held=Held(reference="p"))  # fmt: skip
+            record = Record(
+                "i", "n", "T", 1, 0.0, action, status, physical_id="p", held=Held(reference="p")
+            )
             answers = tuple(
                 walk.verdict(record, walked, handled=True).value for walked in sorted(walk.WALKS)
             )
@@ -84,10 +85,12 @@ def _scores() -> str:
         ("failed", FAILED),
         ("was replaced", REPLACED),
         ("was in charge when the operation began", f"+{IN_CHARGE_BEFORE}"),
-        ("has the desired definition, or was in charge in the revision of a rollback",
-         f"+{AS_WANTED}"),
+        (
+            "has the desired definition, or was in charge in the revision of a rollback",
+            f"+{AS_WANTED}",
+        ),
         ("was created by this operation", f"+{BEGUN}"),
-    ]  # fmt: skip
+    ]
     return _table(["a record that", "score"], lines)
 
 

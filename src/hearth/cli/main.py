@@ -59,9 +59,8 @@ SECTIONS: Mapping[str, Modules] = {
 
 
 @click.group(
-    cls=Commands, sections=SECTIONS,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)  # fmt: skip
+    cls=Commands, sections=SECTIONS, context_settings={"help_option_names": ["-h", "--help"]}
+)
 @click.version_option(hearth.__version__, prog_name="hearth", message="%(prog)s %(version)s")
 def cli() -> None:
     """Orchestration for OpenStack."""

@@ -27,10 +27,23 @@ folders_option = click.option(
     type=click.Path(path_type=Path, exists=True, file_okay=False),
     help="Folder with configuration files *.conf, read after those of --config.",
 )
-FLAGS = ("--debug", "--nodebug", "--use-journal", "--nouse-journal", "--use-json", "--nouse-json",
-         "--use-syslog", "--nouse-syslog")  # fmt: skip
-VALUES = ("--log-config-append", "--log-date-format", "--log-dir", "--log-file",
-          "--syslog-log-facility")  # fmt: skip
+FLAGS = (
+    "--debug",
+    "--nodebug",
+    "--use-journal",
+    "--nouse-journal",
+    "--use-json",
+    "--nouse-json",
+    "--use-syslog",
+    "--nouse-syslog",
+)
+VALUES = (
+    "--log-config-append",
+    "--log-date-format",
+    "--log-dir",
+    "--log-file",
+    "--syslog-log-facility",
+)
 SPELLED = {
     "--debug": ("-d",),
     "--log-config-append": ("--log-config", "--log_config"),
@@ -44,9 +57,13 @@ def options_of_the_log(command: F) -> F:
     text = "Accepted as by heat-manage; a job writes no log."
     for name in (*FLAGS, *VALUES):
         command = click.option(
-            name, *SPELLED.get(name, ()), is_flag=name in FLAGS, expose_value=False, hidden=True,
+            name,
+            *SPELLED.get(name, ()),
+            is_flag=name in FLAGS,
+            expose_value=False,
+            hidden=True,
             help=text,
-        )(command)  # fmt: skip
+        )(command)
     return command
 
 
@@ -99,11 +116,25 @@ def db_version(context: click.Context) -> None:
 
 @manage.command(name="purge-deleted")
 @click.argument("age", type=click.IntRange(0), default=90)
-@click.option("-g", "--granularity", type=click.Choice(GRANULARITIES), default="days",
-              show_default=True, help="Unit of AGE.")  # fmt: skip
+@click.option(
+    "-g",
+    "--granularity",
+    type=click.Choice(GRANULARITIES),
+    default="days",
+    show_default=True,
+    help="Unit of AGE.",
+)
 @click.option("-p", "--project-id", help="Purge only the stacks of this project.")
-@click.option("-b", "--batch_size", "--batch-size", "batch", type=click.IntRange(1), default=20,
-              show_default=True, help="Maximum number of stacks in one transaction.")  # fmt: skip
+@click.option(
+    "-b",
+    "--batch_size",
+    "--batch-size",
+    "batch",
+    type=click.IntRange(1),
+    default=20,
+    show_default=True,
+    help="Maximum number of stacks in one transaction.",
+)
 @click.pass_context
 def purge_deleted(
     context: click.Context, age: int, granularity: str, project_id: str | None, batch: int
@@ -136,8 +167,14 @@ def service_list(context: click.Context) -> None:
 @manage.command(name="drain")
 @click.argument("host")
 @click.option("--undo", is_flag=True, help="Let the engines of the host take stacks again.")
-@click.option("--wait", "wait_s", type=click.FloatRange(0), default=60.0, show_default=True,
-              help="Seconds to wait until the engines own no stack.")  # fmt: skip
+@click.option(
+    "--wait",
+    "wait_s",
+    type=click.FloatRange(0),
+    default=60.0,
+    show_default=True,
+    help="Seconds to wait until the engines own no stack.",
+)
 @click.pass_context
 def drain(context: click.Context, host: str, *, undo: bool, wait_s: float) -> None:
     """Make the engines on HOST release their stacks, for example before an upgrade.
@@ -170,34 +207,57 @@ def _name(name: str, default: str, text: str) -> Callable[..., Any]:
 
 
 @manage.command(name="bootstrap")
-@click.option("--os-cloud", envvar="OS_CLOUD", metavar="NAME",
-              help="Entry of an administrator in clouds.yaml  [default: OS_CLOUD, or the variables "
-              "of an openrc file].")  # fmt: skip
-@click.option("--public-url", metavar="URL", required=True,
-              help="Address of the Orchestration API for users, without /v1.")  # fmt: skip
+@click.option(
+    "--os-cloud",
+    envvar="OS_CLOUD",
+    metavar="NAME",
+    help="Entry of an administrator in clouds.yaml  [default: OS_CLOUD, or the variables "
+    "of an openrc file].",
+)
+@click.option(
+    "--public-url",
+    metavar="URL",
+    required=True,
+    help="Address of the Orchestration API for users, without /v1.",
+)
 @_address("internal-url", "The same for services; also the admin endpoint  [default: public-url].")
-@_address("cfn-url", "Address of the CloudFormation-style API  [default: port 8000, if the "
-          "public URL has port 8004].")  # fmt: skip
+@_address(
+    "cfn-url",
+    "Address of the CloudFormation-style API  [default: port 8000, if the "
+    "public URL has port 8004].",
+)
 @_address("cfn-internal-url", "The same for services.")
 @click.option("--clusters", is_flag=True, help="Also register the API of clusters.")
-@_address("cluster-url", "Address of the API of clusters  [default: port 9511, if the public "
-          "URL has port 8004].")  # fmt: skip
+@_address(
+    "cluster-url",
+    "Address of the API of clusters  [default: port 9511, if the public URL has port 8004].",
+)
 @_address("cluster-internal-url", "The same for services.")
-@click.option("--region", help="Region of the endpoints  [default: that of clouds.yaml, or the "
-              "only one].")  # fmt: skip
-@_address("auth-url", "Address of Keystone for Hearth and servers  [default: that of the "
-          "administrator].")  # fmt: skip
+@click.option(
+    "--region", help="Region of the endpoints  [default: that of clouds.yaml, or the only one]."
+)
+@_address(
+    "auth-url", "Address of Keystone for Hearth and servers  [default: that of the administrator]."
+)
 @_name("service-domain", "Default", "Domain of the service user and its project.")
 @_name("service-project", "service", "Project of the service user.")
 @_name("service-user", "heat", "Name of the service user.")
-@_file("service-password-file", "File with the password of the service user  [default: "
-       "HEARTH_SERVICE_PASSWORD, or a new one].")  # fmt: skip
+@_file(
+    "service-password-file",
+    "File with the password of the service user  [default: HEARTH_SERVICE_PASSWORD, or a new one].",
+)
 @_name("stack-domain", "heat", "Domain of the users of stacks.")
 @_name("stack-domain-admin", "heat_domain_admin", "Administrator of that domain.")
-@_file("stack-domain-password-file", "File with the administrator's password  [default: "
-       "HEARTH_STACK_DOMAIN_PASSWORD, or a new one].")  # fmt: skip
-@_file("write", "Write the configuration to this file, readable by its owner only. A file that "
-       "exists is kept, and its passwords are used.")  # fmt: skip
+@_file(
+    "stack-domain-password-file",
+    "File with the administrator's password  [default: "
+    "HEARTH_STACK_DOMAIN_PASSWORD, or a new one].",
+)
+@_file(
+    "write",
+    "Write the configuration to this file, readable by its owner only. A file that "
+    "exists is kept, and its passwords are used.",
+)
 @click.option("--update", is_flag=True, help="Change what exists and differs.")
 @click.option("--dry-run", is_flag=True, help="Show what would be done, and change nothing.")
 def bootstrap(**options: Any) -> None:

@@ -96,9 +96,15 @@ class CloudPool:
         if location.tls is not None:
             contexts, context = {}, _context(_merged_tls(config.tls, location.tls))
         return HttpCloud(
-            session, http, bounds, partial(self._elsewhere, credential), lambda: self.may_write(),
-            contexts, context, observer=self._observer,
-        )  # fmt: skip
+            session,
+            http,
+            bounds,
+            partial(self._elsewhere, credential),
+            lambda: self.may_write(),
+            contexts,
+            context,
+            observer=self._observer,
+        )
 
     def _foreign(self, credential: ForeignCredential, location: CloudLocation) -> HttpCloud:
         """Return a new Cloud for a credential of a user for another cloud.
@@ -115,9 +121,15 @@ class CloudPool:
         if context is True and config.tls != tls:
             context = create_default_context()
         return HttpCloud(
-            session, self._foreign_session(), bounds, partial(self._elsewhere, credential),
-            lambda: self.may_write(), context=context, foreign=True, observer=self._observer,
-        )  # fmt: skip
+            session,
+            self._foreign_session(),
+            bounds,
+            partial(self._elsewhere, credential),
+            lambda: self.may_write(),
+            context=context,
+            foreign=True,
+            observer=self._observer,
+        )
 
     def _elsewhere(
         self,

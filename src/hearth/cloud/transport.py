@@ -207,13 +207,20 @@ class HttpCloud(ListingCloud):
         self._observer.call_ended(service, method, status, taken_s)
         now = time.time()
         attributes: dict[str, str | int] = {
-            "http.request.method": method, "http.response.status_code": status,
-            "server.address": url.host or "", "url.path": url.path,
-        }  # fmt: skip
+            "http.request.method": method,
+            "http.response.status_code": status,
+            "server.address": url.host or "",
+            "url.path": url.path,
+        }
         self._observer.span(
-            f"{method} {service}", trace, now - taken_s, now, attributes,
-            kind="client", failed=not 0 < status < 400,
-        )  # fmt: skip
+            f"{method} {service}",
+            trace,
+            now - taken_s,
+            now,
+            attributes,
+            kind="client",
+            failed=not 0 < status < 400,
+        )
 
     def _position(self) -> Trace | None:
         """Return the position of a new call in the trace of its operation.
@@ -240,9 +247,13 @@ class HttpCloud(ListingCloud):
             all_headers = headers if trace is None else {**headers, "traceparent": trace.header}
             try:
                 async with self._http.request(
-                    method, url, data=data, headers=all_headers, allow_redirects=False,
+                    method,
+                    url,
+                    data=data,
+                    headers=all_headers,
+                    allow_redirects=False,
                     ssl=self._contexts.get(service, self._context),
-                ) as answer:  # fmt: skip
+                ) as answer:
                     status = answer.status
                     raw = await read_bounded(answer, self._bytes_max)
             except BadAnswer as error:

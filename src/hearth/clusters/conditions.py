@@ -57,9 +57,13 @@ def blocked(cluster: Cluster, reason: str, message: str, *, retry_at: float) -> 
     """
     before = condition(cluster, BLOCKED)
     block = Condition(
-        type=BLOCKED, status=TRUE, reason=reason, message=message, retry_at=retry_at,
+        type=BLOCKED,
+        status=TRUE,
+        reason=reason,
+        message=message,
+        retry_at=retry_at,
         attempts=(before.attempts if before is not None else 0) + 1,
-    )  # fmt: skip
+    )
     return _with(cluster, block)
 
 
@@ -131,9 +135,11 @@ def _since(before: Condition | None, after: Condition, now: float) -> Condition:
 def _ready(cluster: Cluster) -> Condition:
     good = cluster.status in SETTLED
     return Condition(
-        type=READY, status=TRUE if good else FALSE, reason=_camel_case(cluster.status),
+        type=READY,
+        status=TRUE if good else FALSE,
+        reason=_camel_case(cluster.status),
         message=cluster.status_reason or "",
-    )  # fmt: skip
+    )
 
 
 def _progressing(cluster: Cluster) -> Condition:

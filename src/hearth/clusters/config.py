@@ -21,12 +21,17 @@ class X509(Struct, frozen=True):
     valid_days: int = 1825
     worker_days: int = 14  # of certificates of workers, which workers renew
     allowed_extensions: tuple[str, ...] = (
-        "keyUsage", "extendedKeyUsage", "subjectAltName", "basicConstraints",
+        "keyUsage",
+        "extendedKeyUsage",
+        "subjectAltName",
+        "basicConstraints",
         "subjectKeyIdentifier",
-    )  # fmt: skip
+    )
     allowed_key_usage: tuple[str, ...] = (
-        "Digital Signature", "Key Encipherment", "Non Repudiation",
-    )  # fmt: skip
+        "Digital Signature",
+        "Key Encipherment",
+        "Non Repudiation",
+    )
     allow_ca: bool = False
 
 

@@ -189,9 +189,9 @@ def _reason(summary: str | None, groups: Sequence[NodeGroup]) -> str | None:
     return f"{summary}: {details}" if details else summary
 
 
-def begun(cluster: Cluster, groups: Sequence[NodeGroup], status: str) -> tuple[
-    Cluster, list[NodeGroup]
-]:  # fmt: skip
+def begun(
+    cluster: Cluster, groups: Sequence[NodeGroup], status: str
+) -> tuple[Cluster, list[NodeGroup]]:
     """Return copies of the cluster and the groups with `status`, for the start of an operation.
 
     Their status reasons are removed. Groups that the operation cannot change keep both: all but a

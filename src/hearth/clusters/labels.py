@@ -11,21 +11,22 @@ from hearth.clusters.config import ClusterConfig
 
 TRUE = frozenset({"true", "t", "yes", "y", "on", "1"})
 FALSE = frozenset({"false", "f", "no", "n", "off", "0"})
+# fmt: off
 NUMBERS = (
     "boot_volume_size", "etcd_volume_size", "min_node_count", "max_node_count",
     "flannel_network_subnetlen", "monitoring_interval_seconds", "monitoring_retention_days",
     "monitoring_retention_size", "system_pods_initial_delay", "system_pods_timeout",
-)  # fmt: skip
+)
 BOOLEANS = (
     "auto_healing_enabled", "auto_scaling_enabled", "cert_manager_api", "cinder_csi_enabled",
     "cloud_provider_enabled", "heapster_enabled", "influx_grafana_dashboard_enabled",
     "keystone_auth_enabled", "kube_dashboard_enabled", "master_lb_floating_ip_enabled",
     "metrics_server_enabled", "monitoring_enabled", "monitoring_ingress_enabled", "npd_enabled",
     "octavia_lb_healthcheck", "prometheus_adapter_enabled", "prometheus_monitoring", "use_podman",
-)  # fmt: skip
+)
 NETWORKS = (
     "calico_ipv4pool", "fixed_subnet_cidr", "flannel_network_cidr", "service_cluster_ip_range",
-)  # fmt: skip
+)
 VALUES = {
     "calico_ipv4pool_ipip": ("Always", "CrossSubnet", "Never", "Off"),
     "container_runtime": ("", "containerd", "host-docker"),
@@ -35,7 +36,8 @@ VALUES = {
         "ROUND_ROBIN", "LEAST_CONNECTIONS", "SOURCE_IP", "SOURCE_IP_PORT",
     ),
     "selinux_mode": ("enforcing", "permissive", "disabled"),
-}  # fmt: skip
+}
+# fmt: on
 _LOWER_CASE = frozenset({"ingress_controller"})  # labels whose values may have any case
 
 

@@ -66,9 +66,14 @@ def of_cluster(
         "master_count": sum(group.node_count for group in masters),
     }
     return Notification(
-        about=CLUSTER, action=action, outcome=outcome, target_id=cluster.uuid, name=cluster.name,
-        content=content, initiator=cluster.initiator,
-    )  # fmt: skip
+        about=CLUSTER,
+        action=action,
+        outcome=outcome,
+        target_id=cluster.uuid,
+        name=cluster.name,
+        content=content,
+        initiator=cluster.initiator,
+    )
 
 
 def of_group(action: str, outcome: str, group: NodeGroup, cluster: Cluster) -> Notification:
@@ -82,9 +87,14 @@ def of_group(action: str, outcome: str, group: NodeGroup, cluster: Cluster) -> N
         "node_addresses": list(group.node_addresses),
     }
     return Notification(
-        about=GROUP, action=action, outcome=outcome, target_id=group.uuid, name=group.name,
-        content=content, initiator=cluster.initiator,
-    )  # fmt: skip
+        about=GROUP,
+        action=action,
+        outcome=outcome,
+        target_id=group.uuid,
+        name=group.name,
+        content=content,
+        initiator=cluster.initiator,
+    )
 
 
 def of_certificate(

@@ -183,12 +183,15 @@ async def _floating_ips(
     freed = {"floatingip": {"port_id": None}}
     return [
         Blocker(
-            "floating IP", str(floating_ip["floating_ip_address"]), floating_ip["id"], location,
+            "floating IP",
+            str(floating_ip["floating_ip_address"]),
+            floating_ip["id"],
+            location,
             DetachCall(NETWORK, "PUT", f"/v2.0/floatingips/{segment(floating_ip['id'])}", freed),
         )
         for floating_ip in floating_ips
         if floating_ip["id"] not in owned.ids and floating_ip.get("port_id")
-    ]  # fmt: skip
+    ]
 
 
 async def _interfaces(
@@ -198,13 +201,16 @@ async def _interfaces(
     ports = await cloud.listing(NETWORK, f"/v2.0/ports?device_id={segment(router_id)}")
     return [
         Blocker(
-            "interface", str(port.get("name") or ""), port["id"], location,
+            "interface",
+            str(port.get("name") or ""),
+            port["id"],
+            location,
             _unplug(router_id, port["id"]),
         )
         for port in ports
         if str(port.get("device_owner") or "").startswith(INTERFACE)
         and port["network_id"] not in owned.networks
-    ]  # fmt: skip
+    ]
 
 
 async def _volumes(

@@ -43,9 +43,13 @@ async def stack(work: Work) -> None:
     """Request the stack of the cluster; store its id in the same transaction."""
     full = work.full
     request = stack_request(
-        full.template, full.cluster, full.groups,
-        files=work.files, config=work.services.clusters, facts=await facts_of(work),
-    )  # fmt: skip
+        full.template,
+        full.cluster,
+        full.groups,
+        files=work.files,
+        config=work.services.clusters,
+        facts=await facts_of(work),
+    )
     name = stack_name(full.cluster.name, secrets.randbits(STACK_BITS))
 
     def change(current: FullCluster, stack_id: str) -> Changed:
@@ -68,9 +72,14 @@ async def group_stack(work: Work) -> None:
     facts = await facts_of(work, group)
     has_key = await has_key_pair(work)
     request = stack_request(
-        full.template, full.cluster, full.groups, group,
-        files=work.files, config=work.services.clusters, facts=replace(facts, keypair=has_key),
-    )  # fmt: skip
+        full.template,
+        full.cluster,
+        full.groups,
+        group,
+        files=work.files,
+        config=work.services.clusters,
+        facts=replace(facts, keypair=has_key),
+    )
     name = stack_name(full.cluster.name, secrets.randbits(STACK_BITS), group.name)
 
     def change(current: FullCluster, stack_id: str) -> Changed:

@@ -58,9 +58,15 @@ async def again(work: Work, group: NodeGroup, step: str | None) -> None:
     left_s = time_left_s(work.cluster, work.services.clock.now())
     timeout_mins = None if left_s is None else max(1, round(left_s / MINUTE_S))
     await stacks.update(
-        work, group, {}, step=step, timeout_mins=timeout_mins, change=_retrying,
-        state={"retry_at": None}, delay_s=None if step is None else LOOK_AGAIN_S,
-    )  # fmt: skip
+        work,
+        group,
+        {},
+        step=step,
+        timeout_mins=timeout_mins,
+        change=_retrying,
+        state={"retry_at": None},
+        delay_s=None if step is None else LOOK_AGAIN_S,
+    )
 
 
 def _retrying(full: FullCluster) -> Changed:

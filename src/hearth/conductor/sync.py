@@ -179,9 +179,14 @@ class Sync:
         if row.state == DELETE_FAILED:
             reason += await self._blockers(row)
         return StackState(
-            id=row.id, status=row.state, mark=mark(row), reason=reason, causes=messages,
-            outputs=values, parameters=parameters,
-        )  # fmt: skip
+            id=row.id,
+            status=row.state,
+            mark=mark(row),
+            reason=reason,
+            causes=messages,
+            outputs=values,
+            parameters=parameters,
+        )
 
     async def _with_own_address(
         self, full: FullCluster, row: StackRow, values: dict[str, Any]

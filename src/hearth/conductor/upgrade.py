@@ -76,9 +76,12 @@ async def workers(work: Work) -> None:
     if count is None:  # a resize that is asked for meanwhile is carried out afterwards
         count = group.node_count
     parameters = next_parameters(
-        worker_stack.pinned(booted), count=count, extra=len(batch), to_remove=drained_indexes,
+        worker_stack.pinned(booted),
+        count=count,
+        extra=len(batch),
+        to_remove=drained_indexes,
         workers=len(worker_stack.indexes),
-    )  # fmt: skip
+    )
     after = {"count": count, "batch": batch, "drained": []}
     await _update(work, group, cluster_stack, parameters, "workers_done", after)
 
@@ -215,9 +218,14 @@ async def _target(work: Work, group: NodeGroup) -> tuple[ClusterStack, Booted]:
     extra = None if group.is_default else group
     facts = await facts_of(work, extra)
     request = stack_request(
-        template, full.cluster, full.groups, extra,
-        files=work.files, config=work.services.clusters, facts=facts,
-    )  # fmt: skip
+        template,
+        full.cluster,
+        full.groups,
+        extra,
+        files=work.files,
+        config=work.services.clusters,
+        facts=facts,
+    )
     facts = structs.replace(facts, kube_version=args.get("version") or "")
     changes = upgrade_parameters(template, work.cluster, group, facts=facts)
     parameters = {**request.parameters, **changes}

@@ -369,9 +369,13 @@ def _notifications(conf: Any) -> Notifications | None:
     except ValueError as problem:
         raise WrongSetting(f"{section} transport_url: {problem}") from None
     to = Notifications(
-        url, tuple(group.topics), level, exchange=conf.control_exchange,
-        envelope="messagingv2" in drivers, logged=logged,
-    )  # fmt: skip
+        url,
+        tuple(group.topics),
+        level,
+        exchange=conf.control_exchange,
+        envelope="messagingv2" in drivers,
+        logged=logged,
+    )
     if (publisher_id := conf.default_publisher_id) is None:
         return to
     return replace(to, publisher_id=publisher_id, cluster_publisher_id=publisher_id)

@@ -135,9 +135,17 @@ def take(
         deployments.change(tx, taking(deployment, results, now))
         reason = f"Signal: {results.event_text(deployment_id)}"
     event = Event(
-        event_id, row.id, row.root_id, now, record.name, record.type, record.physical_id,
-        "SIGNAL", record.status.value, reason,
-    )  # fmt: skip
+        event_id,
+        row.id,
+        row.root_id,
+        now,
+        record.name,
+        record.type,
+        record.physical_id,
+        "SIGNAL",
+        record.status.value,
+        reason,
+    )
     events.append(tx, [event])
     accept.send(tx, row.id, Signalled(record.id), now)
 
@@ -181,9 +189,14 @@ def _run(tx: Tx, project_id: str, run: Run, now: float) -> list[ServerResource]:
         run.deployment_id, project_id, run.config_id, run.server_id, now, run.user_project_id
     )
     deployment = replace(
-        fresh, config_id=run.config_id, action=run.action, status=run.status, reason=run.reason,
-        input_values=dict(run.input_values), user_project_id=run.user_project_id,
-    )  # fmt: skip
+        fresh,
+        config_id=run.config_id,
+        action=run.action,
+        status=run.status,
+        reason=run.reason,
+        input_values=dict(run.input_values),
+        user_project_id=run.user_project_id,
+    )
     if existing is None:
         deployments.put(tx, deployment)
     else:

@@ -17,10 +17,22 @@ from hearth.telemetry.about import about
 
 LIBRARIES: Mapping[str, str] = MappingProxyType(
     dict.fromkeys(
-        ("aio_pika", "aiohttp", "aiormq", "alembic", "asyncio", "keystoneauth", "urllib3",
-         "oslo_policy", "sqlalchemy", "uvicorn", "stevedore"), "WARNING",
+        (
+            "aio_pika",
+            "aiohttp",
+            "aiormq",
+            "alembic",
+            "asyncio",
+            "keystoneauth",
+            "urllib3",
+            "oslo_policy",
+            "sqlalchemy",
+            "uvicorn",
+            "stevedore",
+        ),
+        "WARNING",
     )
-)  # fmt: skip
+)
 """The default log levels of libraries, by logger name."""
 LINE = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 """The format of a log line."""

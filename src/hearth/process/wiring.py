@@ -5,7 +5,7 @@ import importlib.metadata
 import logging
 import random
 import socket
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Set
 from dataclasses import dataclass
 from functools import partial
 from typing import TextIO
@@ -131,20 +131,23 @@ async def wired(
     bus = Bus()
     rules = _policies(settings)
     tools = Tools(
-        store=store, clouds=clouds, programs=programs, clock=clock, new_id=new_id,
-        jitter=random.random, endpoints=endpoints, plugins=plugins,
-        retries=settings.retries, fetch=lambda url: fetch_template(url, services.fetching),
-        refused_types=partial(refused_types, rules.stacks), tell_others=bus.tell_others,
+        store=store,
+        clouds=clouds,
+        programs=programs,
+        clock=clock,
+        new_id=new_id,
+        jitter=random.random,
+        endpoints=endpoints,
+        plugins=plugins,
+        retries=settings.retries,
+        fetch=lambda url: fetch_template(url, services.fetching),
+        refused_types=partial(refused_types, rules.stacks),
+        tell_others=bus.tell_others,
         observer=observer,
-    )  # fmt: skip
+    )
     engine = Engine(tools)
     bus.listen(engine.wake)
-    services = Services(
-        store=store, programs=programs, clouds=clouds, bus=bus, clock=clock, new_id=new_id,
-        endpoints=endpoints, limits=settings.limits, clusters=settings.clusters,
-        fetching=settings.fetching, policy=rules.stacks, cluster_policy=rules.clusters,
-        observer=observer, keys=KeyThreads(compute.usage),
-    )  # fmt: skip
+    services = _services(settings, tools, clouds, bus, rules, KeyThreads(compute.usage))
     conductor = Conductor(services, template_files(), socket.gethostname())
     bus.listen(conductor.wake)
     if lock_file is not None:  # no other engine can be alive: take over all stacks at once
@@ -156,14 +159,48 @@ async def wired(
             services, engine, conductor, pool, token_pool, settings, front, clock, relay, observer
         )
     finally:
-        compute.close()
-        for cloud_pool in {pool, token_pool}:
-            await cloud_pool.aclose()
-        store.close()
-        if observer.spans is not None:
-            observer.spans.close()
+        await _close(compute, {pool, token_pool}, store, observer)
         if lock_file is not None:
             lock_file.close()
+
+
+async def _close(
+    compute: Compute, cloud_pools: Set[CloudPool], store: Store, observer: Observer
+) -> None:
+    """Stop the computations of a process and close its connections."""
+    compute.close()
+    for cloud_pool in cloud_pools:
+        await cloud_pool.aclose()
+    store.close()
+    if observer.spans is not None:
+        observer.spans.close()
+
+
+def _services(
+    settings: Settings,
+    tools: Tools,
+    clouds: StackClouds,
+    bus: Bus,
+    rules: Policies,
+    keys: KeyThreads,
+) -> Services:
+    """Return the services for requests, which share the tools of the engine."""
+    return Services(
+        store=tools.store,
+        programs=tools.programs,
+        clouds=clouds,
+        bus=bus,
+        clock=tools.clock,
+        new_id=tools.new_id,
+        endpoints=tools.endpoints,
+        limits=settings.limits,
+        clusters=settings.clusters,
+        fetching=settings.fetching,
+        policy=rules.stacks,
+        cluster_policy=rules.clusters,
+        observer=tools.observer,
+        keys=keys,
+    )
 
 
 def _programs(catalog: Catalog, settings: Settings, compute: Compute) -> Programs:
@@ -217,8 +254,10 @@ def _collector(endpoint: str) -> SpanSink:
         message = f"[hearth] trace_endpoint: the module {problem.name} is missing"
         raise WrongSetting(f"{message}; pip install hearth[traces]") from None
     version = importlib.metadata.version("hearth")
-    return Collector(endpoint, {"service.name": "hearth", "service.version": version,
-                                "host.name": socket.gethostname()})  # fmt: skip
+    return Collector(
+        endpoint,
+        {"service.name": "hearth", "service.version": version, "host.name": socket.gethostname()},
+    )
 
 
 def _relay(settings: Settings, store: Store, name: str, bus: Bus) -> Relay | None:

@@ -67,9 +67,13 @@ def announce(tx: Tx, engine_id: str, host: str, pid: int) -> None:
     if heartbeat(tx, engine_id) is not None:
         return
     row = {
-        "id": engine_id, "host": host, "pid": pid, "started_at": 0.0, "beat_at": RESIGNED,
+        "id": engine_id,
+        "host": host,
+        "pid": pid,
+        "started_at": 0.0,
+        "beat_at": RESIGNED,
         "draining": False,
-    }  # fmt: skip
+    }
     tx.do(_ANNOUNCE, row)
     tx.do(_BEGIN, {"me": engine_id})
 

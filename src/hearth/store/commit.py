@@ -123,8 +123,19 @@ class Changes(Struct):
 
     def rows(self) -> int:
         """Return the approximate number of rows that the changes write."""
-        collections = (self.insert, self.state, self.full, self.delete, self.data, self.metadata,
-                 self.nodes, self.moved, self.ended, self.events, self.messages)  # fmt: skip
+        collections = (
+            self.insert,
+            self.state,
+            self.full,
+            self.delete,
+            self.data,
+            self.metadata,
+            self.nodes,
+            self.moved,
+            self.ended,
+            self.events,
+            self.messages,
+        )
         return 1 + sum(map(len, collections))
 
     def __bool__(self) -> bool:
@@ -281,9 +292,11 @@ def _ask_children(
             if row is None:
                 continue
             failed = stack_row(tx, row).having(
-                status=Status.FAILED, reason=f"{kind}: {message}",
-                first_failure=None, parent_traversal=operation.parent_traversal,
-            )  # fmt: skip
+                status=Status.FAILED,
+                reason=f"{kind}: {message}",
+                first_failure=None,
+                parent_traversal=operation.parent_traversal,
+            )
             writes.send(tx, part.stack_id, child_ended(failed), part.now)
 
 
@@ -330,10 +343,16 @@ _ID = resource.c.id == sa.bindparam("b_id")
 _STATE: dict[str, Any] = {
     name: sa.bindparam(f"b_{name}")
     for name in (
-        "action", "status", "reason", "physical_id", "until", "traversal", "replaced_by",
+        "action",
+        "status",
+        "reason",
+        "physical_id",
+        "until",
+        "traversal",
+        "replaced_by",
         "updated_at",
     )
-}  # fmt: skip
+}
 _HELD: dict[str, Any] = {name: sa.bindparam(f"b_{name}") for name in ("requires", "state", "type")}
 _INSERT = Prepared(lambda: resource.insert())
 _UPDATE_STATE = Prepared(lambda: resource.update().where(_ID).values(_STATE))

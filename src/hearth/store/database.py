@@ -437,9 +437,14 @@ class Store:
                 # a read has a snapshot for each statement, so BEGIN and COMMIT add only round trips
                 raw.autocommit = not write
             tx = Tx(
-                self._engine, link, raw, self.sealer, self.retention, self.notifies,
+                self._engine,
+                link,
+                raw,
+                self.sealer,
+                self.retention,
+                self.notifies,
                 self.action_timeout_s,
-            )  # fmt: skip
+            )
             try:
                 if note is not None:
                     _leave(tx, note, again=bool(unknown))

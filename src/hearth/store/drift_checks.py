@@ -213,9 +213,13 @@ def finish(
     if _tree(tx, check.row.id) != check.tree:
         return False
     values = {
-        "b_id": check.row.id, "b_claim": check.claim, "b_after": after_s, "b_outcome": result.state,
-        "b_announced": announced, "b_body": tx.seal(result, _BODY, check.row.id),
-    }  # fmt: skip
+        "b_id": check.row.id,
+        "b_claim": check.claim,
+        "b_after": after_s,
+        "b_outcome": result.state,
+        "b_announced": announced,
+        "b_body": tx.seal(result, _BODY, check.row.id),
+    }
     if tx.do(_FINISH, values) != 1:
         return False
     if event is not None:

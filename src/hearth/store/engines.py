@@ -24,13 +24,20 @@ class EngineRow(Struct, frozen=True):
 
 
 _ENGINES = Prepared(
-    lambda: sa.select(
-        engine.c.id, engine.c.host, engine.c.pid, engine.c.started_at, engine.c.beat_at,
-        LIVE.label("up"), engine.c.draining,
+    lambda: (
+        sa.select(
+            engine.c.id,
+            engine.c.host,
+            engine.c.pid,
+            engine.c.started_at,
+            engine.c.beat_at,
+            LIVE.label("up"),
+            engine.c.draining,
+        )
+        .where(engine.c.beat_at > 0)
+        .order_by(engine.c.started_at, engine.c.id)
     )
-    .where(engine.c.beat_at > 0)
-    .order_by(engine.c.started_at, engine.c.id)
-)  # fmt: skip
+)
 
 
 def engines(tx: Tx) -> list[EngineRow]:

@@ -83,6 +83,14 @@ def unread(tx: Tx, stack_id: str) -> bool:
 def event(row: StackRow, record: Record, event_id: str, now: float) -> Event:
     """Return the event that reports that a resource was marked as healthy or unhealthy."""
     return Event(
-        event_id, row.id, row.root_id, now, record.name, record.type, record.physical_id,
-        record.action.value, record.status.value, record.reason,
-    )  # fmt: skip
+        event_id,
+        row.id,
+        row.root_id,
+        now,
+        record.name,
+        record.type,
+        record.physical_id,
+        record.action.value,
+        record.status.value,
+        record.reason,
+    )

@@ -81,8 +81,16 @@ def clear(tx: Tx, stack_id: str, record: Record, name: str, event_id: str, now: 
     cleared = {**data, name: mark(CLEARED, row.traversal)}
     reads.set_data(tx, stack_id, record.id, version, cleared, metadata)
     event = Event(
-        event_id, stack_id, row.root_id, now, record.name, record.type, record.physical_id,
-        record.action.value, record.status.value, f"Hook {name} is cleared",
-    )  # fmt: skip
+        event_id,
+        stack_id,
+        row.root_id,
+        now,
+        record.name,
+        record.type,
+        record.physical_id,
+        record.action.value,
+        record.status.value,
+        f"Hook {name} is cleared",
+    )
     events.append(tx, [event])
     accept.send(tx, stack_id, HookCleared(record.id, name), now)

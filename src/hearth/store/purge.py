@@ -25,9 +25,7 @@ from hearth.store.tables import (
     tree,
 )
 
-_OF_STACK = (
-    event, inbox, node, resource, resource_data, revision, snapshot, orphan, drift_check,
-)  # fmt: skip
+_OF_STACK = (event, inbox, node, resource, resource_data, revision, snapshot, orphan, drift_check)
 _ALIVE = sa.select(engine.c.id).where(LIVE)
 
 

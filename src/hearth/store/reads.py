@@ -492,10 +492,14 @@ def in_charge(records: Sequence[Record]) -> dict[str, Record]:
     chosen: dict[str, Record] = {}
     for record in records:
         before = chosen.get(record.name)
-        if before is None or (before.until is not None and record.until is None) or (
-            (before.until is None) == (record.until is None)
-            and record.created_at >= before.created_at
-        ):  # fmt: skip
+        if (
+            before is None
+            or (before.until is not None and record.until is None)
+            or (
+                (before.until is None) == (record.until is None)
+                and record.created_at >= before.created_at
+            )
+        ):
             chosen[record.name] = record
     return chosen
 

@@ -64,8 +64,9 @@ def take(
     if 0 <= limit <= len(of_stack(tx, stack_id)):
         message = f"Request limit exceeded: a stack may have {limit} snapshots at most."
         raise Rejected([RequestLimitExceeded(None, message)])
-    accept.operate(tx, stack_id, accept.OperationRequest(Action.SNAPSHOT, requester=requester), now,
-                   new_id)  # fmt: skip
+    accept.operate(
+        tx, stack_id, accept.OperationRequest(Action.SNAPSHOT, requester=requester), now, new_id
+    )
     accept.begin_snapshot(tx, stack_id, snapshot_id, name, now)
     return get(tx, stack_id, snapshot_id)
 

@@ -61,9 +61,12 @@ OPERATION_S = _histogram(
     "hearth_operation_seconds", "Time from the start of an operation to its end", LONG_S, "action"
 )
 RESOURCES = _counter(
-    "hearth_resource_actions_total", "Actions on resources that ended here",
-    "type", "action", "status",
-)  # fmt: skip
+    "hearth_resource_actions_total",
+    "Actions on resources that ended here",
+    "type",
+    "action",
+    "status",
+)
 RESOURCE_S = _histogram(
     "hearth_resource_action_seconds", "Time of an action on a resource", LONG_S, "action"
 )
@@ -71,9 +74,12 @@ REPEATED = _counter(
     "hearth_resource_retries_total", "Failed actions on resources that were tried again", "action"
 )
 CALLS = _counter(
-    "hearth_cloud_calls_total", "Calls to services of the cloud; the code is 0 without an answer",
-    "service", "method", "code",
-)  # fmt: skip
+    "hearth_cloud_calls_total",
+    "Calls to services of the cloud; the code is 0 without an answer",
+    "service",
+    "method",
+    "code",
+)
 CALL_S = _histogram(
     "hearth_cloud_call_seconds", "Time of a call, without waiting for its turn", FAST_S, "service"
 )

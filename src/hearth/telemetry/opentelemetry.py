@@ -59,6 +59,8 @@ class Collector:
 
 def _context(trace: Trace, span_id: str) -> SpanContext:
     return SpanContext(
-        int(trace.trace_id, 16), int(span_id, 16), is_remote=False,
+        int(trace.trace_id, 16),
+        int(span_id, 16),
+        is_remote=False,
         trace_flags=TraceFlags(trace.flags),
-    )  # fmt: skip
+    )

@@ -35,9 +35,12 @@ class Metrics(Observer):
         for metric in METRICS:
             if metric.kind is MetricKind.HISTOGRAM:
                 self._families[metric.name] = Histogram(
-                    metric.name, metric.text, metric.labels, buckets=metric.buckets,
+                    metric.name,
+                    metric.text,
+                    metric.labels,
+                    buckets=metric.buckets,
                     registry=self._registry,
-                )  # fmt: skip
+                )
             elif metric.kind is MetricKind.COUNTER and metric is not catalog.STATEMENTS:
                 self._families[metric.name] = Counter(
                     metric.name, metric.text, metric.labels, registry=self._registry

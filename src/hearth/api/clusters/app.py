@@ -25,9 +25,16 @@ from hearth.model.problem import Rejected
 from hearth.service.services import Services
 
 COLLECTIONS = (
-    "clustertemplates", "clusters", "quotas", "certificates", "mservices", "stats", "federations",
-    "nodegroups", "credentials",
-)  # fmt: skip
+    "clustertemplates",
+    "clusters",
+    "quotas",
+    "certificates",
+    "mservices",
+    "stats",
+    "federations",
+    "nodegroups",
+    "credentials",
+)
 NO_DETAIL = "/mservices/detail"  # clients use it although Magnum does not have it
 
 

@@ -45,11 +45,18 @@ RULES = patch.PatchRules(
     },
     internal=patch.ALWAYS_INTERNAL
     | {
-        "api_address", "node_addresses", "master_addresses", "stack_id", "cluster_id",
-        "ca_cert_ref", "magnum_cert_ref", "etcd_ca_cert_ref", "front_proxy_ca_cert_ref",
+        "api_address",
+        "node_addresses",
+        "master_addresses",
+        "stack_id",
+        "cluster_id",
+        "ca_cert_ref",
+        "magnum_cert_ref",
+        "etcd_ca_cert_ref",
+        "front_proxy_ca_cert_ref",
     },
     mandatory={"cluster_template_id", "name"},
-)  # fmt: skip
+)
 
 
 async def index(request: Request) -> Response:

@@ -17,10 +17,18 @@ from hearth.service.clusters.templates import change_template, create_template, 
 RULES = patch.PatchRules(
     TEMPLATE,
     mandatory={
-        "network_driver", "external_network_id", "tls_disabled", "public", "server_type", "coe",
-        "registry_enabled", "cluster_distro", "hidden", "image_id",
+        "network_driver",
+        "external_network_id",
+        "tls_disabled",
+        "public",
+        "server_type",
+        "coe",
+        "registry_enabled",
+        "cluster_distro",
+        "hidden",
+        "image_id",
     },
-)  # fmt: skip
+)
 
 
 async def index(request: Request) -> Response:

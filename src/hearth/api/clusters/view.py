@@ -34,6 +34,7 @@ from hearth.template.describe import parameter_texts
 Body = dict[str, Any]
 
 CLUSTER_ID_SINCE = (1, 13)
+# fmt: off
 _TEMPLATE = (
     "uuid", "name", "coe", "image_id", "flavor_id", "master_flavor_id", "dns_nameserver",
     "keypair_id", "external_network_id", "fixed_network", "fixed_subnet", "network_driver",
@@ -41,35 +42,36 @@ _TEMPLATE = (
     "no_proxy", "volume_driver", "registry_enabled", "labels", "tls_disabled", "public",
     "server_type", "insecure_registry", "docker_storage_driver", "master_lb_enabled",
     "floating_ip_enabled", "project_id", "user_id", "hidden", "tags", "driver",
-)  # fmt: skip
+)
 _CLUSTER_SHORT = (
     "uuid", "name", "cluster_template_id", "keypair", "docker_volume_size", "labels",
     "master_flavor_id", "flavor_id", "create_timeout", "status", "health_status",
-)  # fmt: skip
+)
 _CLUSTER_MORE = (
     "status_reason", "health_status_reason", "discovery_url", "api_address", "coe_version",
     "container_version", "project_id", "user_id", "fixed_network", "fixed_subnet",
     "floating_ip_enabled", "master_lb_enabled",
-)  # fmt: skip
+)
 _OF_STORED = frozenset({"uuid", "id", "links", "stack_id", "cluster_id", "conditions"})
 _CONDITION = ("type", "status", "reason", "message")
 _GROUP_SHORT = (
     "uuid", "name", "flavor_id", "node_count", "role", "is_default", "image_id", "status",
     "stack_id", "min_node_count", "max_node_count",
-)  # fmt: skip
+)
 _GROUP_MORE = (
     "id", "cluster_id", "project_id", "docker_volume_size", "labels", "node_addresses",
     "status_reason", "version",
-)  # fmt: skip
+)
 _GROUP_ACCEPTED = (
     "uuid", "name", "cluster_id", "project_id", "labels", "flavor_id", "image_id", "node_count",
     "role", "min_node_count", "max_node_count",
-)  # fmt: skip
+)
 _GROUP_ACCEPTED_IF_SET = ("docker_volume_size",)
 _TAINTS = ("node_labels", "node_taints")
 _FEDERATION_SHORT = (
     "uuid", "name", "hostcluster_id", "member_ids", "status", "properties",
-)  # fmt: skip
+)
+# fmt: on
 
 
 def time(seconds: float | None) -> str | None:

@@ -65,18 +65,33 @@ def write(scope: Scope, status: int, size: int, began: float, observer: Observer
     observer.request_ended(api, route, method, status, taken_s)
     if observer.spans is not None:
         subject, now = about(), time.time()
-        attributes = {"http.response.status_code": status, "http.request.method": method,
-                      "http.route": route, "hearth.request_id": subject.request_id}  # fmt: skip
+        attributes = {
+            "http.response.status_code": status,
+            "http.request.method": method,
+            "http.route": route,
+            "hearth.request_id": subject.request_id,
+        }
         observer.span(
-            f"{method} {route}", subject.trace, now - taken_s, now, attributes,
-            kind="server", failed=status >= 500,
-        )  # fmt: skip
+            f"{method} {route}",
+            subject.trace,
+            now - taken_s,
+            now,
+            attributes,
+            kind="server",
+            failed=status >= 500,
+        )
     if log.isEnabledFor(logging.INFO):
         taken_ms = 1000 * taken_s
         log.info(
             "%s %s %s %d %d bytes %.1f ms %s",
-            peer(scope) or "-", scope["method"], _path(scope), status, size, taken_ms, _who(scope),
-        )  # fmt: skip
+            peer(scope) or "-",
+            scope["method"],
+            _path(scope),
+            status,
+            size,
+            taken_ms,
+            _who(scope),
+        )
 
 
 def _path(scope: Scope) -> str:

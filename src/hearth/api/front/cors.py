@@ -12,9 +12,17 @@ from hearth.api.front.front import Front
 from hearth.config.front import Cors
 
 SIMPLE = frozenset(
-    ("accept", "accept-language", "content-language", "content-type", "cache-control", "expires",
-     "last-modified", "pragma")
-)  # fmt: skip
+    (
+        "accept",
+        "accept-language",
+        "content-language",
+        "content-type",
+        "cache-control",
+        "expires",
+        "last-modified",
+        "pragma",
+    )
+)
 ANY = "*"
 
 

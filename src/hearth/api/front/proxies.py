@@ -12,8 +12,14 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from hearth.api.front.front import Front
 from hearth.api.front.scope import state
 
-HEADERS = ("forwarded", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto",
-           "x-forwarded-port", "x-forwarded-prefix")  # fmt: skip
+HEADERS = (
+    "forwarded",
+    "x-forwarded-for",
+    "x-forwarded-host",
+    "x-forwarded-proto",
+    "x-forwarded-port",
+    "x-forwarded-prefix",
+)
 RAW_HEADERS = frozenset(name.encode() for name in HEADERS)
 HOST = re.compile(r"([\w.-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?", re.ASCII)
 PREFIX = re.compile(r"(/[\w.~-]+)+", re.ASCII)

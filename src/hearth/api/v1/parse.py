@@ -38,9 +38,14 @@ STATUSES = frozenset(Status)
 INTEGER_MAX = 2**31 - 1
 CONTAINERS_MAX = 150_000  # in a body, including brackets in texts; they take long to create
 BESIDE_NO_REVISION = (
-    "template", "template_url", "files", "files_container", "environment", "environment_files",
+    "template",
+    "template_url",
+    "files",
+    "files_container",
+    "environment",
+    "environment_files",
     "clear_parameters",
-)  # fmt: skip
+)
 
 
 def bad(message: str) -> Rejected:

@@ -30,6 +30,7 @@ VERSIONS = PROJECT + "/template_versions"
 CONFIGS = PROJECT + "/software_configs"
 DEPLOYMENTS = PROJECT + "/software_deployments"
 
+# fmt: off
 TEMPLATES = [
     Endpoint(
         "template_validate", "POST", PROJECT + "/validate", "stacks:validate_template",
@@ -57,7 +58,7 @@ TEMPLATES = [
         "stacks:list_template_functions", templates.functions, shapes.FUNCTION_LIST,
         query=(queries.WITH_CONDITION_FUNC,),
     ),
-]  # fmt: skip
+]
 
 ALL_STACKS = [
     Endpoint(
@@ -80,7 +81,7 @@ ALL_STACKS = [
         "stack_plan", "POST", STACKS + "/plan", "stacks:preview", stacks.create_plan,
         wrapped("plan", FREE), body=shapes.PREVIEW, errors=(404, 409), beyond_heat=True,
     ),
-]  # fmt: skip
+]
 
 LOOKUPS = [
     *(
@@ -101,7 +102,7 @@ LOOKUPS = [
         )
         for subpath in subpaths
     ),
-]  # fmt: skip
+]
 
 ONE_STACK = [
     Endpoint(
@@ -181,7 +182,7 @@ ONE_STACK = [
         "stack_revision_diff", "GET", STACK + "/revisions/{number}/diff/{other}",
         "stacks:template", revisions.diff, FREE, beyond_heat=True,
     ),
-]  # fmt: skip
+]
 
 SNAPSHOTS = [
     Endpoint(
@@ -204,7 +205,7 @@ SNAPSHOTS = [
         "stack_snapshot_restore", "POST", SNAPSHOT + "/restore", "stacks:restore_snapshot",
         snapshots.restore, status=202, answer=NULL, errors=(409,),
     ),
-]  # fmt: skip
+]
 
 RESOURCES = [
     Endpoint(
@@ -231,7 +232,7 @@ RESOURCES = [
         "resource_mark_unhealthy", "PATCH", RESOURCE, "resource:mark_unhealthy", resources.mark,
         NULL, body=shapes.HEALTH, errors=(409,),
     ),
-]  # fmt: skip
+]
 
 EVENTS = [
     Endpoint(
@@ -246,7 +247,7 @@ EVENTS = [
         "event_show", "GET", RESOURCE + "/events/{event_id}", "events:show", events.show,
         wrapped("event", ref("FullEvent")),
     ),
-]  # fmt: skip
+]
 
 SOFTWARE = [
     Endpoint(
@@ -298,7 +299,7 @@ SOFTWARE = [
         "software_deployment_delete", "DELETE", DEPLOYMENTS + "/{deployment_id}",
         "software_deployments:delete", software_deployments.delete, status=204,
     ),
-]  # fmt: skip
+]
 
 SERVICES = [
     Endpoint(
@@ -309,7 +310,8 @@ SERVICES = [
         "service_index", "GET", PROJECT + "/services", "service:index", services.index,
         wrapped("services", several(exact(shapes.SERVICE))), errors=(503,),
     ),
-]  # fmt: skip
+]
+# fmt: on
 
 TABLE = {
     "Stacks": [*ALL_STACKS, *LOOKUPS, *ONE_STACK],

@@ -27,8 +27,11 @@ PLAIN = re.compile(r"[A-Za-z0-9_.~-]*")
 """Text without characters to encode."""
 
 SECTIONS = {
-    "parameters": dict, "parameter_defaults": dict, "resource_registry": dict, "event_sinks": list,
-}  # fmt: skip
+    "parameters": dict,
+    "parameter_defaults": dict,
+    "resource_registry": dict,
+    "event_sinks": list,
+}
 """The sections of an environment in a document of a stack, with the type of each."""
 
 

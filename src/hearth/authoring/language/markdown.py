@@ -12,8 +12,9 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     breaks.
     """
     lines = [head, ["---"] * len(head), *rows]
-    return "\n".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |"
-                     for row in lines)  # fmt: skip
+    return "\n".join(
+        f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |" for row in lines
+    )
 
 
 def code(word: object) -> str:

@@ -349,6 +349,7 @@ _BOUNDS = (
 
 def rules() -> str:
     """Return a table of the rules of `hearth lint`, each with an anchor `rule-CODE`."""
-    rows = [[f'<a id="rule-{rule.code}"></a>{code(rule.code)}', rule.summary]
-            for rule in RULES.values()]  # fmt: skip
+    rows = [
+        [f'<a id="rule-{rule.code}"></a>{code(rule.code)}', rule.summary] for rule in RULES.values()
+    ]
     return table(["code", "meaning"], rows)

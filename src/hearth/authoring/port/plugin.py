@@ -14,8 +14,19 @@ DEPTH_MAX = 30  # of a schema within schemas
 SCHEMAS = ("properties_schema", "attributes_schema")
 MAPPINGS = ("resource_mapping", "available_resource_mapping")
 SETTINGS = ("default_client_name", "entity", "support_status", "required_service_extension")
-PROPERTY = ("kind", "description", "default", "schema", "required", "constraints", "implemented",
-            "update_allowed", "immutable", "support_status", "allow_conversion")  # fmt: skip
+PROPERTY = (
+    "kind",
+    "description",
+    "default",
+    "schema",
+    "required",
+    "constraints",
+    "implemented",
+    "update_allowed",
+    "immutable",
+    "support_status",
+    "allow_conversion",
+)
 """The parameters of a property's schema in their order."""
 ATTRIBUTE = ("description", "support_status", "cache_mode", "kind")
 """The parameters of an attribute's schema in their order."""
@@ -179,8 +190,11 @@ class _Reader:
             message = f"there are more than {DECLARATIONS_MAX} properties and attributes"
             raise NoPlugin(f"{self._file}: {message}")
         arguments = [*zip(order, call.args, strict=False)]
-        arguments += [("kind" if k.arg in ("type", "data_type") else k.arg, k.value)
-                  for k in call.keywords if k.arg is not None]  # fmt: skip
+        arguments += [
+            ("kind" if k.arg in ("type", "data_type") else k.arg, k.value)
+            for k in call.keywords
+            if k.arg is not None
+        ]
         return Declaration(
             {
                 name: self._inner(value, within, order)

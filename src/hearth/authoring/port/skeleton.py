@@ -11,8 +11,13 @@ from hearth.authoring.port.plugin import Call, Declaration, Plugin, Unread
 
 KINDS = frozenset({"STRING", "INTEGER", "NUMBER", "BOOLEAN", "LIST", "MAP", "ANY"})
 FLAGS = ("required", "update_allowed", "immutable", "allow_conversion")
-CONSTRAINTS = {"AllowedValues": ("values",), "Length": ("min", "max"), "Range": ("min", "max"),
-               "AllowedPattern": ("pattern",), "Modulo": ("step", "offset")}  # fmt: skip
+CONSTRAINTS = {
+    "AllowedValues": ("values",),
+    "Length": ("min", "max"),
+    "Range": ("min", "max"),
+    "AllowedPattern": ("pattern",),
+    "Modulo": ("step", "offset"),
+}
 """The constraints that both have, with the parameters before `description`."""
 BY_NAME = ("Length", "Range", "Modulo")  # whose parameters must be named
 

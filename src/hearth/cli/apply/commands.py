@@ -23,9 +23,13 @@ LOCATION = ("name", "cloud", "state", "service", "as_json")
 
 
 policy_option = click.option(
-    "--policy", "policies", multiple=True, type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE", help="File with rules for the plan; may be repeated.",
-)  # fmt: skip
+    "--policy",
+    "policies",
+    multiple=True,
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="File with rules for the plan; may be repeated.",
+)
 
 
 name_argument = click.argument("name_given", metavar="[NAME]", required=False)
@@ -78,9 +82,12 @@ def _change_request(
         return ChangeRequest(saved.name, saved=saved, delete=delete, policies=policies)
     body = {**bundle(template, environments, values_of(parameters, files)), **options}
     return ChangeRequest(
-        template.stem, body=body, template=template, environments=tuple(environments),
+        template.stem,
+        body=body,
+        template=template,
+        environments=tuple(environments),
         policies=policies,
-    )  # fmt: skip
+    )
 
 
 def values_of(parameters: Sequence[str], files: Sequence[str]) -> dict[str, str]:

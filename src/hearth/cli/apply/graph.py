@@ -99,10 +99,14 @@ def graph_of(resources: Sequence[Body], events: Sequence[Body], now: float) -> G
         times = runs.get(_key(resource), [])
         before = times[:-1] or by_type[resource["resource_type"]]
         vertices[path] = Vertex(
-            path, resource["resource_type"], resource["resource_status"],
-            times[-1] if times else None, waits.get(".".join(path), ""), tuple(needs[path]),
+            path,
+            resource["resource_type"],
+            resource["resource_status"],
+            times[-1] if times else None,
+            waits.get(".".join(path), ""),
+            tuple(needs[path]),
             median(before) if before else None,
-        )  # fmt: skip
+        )
     return Graph(_ordered(vertices))
 
 

@@ -25,12 +25,20 @@ class InProcess:
         path = f"{self.project_path}{path}"
         kind = (b"content-type", b"application/json")
         scope = {
-            "type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "method": method,
-            "scheme": "http", "path": path, "raw_path": path.encode(),
-            "query_string": urlencode(query or {}).encode(), "root_path": "",
-            "server": ("localhost", 80), "headers": [(b"host", b"localhost"), kind],
-            "client": ("localhost", 0), "state": {"caller": self._caller},
-        }  # fmt: skip
+            "type": "http",
+            "asgi": {"version": "3.0"},
+            "http_version": "1.1",
+            "method": method,
+            "scheme": "http",
+            "path": path,
+            "raw_path": path.encode(),
+            "query_string": urlencode(query or {}).encode(),
+            "root_path": "",
+            "server": ("localhost", 80),
+            "headers": [(b"host", b"localhost"), kind],
+            "client": ("localhost", 0),
+            "state": {"caller": self._caller},
+        }
         content = b"" if body is None else json.dumps(body).encode()
         messages: list[Any] = []
 

@@ -58,9 +58,12 @@ NOWHERE = "local"  # the project of a stack without a cloud
 ROLES = frozenset({"reader", "member", "admin"})  # of the user without a cloud
 TEXT_MAX = 100_000_000  # characters of a template
 LIMITS = RequestLimits(
-    stacks_per_project=-1, resources_per_stack=-1, template_characters=TEXT_MAX,
-    body_bytes=TEXT_MAX, nested_depth=20,
-)  # fmt: skip
+    stacks_per_project=-1,
+    resources_per_stack=-1,
+    template_characters=TEXT_MAX,
+    body_bytes=TEXT_MAX,
+    nested_depth=20,
+)
 
 
 class _OwnClouds(StackClouds):
@@ -208,11 +211,16 @@ def _engine(services: _OwnServices) -> "Engine":
 
     engine = Engine(
         Tools(
-            services.store, services.clouds, services.programs, services.clock, new_id,
-            random.random, services.endpoints,
+            services.store,
+            services.clouds,
+            services.programs,
+            services.clock,
+            new_id,
+            random.random,
+            services.endpoints,
             refused_types=partial(refused_types, services.policy),
         )
-    )  # fmt: skip
+    )
     services.bus.listen(engine.wake)
     return engine
 
@@ -259,9 +267,11 @@ def _endpoints(url: str | None) -> Endpoints:
         return Endpoints()
     cfn = f"{url}/cfn/v1"
     return Endpoints(
-        heat=f"{url}/v1/{{project}}", cfn=cfn, waitcondition=f"{cfn}/waitcondition",
+        heat=f"{url}/v1/{{project}}",
+        cfn=cfn,
+        waitcondition=f"{cfn}/waitcondition",
         metadata=f"{cfn}/",
-    )  # fmt: skip
+    )
 
 
 async def _services(store: Store, pool: Clouds, cloud: Cloud, url: str | None) -> _OwnServices:
@@ -273,10 +283,15 @@ async def _services(store: Store, pool: Clouds, cloud: Cloud, url: str | None) -
     clock = DatabaseClock()
     await clock.ask(store)
     return _OwnServices(
-        store=store, clock=clock, bus=Bus(), policy=_OpenPolicy(), new_id=new_id, limits=LIMITS,
+        store=store,
+        clock=clock,
+        bus=Bus(),
+        policy=_OpenPolicy(),
+        new_id=new_id,
+        limits=LIMITS,
         user_cloud=cloud,
         programs=Programs(default_catalog(), template_type=TemplateResource, limits=limits),
         clouds=_OwnClouds(pool, cloud, store, reachable=url is not None),
         endpoints=_endpoints(url),
         audience=Audience.NOBODY if url is None else Audience.STACK_USERS,
-    )  # fmt: skip
+    )

@@ -53,9 +53,13 @@ def events(name_given: str | None, **arguments: Any) -> None:
 @name_argument
 @location_options
 @click.option(
-    "--format", "form", type=click.Choice(["text", "dot", "svg"]), default="text",
-    show_default=True, help="text: for people; dot: for Graphviz; svg: a picture.",
-)  # fmt: skip
+    "--format",
+    "form",
+    type=click.Choice(["text", "dot", "svg"]),
+    default="text",
+    show_default=True,
+    help="text: for people; dot: for Graphviz; svg: a picture.",
+)
 def graph(name_given: str | None, form: str, **arguments: Any) -> None:
     """Show what the resources of the stack NAME need, what they wait for, and the critical path.
 
@@ -98,13 +102,16 @@ def diff(before: int, after: int | None, **arguments: Any) -> None:
 @location_options
 @click.option("--all", "every", is_flag=True, help="Also list resources that are in sync.")
 @click.option(
-    "--accept", type=click.Path(path_type=Path, dir_okay=False, exists=True), metavar="TEMPLATE",
+    "--accept",
+    type=click.Path(path_type=Path, dir_okay=False, exists=True),
+    metavar="TEMPLATE",
     help="Write the real values of drifted properties into this template.",
-)  # fmt: skip
+)
 @click.option(
-    "--cached", is_flag=True,
+    "--cached",
+    is_flag=True,
     help="Show the last background check of the service instead of reading the cloud.",
-)  # fmt: skip
+)
 def drift(
     name_given: str | None, accept: Path | None, *, every: bool, cached: bool, **arguments: Any
 ) -> None:

@@ -58,9 +58,14 @@ class StackLocation(Struct, frozen=True):
         from hearth.cli.apply.local import local_api
 
         async with local_api(
-            state, self.cloud, sign_in=sign_in, work=work, create=create, plan=plan,
+            state,
+            self.cloud,
+            sign_in=sign_in,
+            work=work,
+            create=create,
+            plan=plan,
             serve=self.serve,
-        ) as local:  # fmt: skip
+        ) as local:
             if work and local.url is not None:
                 self._say_served(local.url)
             yield local, state.name
@@ -84,22 +89,27 @@ def location_options(command: F) -> F:
                 ".hearth].",
             ),
             click.option(
-                "--cloud", envvar="OS_CLOUD", metavar="NAME",
+                "--cloud",
+                envvar="OS_CLOUD",
+                metavar="NAME",
                 help="Name of a cloud in clouds.yaml  [default: $OS_CLOUD].",
             ),
             click.option(
-                "--state", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
+                "--state",
+                type=click.Path(path_type=Path, dir_okay=False),
+                metavar="FILE",
                 help="State file  [default: .hearth/NAME.db].",
             ),
             click.option(
-                "--service", is_flag=True,
+                "--service",
+                is_flag=True,
                 help="Use the Orchestration service of the cloud instead of a state file.",
             ),
             click.option(
                 "--json", "as_json", is_flag=True, help="Print JSON objects, one per line."
             ),
         )
-    ):  # fmt: skip
+    ):
         command = option(command)
     return command
 
@@ -108,14 +118,17 @@ def serve_options(command: F) -> F:
     """Add the options for the endpoint at which servers and users send signals."""
     for option in (
         click.option(
-            "--serve-port", type=click.IntRange(1, 65535), metavar="PORT",
+            "--serve-port",
+            type=click.IntRange(1, 65535),
+            metavar="PORT",
             help="Port of --serve, which it implies  [default: a free port].",
         ),
         click.option(
-            "--serve", is_flag=True,
+            "--serve",
+            is_flag=True,
             help="Accept signals and polls on this machine while the command runs.",
         ),
-    ):  # fmt: skip
+    ):
         command = option(command)
     return command
 
@@ -125,31 +138,47 @@ def template_options(command: F) -> F:
     for option in reversed(
         (
             click.option(
-                "-t", "--template", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
+                "-t",
+                "--template",
+                type=click.Path(path_type=Path, dir_okay=False),
+                metavar="FILE",
                 help="Template; may be given instead of the argument TEMPLATE.",
             ),
             click.option(
-                "-e", "--environment", "environments", multiple=True,
-                type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
+                "-e",
+                "--environment",
+                "environments",
+                multiple=True,
+                type=click.Path(path_type=Path, dir_okay=False),
+                metavar="FILE",
                 help="Environment file; may be repeated, later ones take precedence.",
             ),
             click.option(
-                "--parameter", "parameters", multiple=True, metavar="KEY=VALUE",
+                "--parameter",
+                "parameters",
+                multiple=True,
+                metavar="KEY=VALUE",
                 help="Value of a parameter; may be repeated.",
             ),
             click.option(
-                "--converge", is_flag=True,
+                "--converge",
+                is_flag=True,
                 help="Read the real state of all resources first, and repair what has drifted.",
             ),
             click.option(
-                "--revision", type=click.IntRange(1), metavar="NUMBER",
+                "--revision",
+                type=click.IntRange(1),
+                metavar="NUMBER",
                 help="Go back to this revision of the stack instead of using a template.",
             ),
             click.option(
-                "--parameter-file", "parameter_files", multiple=True, metavar="KEY=FILE",
+                "--parameter-file",
+                "parameter_files",
+                multiple=True,
+                metavar="KEY=FILE",
                 help="File with the value of a parameter; may be repeated.",
             ),
         )
-    ):  # fmt: skip
+    ):
         command = option(command)
     return command

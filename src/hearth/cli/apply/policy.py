@@ -146,8 +146,11 @@ def _broken(rule: PlanRule, evaluate: Any) -> str | None:
 def _evaluator(data: Any) -> Any:
     import yaql  # 0.1 s, which a plan without a policy saves
 
-    options = {"yaql.limitIterators": ITERATIONS_MAX, "yaql.memoryQuota": MEMORY_MAX,
-               "yaql.convertOutputData": True}  # fmt: skip
+    options = {
+        "yaql.limitIterators": ITERATIONS_MAX,
+        "yaql.memoryQuota": MEMORY_MAX,
+        "yaql.convertOutputData": True,
+    }
     engine = yaql.factory.YaqlFactory().create(options=options)
     return lambda text: engine(text).evaluate(data=data, context=yaql.create_context())
 

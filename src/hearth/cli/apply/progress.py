@@ -143,11 +143,16 @@ def tree(
         above = next(path[:n] for n in range(len(path) - 1, -1, -1) if path[:n] in branches)
         phrase = printable(waits.get(".".join(path), ""))
         label = Text.assemble(
-            (f"{mark} ", "yellow"), printable(".".join(path[len(above) :])), "  ",
-            (line.status.partition("_")[0].lower(), "yellow"), "  ",
-            (duration(line.elapsed(now)), "dim"), *([("  " + phrase, "dim")] if phrase else []),
-            no_wrap=True, overflow="ellipsis",
-        )  # fmt: skip
+            (f"{mark} ", "yellow"),
+            printable(".".join(path[len(above) :])),
+            "  ",
+            (line.status.partition("_")[0].lower(), "yellow"),
+            "  ",
+            (duration(line.elapsed(now)), "dim"),
+            *([("  " + phrase, "dim")] if phrase else []),
+            no_wrap=True,
+            overflow="ellipsis",
+        )
         branches[path] = branches[above].add(label)
     if len(running) > len(paths):
         root.add(Text(f"and {len(running) - len(paths)} more in progress", style="dim"))

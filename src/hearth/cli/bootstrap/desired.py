@@ -93,11 +93,21 @@ def apis_of(options: BootstrapOptions) -> tuple[CatalogService, ...]:
     cfn = _beside("--cfn-url", options.cfn_url, public, CFN_PORT)
     inner = _inner("--cfn-internal-url", options.cfn_internal_url, options, CFN_PORT) or cfn
     apis = [
-        CatalogService("orchestration", "heat", "Orchestration",
-            f"{public}/v1/{PROJECT}", f"{internal}/v1/{PROJECT}"),
-        CatalogService("cloudformation", "heat-cfn", "Orchestration, CloudFormation-style",
-            f"{cfn}/v1", f"{inner}/v1"),
-    ]  # fmt: skip
+        CatalogService(
+            "orchestration",
+            "heat",
+            "Orchestration",
+            f"{public}/v1/{PROJECT}",
+            f"{internal}/v1/{PROJECT}",
+        ),
+        CatalogService(
+            "cloudformation",
+            "heat-cfn",
+            "Orchestration, CloudFormation-style",
+            f"{cfn}/v1",
+            f"{inner}/v1",
+        ),
+    ]
     if options.clusters:
         url = _beside("--cluster-url", options.cluster_url, public, CLUSTER_PORT)
         internal_url = options.cluster_internal_url

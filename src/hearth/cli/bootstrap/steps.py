@@ -72,18 +72,23 @@ class Comparison:
             roles[role] = self._ensured("roles", "role", f"role {role}", {"name": role})
         location = f"in domain {options.service_domain}"
         project = self._ensured(
-            "projects", "project", f"project {options.service_project} {location}",
+            "projects",
+            "project",
+            f"project {options.service_project} {location}",
             {"name": options.service_project, "domain_id": home},
             {"description": "Services of OpenStack"},
-        )  # fmt: skip
+        )
         user = self._user(Account.SERVICE, options.service_user, home, location)
         for role in SERVICE_ROLES:
             label = f"role {role} of {options.service_user} in project {options.service_project}"
             self._grant(label, "projects", project, user, roles[role])
         domain = self._ensured(
-            "domains", "domain", f"domain {options.stack_domain}", {"name": options.stack_domain},
+            "domains",
+            "domain",
+            f"domain {options.stack_domain}",
+            {"name": options.stack_domain},
             {"description": "Users and projects of stacks"},
-        )  # fmt: skip
+        )
         admin, location = options.stack_domain_admin, f"in domain {options.stack_domain}"
         user = self._user(Account.DOMAIN_ADMIN, admin, domain, location)
         self._grant(f"role admin of {admin} {location}", "domains", domain, user, roles["admin"])
@@ -100,9 +105,13 @@ class Comparison:
         raise WrongSetting(f"{label}: Keystone has no {table[:-1]} {name}{hint(near)}")
 
     def _ensured(
-        self, table: str, root: str, label: str, narrow: Mapping[str, str | None],
+        self,
+        table: str,
+        root: str,
+        label: str,
+        narrow: Mapping[str, str | None],
         extra: Mapping[str, Any] | None = None,
-    ) -> str | None:  # fmt: skip
+    ) -> str | None:
         """Return the id of the object with the values in `narrow`, and create it if it does not
         exist.
 
@@ -164,9 +173,10 @@ class Comparison:
         for interface, url in api.endpoints():
             region = self._desired.region
             in_region = [
-                endpoint for endpoint in endpoints
+                endpoint
+                for endpoint in endpoints
                 if endpoint["interface"] == interface and endpoint["region_id"] == region
-            ]  # fmt: skip
+            ]
             label = f"{interface} endpoint of {api.kind} in {region}: {url}"
             equal = [endpoint for endpoint in in_region if _plain(endpoint["url"]) == _plain(url)]
             if equal:
@@ -183,8 +193,12 @@ class Comparison:
                     f"{label}: there are several endpoints with another URL, delete them: {ids}",
                 )
             else:
-                body = {"service_id": service, "interface": interface, "url": url,
-                        "region_id": region}  # fmt: skip
+                body = {
+                    "service_id": service,
+                    "interface": interface,
+                    "url": url,
+                    "region_id": region,
+                }
                 self._create(label, "endpoints", "endpoint", body)
 
     def _service(self, api: CatalogService) -> str | None:

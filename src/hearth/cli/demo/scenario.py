@@ -109,12 +109,16 @@ class Scenario:
 
     def _slow_down(self) -> None:
         rules = [
-            {"match": {"service": service, "method": "POST", "path_regex": path},
-             "effect": {"slow_s": seconds}}
-            for service, path, seconds in (("compute", "/servers$", SERVER_S),
-                                           ("volume", "/volumes$", VOLUME_S))
+            {
+                "match": {"service": service, "method": "POST", "path_regex": path},
+                "effect": {"slow_s": seconds},
+            }
+            for service, path, seconds in (
+                ("compute", "/servers$", SERVER_S),
+                ("volume", "/volumes$", VOLUME_S),
+            )
             if service != "compute" or not self._server.servers_run  # those boot
-        ]  # fmt: skip
+        ]
         self._user.behind_the_scenes("POST", "knobs", json=rules)
 
     def _body(self, environment: str) -> dict[str, Any]:

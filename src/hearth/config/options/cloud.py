@@ -54,7 +54,6 @@ def _project(group: str) -> tuple[Option, ...]:
     )
 
 
-# fmt: off
 def _trust(group: str, default: bool | None) -> tuple[Option, ...]:
     option = partial(Option, group)
     return (
@@ -65,6 +64,7 @@ def _trust(group: str, default: bool | None) -> tuple[Option, ...]:
     )
 
 
+# fmt: off
 DATABASE = (
     Option("database", "connection", str, None, "Address of the database: postgresql, mysql, mariadb or sqlite. Hearth uses its own drivers.", secret=True, formerly=(("DEFAULT", "sql_connection"),)),
 )

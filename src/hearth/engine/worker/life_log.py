@@ -66,12 +66,19 @@ class LifeLog:
         if event.status in (Status.COMPLETE, Status.FAILED):
             took_s = max(0.0, event.time - stack.started_at)
             self._observer.operation_ended(event.action, event.status, took_s)
-            attributes = {"hearth.stack": stack.name, "hearth.stack_id": stack.id,
-                          "hearth.project_id": stack.project_id}  # fmt: skip
+            attributes = {
+                "hearth.stack": stack.name,
+                "hearth.stack_id": stack.id,
+                "hearth.project_id": stack.project_id,
+            }
             self._observer.span(
-                f"stack {event.action}", self._trace, event.time - took_s, event.time, attributes,
+                f"stack {event.action}",
+                self._trace,
+                event.time - took_s,
+                event.time,
+                attributes,
                 failed=event.status == Status.FAILED,
-            )  # fmt: skip
+            )
 
     def _of_resource(
         self, stack: StackRow, credential: StackCredential | None, event: Event
@@ -88,10 +95,14 @@ class LifeLog:
         self._observer.resource_ended(kind, event.action, event.status, took_s)
         if event.status == Status.FAILED:
             log.warning(
-                "%s: resource %s (%s, %s): %s failed: %s", _name(stack, credential),
-                event.resource_name, event.resource_type, event.physical_id or "no physical id",
-                event.action, _line(event.reason),
-            )  # fmt: skip
+                "%s: resource %s (%s, %s): %s failed: %s",
+                _name(stack, credential),
+                event.resource_name,
+                event.resource_type,
+                event.physical_id or "no physical id",
+                event.action,
+                _line(event.reason),
+            )
 
 
 def subject(stack: StackRow, credential: StackCredential | None) -> About:

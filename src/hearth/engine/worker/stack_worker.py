@@ -480,9 +480,14 @@ class StackWorker:
         # changes made meanwhile belong to the next commit
         replan, self._replan = self._replan, False
         part = CommitPart(
-            self.stack_id, engine.id, self.epoch, traversal, always, if_current,
+            self.stack_id,
+            engine.id,
+            self.epoch,
+            traversal,
+            always,
+            if_current,
             engine.tools.clock.now(),
-        )  # fmt: skip
+        )
         try:
             fate = await engine.committer.submit(part, memory.stack.root_id)
         except BaseException:

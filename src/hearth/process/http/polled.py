@@ -56,9 +56,14 @@ def poll_in(data: bytes) -> tuple[dict[str, Any], bool] | None:
         return None
     path = head[2].decode()
     scope = {
-        "type": "http", "method": "GET", "path": unquote(path) if "%" in path else path,
-        "raw_path": head[2], "root_path": "", "query_string": head[3] or b"", "headers": headers,
-    }  # fmt: skip
+        "type": "http",
+        "method": "GET",
+        "path": unquote(path) if "%" in path else path,
+        "raw_path": head[2],
+        "root_path": "",
+        "query_string": head[3] or b"",
+        "headers": headers,
+    }
     return scope, closing or head[4] == b"0"
 
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     import uvicorn
     from starlette.types import ASGIApp, Receive, Scope, Send
 
+    from hearth.api.auth import Tokens
     from hearth.process.http.polled import Shortcut
     from hearth.process.wiring import RunningProcess
 
@@ -40,7 +41,7 @@ def applications(running: "RunningProcess") -> tuple[Served, Served, Served]:
     /container-infra.
     """
     from hearth.api.app import application
-    from hearth.api.auth import GUEST_FACTOR, Tokens
+    from hearth.api.auth import GUEST_FACTOR
     from hearth.api.cfn.app import application as cfn_application
     from hearth.api.cfn.auth import Gate, KeystoneChecker
     from hearth.api.cfn.polls import Polls
@@ -55,12 +56,7 @@ def applications(running: "RunningProcess") -> tuple[Served, Served, Served]:
 
     settings, token_pool = running.settings, running.token_pool
     service, auth_url = settings.service_user, settings.auth_url
-    token_checks = settings.token_checks
-    tokens = Tokens(
-        token_pool.cloud(service), auth_url, kept_s=token_checks.kept_s,
-        service_roles=token_checks.service_roles, any_service=token_checks.any_service,
-        guest_role=settings.stack_user_role,
-    )  # fmt: skip
+    tokens = _tokens(running)
     credentials = settings.signers or (service,)
     role = settings.stack_user_role
     signers = [
@@ -68,7 +64,7 @@ def applications(running: "RunningProcess") -> tuple[Served, Served, Served]:
         for credential in credentials
     ]
     services, front = running.services, running.front
-    polls = Polls(partial(secret_of_guest, services), GUEST_FACTOR * token_checks.kept_s)
+    polls = Polls(partial(secret_of_guest, services), GUEST_FACTOR * settings.token_checks.kept_s)
     gate = Gate(signers, tokens, auth_url, polls)
     rates = Rates(front)
     clusters = cluster_application(services, tokens, auth_url, rates)
@@ -92,6 +88,22 @@ def applications(running: "RunningProcess") -> tuple[Served, Served, Served]:
         ),
         Served(fronted(cfn_door, front, steps, database), Shortcut(cfn_door.find, front)),
         Served(fronted(clusters, front, steps, database)),
+    )
+
+
+def _tokens(running: "RunningProcess") -> "Tokens":
+    """Return the object that checks the tokens of requests with the service user."""
+    from hearth.api.auth import Tokens
+
+    settings = running.settings
+    token_checks = settings.token_checks
+    return Tokens(
+        running.token_pool.cloud(settings.service_user),
+        settings.auth_url,
+        kept_s=token_checks.kept_s,
+        service_roles=token_checks.service_roles,
+        any_service=token_checks.any_service,
+        guest_role=settings.stack_user_role,
     )
 
 
@@ -145,11 +157,16 @@ def server(
     if shortcut is not None:
         protocol = partial(PolledConnection, doorman, shortcut)
     config = uvicorn.Config(
-        app, log_config=None, access_log=False, lifespan="off",
-        timeout_graceful_shutdown=LAST_REQUESTS_S, timeout_keep_alive=KEEP_ALIVE_S,
-        ws="none", proxy_headers=False,
+        app,
+        log_config=None,
+        access_log=False,
+        lifespan="off",
+        timeout_graceful_shutdown=LAST_REQUESTS_S,
+        timeout_keep_alive=KEEP_ALIVE_S,
+        ws="none",
+        proxy_headers=False,
         http=protocol,
-    )  # fmt: skip
+    )
     return Server(config)
 
 

@@ -47,6 +47,13 @@ async def change_cluster(
         return cluster
     count = 1 if changes["node_count"] is None else changes["node_count"]
     return await resize_cluster(
-        services, caller, cluster, count, (), None,
-        version=version, rollback=rollback, states=SETTLED,
-    )  # fmt: skip
+        services,
+        caller,
+        cluster,
+        count,
+        (),
+        None,
+        version=version,
+        rollback=rollback,
+        states=SETTLED,
+    )

@@ -30,10 +30,13 @@ async def check_template(services: Services, caller: Caller, template: ClusterTe
     """
     cloud = services.cloud(caller)
     questions = _questions(
-        services, cloud, template, template.labels,
+        services,
+        cloud,
+        template,
+        template.labels,
         (template.flavor_id, template.master_flavor_id),
         (template.fixed_network, template.fixed_subnet),
-    )  # fmt: skip
+    )
     image, *_ = await _in_order(*questions.values())
     assert image is not None
     return image

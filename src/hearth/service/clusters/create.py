@@ -39,9 +39,7 @@ from hearth.service.services import Services
 from hearth.store.clusters import clusters, find
 from hearth.store.database import Tx
 
-COPIED = (
-    "docker_volume_size", "master_flavor_id", "flavor_id", "fixed_network", "fixed_subnet",
-)  # fmt: skip
+COPIED = ("docker_volume_size", "master_flavor_id", "flavor_id", "fixed_network", "fixed_subnet")
 """Fields that a cluster copies from its template if the request does not contain them."""
 SWITCHES = ("floating_ip_enabled", "master_lb_enabled")
 ZERO_NODES_SINCE = (1, 10)

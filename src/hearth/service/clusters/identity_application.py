@@ -65,17 +65,21 @@ class ApplicationMode:
         cloud = self._services.cloud(caller)
         if identity.delegation_id is None:
             ident, secret = await self._created(
-                cloud, _of_nodes(identity), f"For the nodes of the cluster {identity.cluster_id}",
+                cloud,
+                _of_nodes(identity),
+                f"For the nodes of the cluster {identity.cluster_id}",
                 access_rules=access_rules(identity.cluster_id),
-            )  # fmt: skip
+            )
             secrets = structs.replace(identity.secrets, node_secret=secret)
             identity = replace(identity, delegation_id=ident, secrets=secrets)
             await self._store(identity)
         if not identity.secrets.service_id:
             ident, secret = await self._created(
-                cloud, _of_service(identity), f"For the cluster {identity.cluster_id}",
+                cloud,
+                _of_service(identity),
+                f"For the cluster {identity.cluster_id}",
                 unrestricted=True,
-            )  # fmt: skip
+            )
             secrets = structs.replace(identity.secrets, service_id=ident, service_secret=secret)
             identity = replace(identity, secrets=secrets)
             await self._store(identity)
@@ -136,8 +140,11 @@ class ApplicationMode:
                 last = fault
         log.warning(
             "cluster %s: its application credentials could not be deleted; only user %s can delete "
-            "them: %s", identity.cluster_id, identity.user_id, last,
-        )  # fmt: skip
+            "them: %s",
+            identity.cluster_id,
+            identity.user_id,
+            last,
+        )
 
     def _deleters(self, identity: Identity, caller: Caller | None) -> list[Credential]:
         identity_credential = self.credential(identity)

@@ -81,10 +81,13 @@ async def preview_cluster(
 
 async def _stack(services: Services, caller: Caller, draft: Draft) -> StackPrediction:
     request = stack_request(
-        draft.template, draft.cluster, draft.groups,
-        files=template_files(), config=services.clusters,
+        draft.template,
+        draft.cluster,
+        draft.groups,
+        files=template_files(),
+        config=services.clusters,
         facts=await facts_of_cluster(services, caller, draft.template, draft.cluster),
-    )  # fmt: skip
+    )
     name = stack_name(draft.cluster.name, secrets.randbits(STACK_BITS))
     return await plan_create(services, caller, name, requested(request))
 

@@ -54,9 +54,14 @@ OTHER_NAMES = {
 }
 PURPOSES = frozenset({ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.CLIENT_AUTH})
 UNREADABLE = (
-    ValueError, TypeError, OverflowError, UnsupportedAlgorithm, x509.DuplicateExtension,
-    x509.InvalidVersion, x509.UnsupportedGeneralNameType,
-)  # fmt: skip
+    ValueError,
+    TypeError,
+    OverflowError,
+    UnsupportedAlgorithm,
+    x509.DuplicateExtension,
+    x509.InvalidVersion,
+    x509.UnsupportedGeneralNameType,
+)
 
 
 class SigningRequest(Struct, frozen=True):
@@ -85,8 +90,9 @@ class SigningRequest(Struct, frozen=True):
         if purposes is not None:
             yield _purposes(purposes)
         for computed in (
-            ExtensionOID.SUBJECT_KEY_IDENTIFIER, ExtensionOID.AUTHORITY_KEY_IDENTIFIER,
-        ):  # fmt: skip
+            ExtensionOID.SUBJECT_KEY_IDENTIFIER,
+            ExtensionOID.AUTHORITY_KEY_IDENTIFIER,
+        ):
             permitted.pop(computed, None)
         yield from permitted.values()
 

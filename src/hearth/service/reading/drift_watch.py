@@ -296,7 +296,9 @@ def message_of(drifts: Sequence[Drift]) -> str:
 
 
 def _name(drift: Drift) -> str:
-    name = drift.record.name if drift.parent_resource is None else (
-        f"{drift.parent_resource}.{drift.record.name}"
-    )  # fmt: skip
+    name = (
+        drift.record.name
+        if drift.parent_resource is None
+        else (f"{drift.parent_resource}.{drift.record.name}")
+    )
     return f"{name} (missing)" if drift.state is DriftState.MISSING else name

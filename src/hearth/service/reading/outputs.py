@@ -102,9 +102,15 @@ async def outputs(
     zones = await _zones(services.cloud(caller)) if in_zones else None
     sight = sight_of(services, caller)
     world = StoredWorld(
-        records, fresh, revision.facade, kinds, broken, complete=True, zones=zones,
+        records,
+        fresh,
+        revision.facade,
+        kinds,
+        broken,
+        complete=True,
+        zones=zones,
         secrets=not sight.secrets,
-    )  # fmt: skip
+    )
     sees = sight.hidden and sight.secrets
     if not sight.hidden and revision.facade.get("secret"):  # nothing says which outputs are hidden
         return [

@@ -26,9 +26,16 @@ class ConfigRequest(Struct, frozen=True):
 async def create_config(services: Services, project_id: str, request: ConfigRequest) -> Config:
     """Store a software configuration and return it. Raises Rejected with RequestLimitExceeded."""
     new = Config(
-        services.new_id(), project_id, request.name, services.clock.now(), request.group,
-        request.config, request.inputs, request.outputs, request.options,
-    )  # fmt: skip
+        services.new_id(),
+        project_id,
+        request.name,
+        services.clock.now(),
+        request.group,
+        request.config,
+        request.inputs,
+        request.outputs,
+        request.options,
+    )
     limit = services.limits.software_configs_per_project
 
     def transaction(tx: Tx) -> None:

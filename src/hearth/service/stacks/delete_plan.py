@@ -46,9 +46,13 @@ def _planned(
     own_records = sorted(records[row.id], key=lambda record: record.name)
     target = Target(row.revision, row.revision)
     own_plan = plan(
-        own_records, None, target,
-        new_id=services.new_id, now=services.clock.now(), holds_data=services.programs.holds_data,
-    )  # fmt: skip
+        own_records,
+        None,
+        target,
+        new_id=services.new_id,
+        now=services.clock.now(),
+        holds_data=services.programs.holds_data,
+    )
     below = {
         record.id: _planned(services, nested, stacks, records)
         for record in own_records

@@ -65,8 +65,16 @@ async def _show(
 ) -> None:
     rtype = services.programs.rtype_of(definition)
     ctx = ResourceContext(
-        record_id="", name=definition.name, type_name=definition.type,
-        stack=stack_facts(row, services.endpoints), action=Action.CHECK, physical_id=external_id,
-        physical_name=external_id, key="", properties=properties, cloud=cloud, kind=rtype,
-    )  # fmt: skip
+        record_id="",
+        name=definition.name,
+        type_name=definition.type,
+        stack=stack_facts(row, services.endpoints),
+        action=Action.CHECK,
+        physical_id=external_id,
+        physical_name=external_id,
+        key="",
+        properties=properties,
+        cloud=cloud,
+        kind=rtype,
+    )
     await rtype.show(ctx)

@@ -26,7 +26,7 @@ from hearth.engine.programs.programs import read_of
 from hearth.model.problem import Rejected
 from hearth.model.state import Action
 from hearth.model.unknown import Unknown, nulled, unknown_in, unknown_reference
-from hearth.resources.base import ResourceContext
+from hearth.resources.base import Child, ResourceContext
 from hearth.resources.capabilities import NestedType
 from hearth.resources.lookup import Names
 from hearth.resources.translate import translated
@@ -42,8 +42,11 @@ from hearth.template.budget import spending
 
 UNSETTLED = "its values change with each round of the prediction"
 _WITHOUT_NESTED = (
-    PlannedAction.KEEP, PlannedAction.DELETE, PlannedAction.RETAIN, PlannedAction.FAIL,
-)  # fmt: skip
+    PlannedAction.KEEP,
+    PlannedAction.DELETE,
+    PlannedAction.RETAIN,
+    PlannedAction.FAIL,
+)
 ROUNDS_MAX = 20  # values that are still missing then count as unknown
 UNBORN = "None"
 """The id that responses show for a stack that does not exist yet."""
@@ -285,17 +288,16 @@ class _PlanInputs(Struct):
             if (unknown := unknown_in(properties)) is not None:
                 raise _Unexpanded(known_after(unknown.until))
         ctx = _context(
-            self.services, self.cloud, row, self.desired.records, nest, properties, current,
+            self.services,
+            self.cloud,
+            row,
+            self.desired.records,
+            nest,
+            properties,
+            current,
             self.desired.revision.files,
-        )  # fmt: skip
-        try:
-            await rtype.prepare(ctx)
-        except CloudFault as fault:  # the update itself will report it
-            raise _Unexpanded(fault.message) from fault
-        try:
-            child = stand_ins.declared(rtype.child(ctx))
-        except ValueError as problem:  # the same
-            raise _Unexpanded(str(problem)) from problem
+        )
+        child = await _declared_child(rtype, ctx, stand_ins)
         revision = self.services.programs.child_revision(
             self.desired.program, definition, ctx, child, self.desired.revision.exports
         )
@@ -306,9 +308,13 @@ class _PlanInputs(Struct):
             raise _Unexpanded(problem.problems[0].message) from problem
         secret = nest.evaluated.secret or (record is not None and record.held.secret)
         desired = DesiredStack(
-            inside, revision, program, current.records,
-            masked=self.desired.masked or bool(secret), observe=self.desired.observe,
-        )  # fmt: skip
+            inside,
+            revision,
+            program,
+            current.records,
+            masked=self.desired.masked or bool(secret),
+            observe=self.desired.observe,
+        )
         prediction = self.below[definition.name] = await _predict(
             self.services, self.cloud, desired, self.real
         )
@@ -401,6 +407,18 @@ def _context(
     )
 
 
+async def _declared_child(rtype: NestedType, ctx: ResourceContext, stand_ins: StandIns) -> Child:
+    """Return the nested stack that a resource declares. Raises _Unexpanded."""
+    try:
+        await rtype.prepare(ctx)
+    except CloudFault as fault:  # the update itself will report it
+        raise _Unexpanded(fault.message) from fault
+    try:
+        return stand_ins.declared(rtype.child(ctx))
+    except ValueError as problem:  # the same
+        raise _Unexpanded(str(problem)) from problem
+
+
 def ids_of(*path: str) -> Callable[[], str]:
     """Return a function that returns new ids, the same ones for the same path.
 
@@ -440,9 +458,13 @@ def _properties(records: Iterable[Record], reference: str) -> Mapping[str, Any] 
 def _sketch(parent: StackRow, ctx: ResourceContext, stack_id: str) -> StackRow:
     """Return the row that a new nested stack would have, without storing it."""
     return parent.having(
-        id=stack_id, name=ctx.physical_name, parent_id=parent.id,
-        depth=parent.depth + 1, revision=0, previous_revision=0,
-    )  # fmt: skip
+        id=stack_id,
+        name=ctx.physical_name,
+        parent_id=parent.id,
+        depth=parent.depth + 1,
+        revision=0,
+        previous_revision=0,
+    )
 
 
 def _outputs(program: Program, inner: Plan, name: str) -> dict[str, Any]:

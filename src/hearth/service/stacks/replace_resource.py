@@ -39,9 +39,14 @@ def _begin(tx: Tx, services: Services, row: StackRow, reference: str, event: Eve
         raise Rejected([EntityNotFound(None, "Resource", reference)])
     (record, *_) = matches
     health.mark(
-        tx, row.id, record.id, healthy=False, reason=event.reason, now=now,
+        tx,
+        row.id,
+        record.id,
+        healthy=False,
+        reason=event.reason,
+        now=now,
         event_id=services.new_id(),
-    )  # fmt: skip
+    )
     events.append(tx, [event])
     operation = accept.OperationRequest(
         Action.UPDATE,

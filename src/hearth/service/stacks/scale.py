@@ -88,9 +88,10 @@ def _resize(
     traversal = accept.operate(tx, child.id, operation, now, services.new_id).traversal
     change = scaling.adjustment
     details = {
-        "adjustment": change.amount, "adjustment_type": scaling.type,
+        "adjustment": change.amount,
+        "adjustment_type": scaling.type,
         "groupname": ctx.physical_name,
-    }  # fmt: skip
+    }
     note = Scaled(before, scaling.cooldown_s, scaling.reason, details, traversal)
     new_data = {**data, **definition.data, PENDING: note.text()}
     changed_data = {name: value for name, value in new_data.items() if value is not None}

@@ -142,6 +142,14 @@ async def _once(
 
 def _event(row: StackRow, record: Record, event_id: str, now: float, reason: str) -> Event:
     return Event(
-        event_id, row.id, row.root_id, now, record.name, record.type, record.physical_id,
-        "SIGNAL", record.status.value, reason,
-    )  # fmt: skip
+        event_id,
+        row.id,
+        row.root_id,
+        now,
+        record.name,
+        record.type,
+        record.physical_id,
+        "SIGNAL",
+        record.status.value,
+        reason,
+    )

@@ -14,10 +14,18 @@ T = TypeVar("T", Cluster, ClusterTemplate, Federation, NodeGroup, Quota)
 
 INTERNAL = frozenset(
     {
-        "body", "version", "seen", "health_at", "identity_id", "ca_cert_ref", "magnum_cert_ref",
-        "etcd_ca_cert_ref", "front_proxy_ca_cert_ref", "member_ids",
+        "body",
+        "version",
+        "seen",
+        "health_at",
+        "identity_id",
+        "ca_cert_ref",
+        "magnum_cert_ref",
+        "etcd_ca_cert_ref",
+        "front_proxy_ca_cert_ref",
+        "member_ids",
     }
-)  # fmt: skip
+)
 """Columns by which lists cannot be sorted, because they are encrypted or not public."""
 
 

@@ -195,9 +195,14 @@ def beat(tx: Tx, host: str, now: float) -> None:
     if tx.execute(conductor.update().where(condition).values(values)).rowcount:
         return
     first = {
-        "host": host, "binary": BINARY, "disabled": False, "last_seen_up": NOW,
-        "forced_down": False, "report_count": 1, "created_at": now,
-    }  # fmt: skip
+        "host": host,
+        "binary": BINARY,
+        "disabled": False,
+        "last_seen_up": NOW,
+        "forced_down": False,
+        "report_count": 1,
+        "created_at": now,
+    }
     tx.execute(conductor.insert().values(first))
 
 
@@ -226,7 +231,14 @@ def _sealed(tx: Tx, claimed: Task) -> bytes:
 def _task(tx: Tx, row: Any) -> Task:
     body = tx.unseal(row.body, "cluster_task.body", row.cluster_id)
     return Task(
-        id=row.id, cluster_id=row.cluster_id, kind=row.kind, step=row.step, epoch=row.epoch,
-        attempts=row.attempts, created_at=row.created_at, args=body["args"], state=body["state"],
+        id=row.id,
+        cluster_id=row.cluster_id,
+        kind=row.kind,
+        step=row.step,
+        epoch=row.epoch,
+        attempts=row.attempts,
+        created_at=row.created_at,
+        args=body["args"],
+        state=body["state"],
         requester=msgspec.convert(body["requester"], Requester),
-    )  # fmt: skip
+    )

@@ -20,8 +20,11 @@ from hearth.template.parse import ResourceSource
 from hearth.template.references import referred
 
 SUBNET, PORT, SERVER, NET = (
-    "OS::Neutron::Subnet", "OS::Neutron::Port", "OS::Nova::Server", "OS::Neutron::Net",
-)  # fmt: skip
+    "OS::Neutron::Subnet",
+    "OS::Neutron::Port",
+    "OS::Nova::Server",
+    "OS::Neutron::Net",
+)
 NETWORK = ("network", "network_id")
 ICMP = frozenset({"icmp", "icmpv6", "ipv6-icmp", "1", "58"})  # its type and code are no range
 USERS = frozenset({SERVER, PORT, "OS::Neutron::FloatingIP"})  # types that create no subnet

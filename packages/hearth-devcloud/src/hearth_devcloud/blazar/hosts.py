@@ -19,13 +19,16 @@ _KIND: Body = {
 }
 MACHINES: dict[str, Body] = {
     nova.HOST: {
-        **_KIND, "vcpus": nova.HOST_CPUS, "memory_mb": nova.HOST_RAM_MB, "local_gb": 600_000,
+        **_KIND,
+        "vcpus": nova.HOST_CPUS,
+        "memory_mb": nova.HOST_RAM_MB,
+        "local_gb": 600_000,
     },
     **{
         f"reservable-{number}": {**_KIND, "vcpus": 8, "memory_mb": 16384, "local_gb": 200}
         for number in range(1, 9)
     },
-}  # fmt: skip
+}
 """The machines that can be registered, by name: that of the servers, and others for leases only."""
 
 _FIXED = frozenset(

@@ -102,11 +102,16 @@ def create(call: Call) -> Reply:
             {**reservation, **_new(store, reservation), **created} for reservation in requested
         ],
         "events": [
-            {"id": store.new_id(), "event_type": kind, "time": stamp_micro(at), "status": "UNDONE",
-             **created}
+            {
+                "id": store.new_id(),
+                "event_type": kind,
+                "time": stamp_micro(at),
+                "status": "UNDONE",
+                **created,
+            }
             for kind, at in [*times.items(), *extra_events]
         ],
-    }  # fmt: skip
+    }
     lease = Resource(ident, LEASES, caller.project_id, body, {"span": span, "hosts": hosts})
     lease.hidden["times"] = times
     store.insert(lease)

@@ -91,10 +91,21 @@ _JSON_TYPES: dict[str, str | list[str]] = {
     **dict.fromkeys(("protected", "os_hidden"), "boolean"),
     **dict.fromkeys(("tags", "locations"), "array"),
     **dict.fromkeys(
-        ("id", "visibility", "status", "created_at", "updated_at", "self", "file", "schema",
-         "stores", "direct_url"), "string",
+        (
+            "id",
+            "visibility",
+            "status",
+            "created_at",
+            "updated_at",
+            "self",
+            "file",
+            "schema",
+            "stores",
+            "direct_url",
+        ),
+        "string",
     ),
-}  # fmt: skip
+}
 
 
 def json_type(field: str) -> str | list[str]:

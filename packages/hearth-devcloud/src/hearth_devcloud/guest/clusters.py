@@ -186,8 +186,13 @@ class Objects(Memory):
 
 
 def _condition(status: str, reason: str, message: str) -> Body:
-    return {"type": "Ready", "status": status, "reason": reason, "message": message,
-            "lastHeartbeatTime": stamp()}  # fmt: skip
+    return {
+        "type": "Ready",
+        "status": status,
+        "reason": reason,
+        "message": message,
+        "lastHeartbeatTime": stamp(),
+    }
 
 
 def _machine(server: Resource) -> str:
@@ -197,17 +202,24 @@ def _machine(server: Resource) -> str:
 def _facts(server: Resource) -> Facts:
     about = server.hidden["node"]
     settings: Body = about["settings"]
-    labels = [f"magnum.openstack.org/role={settings.get('role')}",
-              f"magnum.openstack.org/nodegroup={settings.get('nodegroup')}"]  # fmt: skip
+    labels = [
+        f"magnum.openstack.org/role={settings.get('role')}",
+        f"magnum.openstack.org/nodegroup={settings.get('nodegroup')}",
+    ]
     labels += _words(settings.get("node_labels"))
     taints = _words(settings.get("node_taints"))
     if settings["task"] == "master":
         labels.append("node-role.kubernetes.io/control-plane=")
         taints.append("node-role.kubernetes.io/control-plane=:NoSchedule")
     return Facts(
-        str(settings["name"]), str(settings.get("address")), about["version"], _machine(server),
-        labels, taints, "simulated server",
-    )  # fmt: skip
+        str(settings["name"]),
+        str(settings.get("address")),
+        about["version"],
+        _machine(server),
+        labels,
+        taints,
+        "simulated server",
+    )
 
 
 def _words(value: Any) -> list[str]:

@@ -111,9 +111,11 @@ class ClusterEndpoints:
         try:
             context = _context(server, opened)
             await asyncio.get_running_loop().connect_accepted_socket(
-                self._web, connection, ssl=context,
+                self._web,
+                connection,
+                ssl=context,
                 ssl_handshake_timeout=None if context is None else HANDSHAKE_S,
-            )  # fmt: skip
+            )
         except (OSError, ValueError):  # such as a TLS handshake that the client breaks off
             connection.close()
 

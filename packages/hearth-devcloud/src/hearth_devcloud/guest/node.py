@@ -99,17 +99,28 @@ def _ask(cloud: Cloud, server: Resource, work: Body, name: str, *, after_s: floa
         data = json.dumps({"cluster_uuid": uuid, "csr": work["csr"], "ca_cert_type": "kubernetes"})
         headers["Content-Type"] = "application/json"
     jobs.order(
-        cloud, STEP, server.id, method=method, url=url, headers=headers, data=data,
-        timeout_s=TIMEOUT_S, after_s=after_s, step=name, work=work,
-    )  # fmt: skip
+        cloud,
+        STEP,
+        server.id,
+        method=method,
+        url=url,
+        headers=headers,
+        data=data,
+        timeout_s=TIMEOUT_S,
+        after_s=after_s,
+        step=name,
+        work=work,
+    )
 
 
 def _credential(cloud: Cloud, server: Resource, work: Body, present: Body) -> None:
     """Carry out the step after `credential`: log in to Keystone and schedule the next call."""
     auth: Body
     if present.get("application_credential_id"):
-        credential = {"id": present["application_credential_id"],
-                      "secret": present.get("application_credential_secret")}  # fmt: skip
+        credential = {
+            "id": present["application_credential_id"],
+            "secret": present.get("application_credential_secret"),
+        }
         auth = {
             "identity": {
                 "methods": ["application_credential"],

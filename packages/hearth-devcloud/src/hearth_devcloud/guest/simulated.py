@@ -119,8 +119,12 @@ def _run(cloud: Cloud, server: Resource, agent: Body, config: Body) -> None:
     if fate.drop:
         return
     outputs = fate.body if isinstance(fate.body, dict) else {}
-    work = {"config": config, "status": fate.status or 0, "outputs": outputs,
-            "latency_s": fate.latency_s}  # fmt: skip
+    work = {
+        "config": config,
+        "status": fate.status or 0,
+        "outputs": outputs,
+        "latency_s": fate.latency_s,
+    }
     about = None if fate.status else _about_node(inputs_of(config))
     if about is None:
         report(cloud, server, work)

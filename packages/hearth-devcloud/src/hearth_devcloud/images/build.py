@@ -65,8 +65,10 @@ def mirrors_of_machine(suite: str) -> list[str]:
     try:
         done = subprocess.run(
             ["apt-get", "indextargets", "--format", _FORMAT, "Created-By: Packages"],
-            capture_output=True, text=True, check=True,
-        )  # fmt: skip
+            capture_output=True,
+            text=True,
+            check=True,
+        )
     except (OSError, subprocess.CalledProcessError):
         return []
     mirrors: dict[tuple[str, str], list[str]] = {}

@@ -64,9 +64,14 @@ def token(cloud: Cloud, service: str, trust_id: str) -> str | None:
     if not has_roles(store, trustor.id, project_id, [role.id for role in roles]):
         return None
     new_token = tokens.issue(
-        cloud, user=trustor, authenticated=user, roles=roles, project_id=project_id,
-        methods=["password"], trust=trust,
-    )  # fmt: skip
+        cloud,
+        user=trustor,
+        authenticated=user,
+        roles=roles,
+        project_id=project_id,
+        methods=["password"],
+        trust=trust,
+    )
     return new_token.id
 
 

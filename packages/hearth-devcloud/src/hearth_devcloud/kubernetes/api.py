@@ -56,8 +56,15 @@ class Answer(NamedTuple):
 
 def failure(status: int, reason: str, message: str) -> Object:
     """Return the body of an error response: a Kubernetes `Status` object."""
-    return {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
-            "message": message, "reason": reason, "code": status}  # fmt: skip
+    return {
+        "kind": "Status",
+        "apiVersion": "v1",
+        "metadata": {},
+        "status": "Failure",
+        "message": message,
+        "reason": reason,
+        "code": status,
+    }
 
 
 def caller_of(certificate: Mapping[str, Any] | None) -> Client | None:
@@ -124,9 +131,13 @@ class Api:
         return self._write(request, caller, match["part"] or "", *location)
 
     def _read(
-        self, request: Request, query: Mapping[str, str], resource: str,
-        namespace: str | None, name: str | None,
-    ) -> Object:  # fmt: skip
+        self,
+        request: Request,
+        query: Mapping[str, str],
+        resource: str,
+        namespace: str | None,
+        name: str | None,
+    ) -> Object:
         if query.get("watch", "").lower() in ("1", "true"):
             raise ApiError(405, "MethodNotAllowed", "watch: not supported")
         if name:
@@ -144,9 +155,14 @@ class Api:
         return items[0] if name else listed(resource, items)
 
     def _write(
-        self, request: Request, caller: Client | None, part: str, resource: str,
-        namespace: str | None, name: str | None,
-    ) -> tuple[int, Body]:  # fmt: skip
+        self,
+        request: Request,
+        caller: Client | None,
+        part: str,
+        resource: str,
+        namespace: str | None,
+        name: str | None,
+    ) -> tuple[int, Body]:
         body = _json(request.raw)
         about = name or str(_map(_map(body).get("metadata")).get("name"))
         self._permit(request.method, caller, resource, about)
@@ -159,8 +175,13 @@ class Api:
                     405, "MethodNotAllowed", "evictions are only supported as POST for a pod"
                 )
             cluster.evict(namespace, name)
-            return 201, {"kind": "Status", "apiVersion": "v1", "metadata": {},
-                         "status": "Success", "code": 201}  # fmt: skip
+            return 201, {
+                "kind": "Status",
+                "apiVersion": "v1",
+                "metadata": {},
+                "status": "Success",
+                "code": 201,
+            }
         if method == "POST" and not name:
             return 201, cluster.create(resource, namespace, _object(body))
         if method == "DELETE" and name:
@@ -171,9 +192,11 @@ class Api:
         if method == "PUT" and name:
             document, status = _object(body), part == "/status"
             return 200, cluster.change(
-                resource, namespace, name,
+                resource,
+                namespace,
+                name,
                 lambda before: {**before, "status": document.get("status")} if status else document,
-            )  # fmt: skip
+            )
         message = f"the server does not allow {method} for this path"
         raise ApiError(405, "MethodNotAllowed", message)
 

@@ -51,8 +51,11 @@ def _parser() -> argparse.ArgumentParser:
 
 def _api(options: Any) -> None:
     files = options.files
-    certificates = (f"{files}/etcd/ca.crt", f"{files}/apiserver-etcd-client.crt",
-           f"{files}/apiserver-etcd-client.key")  # fmt: skip
+    certificates = (
+        f"{files}/etcd/ca.crt",
+        f"{files}/apiserver-etcd-client.crt",
+        f"{files}/apiserver-etcd-client.key",
+    )
     etcd = Etcd(options.etcd, None if options.plain else client_context(*certificates))
     context = None if options.plain else server_context(files)
     ApiServer((options.host, options.port), etcd, context, options.version).serve_forever()

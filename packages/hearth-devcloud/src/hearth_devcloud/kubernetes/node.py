@@ -34,22 +34,37 @@ def node(facts: Facts) -> Object:
     labels = dict(label.partition("=")[::2] for label in facts.labels)
     labels["kubernetes.io/hostname"] = facts.name
     spec = {"taints": [_taint(taint) for taint in facts.taints]} if facts.taints else {}
-    return {"metadata": {"name": facts.name, "labels": labels}, "spec": spec,
-            "status": status(facts)}  # fmt: skip
+    return {
+        "metadata": {"name": facts.name, "labels": labels},
+        "spec": spec,
+        "status": status(facts),
+    }
 
 
 def status(facts: Facts) -> Object:
     """Return the field `status` of a node's object: the node is ready and has just reported."""
-    ready = {"type": "Ready", "status": "True", "reason": "KubeletReady",
-             "message": "the stand-in reports ready", "lastHeartbeatTime": stamp()}  # fmt: skip
-    addresses = [{"type": "InternalIP", "address": facts.address},
-                 {"type": "Hostname", "address": facts.name}]  # fmt: skip
+    ready = {
+        "type": "Ready",
+        "status": "True",
+        "reason": "KubeletReady",
+        "message": "the stand-in reports ready",
+        "lastHeartbeatTime": stamp(),
+    }
+    addresses = [
+        {"type": "InternalIP", "address": facts.address},
+        {"type": "Hostname", "address": facts.name},
+    ]
     return {
-        "conditions": [ready], "addresses": addresses,
-        "nodeInfo": {"kubeletVersion": facts.version, "machineID": facts.machine,
-                     "osImage": facts.image, "architecture": "amd64"},
+        "conditions": [ready],
+        "addresses": addresses,
+        "nodeInfo": {
+            "kubeletVersion": facts.version,
+            "machineID": facts.machine,
+            "osImage": facts.image,
+            "architecture": "amd64",
+        },
         "capacity": {"cpu": str(os.cpu_count() or 1), "pods": "110"},
-    }  # fmt: skip
+    }
 
 
 def register(url: str, facts: Facts, context: ssl.SSLContext | None) -> None:

@@ -20,9 +20,11 @@ from .storage import Storage
 ATTEMPTS = 20  # to change an object that other clients change at the same time
 SILENT_S = 40.0
 RESOURCES = {
-    "nodes": ("Node", "v1"), "pods": ("Pod", "v1"), "namespaces": ("Namespace", "v1"),
+    "nodes": ("Node", "v1"),
+    "pods": ("Pod", "v1"),
+    "namespaces": ("Namespace", "v1"),
     "daemonsets": ("DaemonSet", "apps/v1"),
-}  # fmt: skip
+}
 NAMESPACED = ("pods", "daemonsets")
 NAMESPACES = ("default", "kube-node-lease", "kube-public", "kube-system")
 MIRROR = "kubernetes.io/config.mirror"
@@ -106,8 +108,9 @@ class Cluster:
             except BadPatch as problem:
                 raise ApiError(422, "Invalid", str(problem)) from None
             old = before["metadata"]
-            identity = {k: old[k] for k in ("name", "namespace", "uid", "creationTimestamp")
-                    if k in old}  # fmt: skip
+            identity = {
+                k: old[k] for k in ("name", "namespace", "uid", "creationTimestamp") if k in old
+            }
             after = {**after, "metadata": {**_map(after.get("metadata")), **identity}}
             after.update({k: before[k] for k in ("kind", "apiVersion")})
             version = int(old["resourceVersion"])
@@ -152,8 +155,11 @@ class Cluster:
             return
         if stays and self.storage.get(key("nodes", None, on)) is None:
             return
-        metadata = {k: meta[k] for k in ("labels", "annotations", "ownerReferences", "generateName")
-                if k in meta}  # fmt: skip
+        metadata = {
+            k: meta[k]
+            for k in ("labels", "annotations", "ownerReferences", "generateName")
+            if k in meta
+        }
         metadata["name"] = (
             meta["name"] if stays or not owner else f"{owner.get('name')}-{_letters()}"
         )
@@ -179,8 +185,11 @@ class Cluster:
             if names:
                 chosen = min(names, key=lambda name: (load[name], name))
                 load[chosen] += 1
-                bound = {**pod, "spec": {**_spec(pod), "nodeName": chosen},
-                         "status": _state(chosen)}  # fmt: skip
+                bound = {
+                    **pod,
+                    "spec": {**_spec(pod), "nodeName": chosen},
+                    "status": _state(chosen),
+                }
                 meta = pod["metadata"]
                 pod_key = key("pods", meta["namespace"], meta["name"])
                 self.storage.put(pod_key, bound, int(meta["resourceVersion"]))
@@ -191,8 +200,12 @@ def checked(body: Object) -> Object:
     for path in ("spec", "status", "metadata.labels", "metadata.annotations", "spec.nodeSelector"):
         if not isinstance(_at(body, path, {}), dict):
             raise ApiError(422, "Invalid", f"{path}: expected a map")
-    for path in ("status.conditions", "spec.taints", "spec.tolerations",
-                 "metadata.ownerReferences"):  # fmt: skip
+    for path in (
+        "status.conditions",
+        "spec.taints",
+        "spec.tolerations",
+        "metadata.ownerReferences",
+    ):
         items = _at(body, path, [])
         if not isinstance(items, list) or not all(isinstance(entry, dict) for entry in items):
             raise ApiError(422, "Invalid", f"{path}: expected a list of maps")
@@ -290,8 +303,11 @@ def shown(body: Object) -> Object:
     for condition in _map(body.get("status")).get("conditions") or ():
         last = condition.get("lastHeartbeatTime")
         if condition.get("type") == "Ready" and last and seconds(last) < time.time() - SILENT_S:
-            condition.update(status="Unknown", reason="NodeStatusUnknown",
-                             message="the node has stopped reporting")  # fmt: skip
+            condition.update(
+                status="Unknown",
+                reason="NodeStatusUnknown",
+                message="the node has stopped reporting",
+            )
     return body
 
 
@@ -299,8 +315,12 @@ def _state(node: str) -> Object:
     """Return the field `status` of a pod: Running on a node, or Pending if `node` is empty."""
     if not node:
         message = "no node is suitable for the pod"
-        waits = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable",
-                 "message": message}  # fmt: skip
+        waits = {
+            "type": "PodScheduled",
+            "status": "False",
+            "reason": "Unschedulable",
+            "message": message,
+        }
         return {"phase": "Pending", "conditions": [waits]}
     good = [{"type": name, "status": "True"} for name in ("PodScheduled", "Ready")]
     return {"phase": "Running", "conditions": good, "startTime": stamp()}
@@ -311,10 +331,18 @@ def _missing(resource: str, name: str) -> ApiError:
 
 
 def _namespace(name: str) -> Object:
-    meta = {"name": name, "uid": str(uuid.uuid5(uuid.NAMESPACE_DNS, name)),
-            "creationTimestamp": _BEGAN, "resourceVersion": "1"}  # fmt: skip
-    return {"kind": "Namespace", "apiVersion": "v1", "metadata": meta,
-            "status": {"phase": "Active"}}  # fmt: skip
+    meta = {
+        "name": name,
+        "uid": str(uuid.uuid5(uuid.NAMESPACE_DNS, name)),
+        "creationTimestamp": _BEGAN,
+        "resourceVersion": "1",
+    }
+    return {
+        "kind": "Namespace",
+        "apiVersion": "v1",
+        "metadata": meta,
+        "status": {"phase": "Active"},
+    }
 
 
 def _map(value: Any) -> Object:

@@ -13,9 +13,14 @@ MERGE, STRATEGIC, JSON = (
     f"application/{name}+json" for name in ("merge-patch", "strategic-merge-patch", "json-patch")
 )
 KEYS = {
-    "addresses": "type", "conditions": "type", "containers": "name", "env": "name",
-    "initContainers": "name", "ownerReferences": "uid", "volumes": "name",
-}  # fmt: skip
+    "addresses": "type",
+    "conditions": "type",
+    "containers": "name",
+    "env": "name",
+    "initContainers": "name",
+    "ownerReferences": "uid",
+    "volumes": "name",
+}
 """The lists that a strategic merge patch merges, with the key that identifies their elements."""
 OPERATIONS_MAX = 1000
 

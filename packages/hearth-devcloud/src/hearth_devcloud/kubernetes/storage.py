@@ -69,8 +69,12 @@ class Etcd:
     def put(self, key: str, body: Object, revision: int) -> Object | None:
         """Store an object if its current resource version is `revision`; see `Storage.put`."""
         value = json.dumps(_without_version(body))
-        compared = {"key": _b64(key), "target": "MOD", "result": "EQUAL",
-                    "mod_revision": str(revision)}  # fmt: skip
+        compared = {
+            "key": _b64(key),
+            "target": "MOD",
+            "result": "EQUAL",
+            "mod_revision": str(revision),
+        }
         put = {"request_put": {"key": _b64(key), "value": _b64(value)}}
         done = self.call("/v3/kv/txn", {"compare": [compared], "success": [put]})
         return self.get(key) if done.get("succeeded") else None

@@ -16,8 +16,13 @@ COLUMNS = {
 }
 WIDE = ("Node",)  # the columns that `kubectl get -o wide` shows
 SHORT = {"nodes": "no", "pods": "po", "namespaces": "ns", "daemonsets": "ds"}
-FIELDS = ("metadata.name", "metadata.namespace", "spec.nodeName", "spec.unschedulable",
-          "status.phase")  # fmt: skip
+FIELDS = (
+    "metadata.name",
+    "metadata.namespace",
+    "spec.nodeName",
+    "spec.unschedulable",
+    "status.phase",
+)
 ROLE = "node-role.kubernetes.io/"
 
 Object = dict[str, Any]
@@ -26,26 +31,45 @@ Object = dict[str, Any]
 def listed(resource: str, items: list[Object]) -> Object:
     """Return the objects of a resource as a Kubernetes list object, such as a PodList."""
     kind, version = RESOURCES[resource]
-    return {"kind": f"{kind}List", "apiVersion": version, "metadata": {"resourceVersion": "1"},
-            "items": items}  # fmt: skip
+    return {
+        "kind": f"{kind}List",
+        "apiVersion": version,
+        "metadata": {"resourceVersion": "1"},
+        "items": items,
+    }
 
 
 def table(resource: str, items: list[Object]) -> Object:
     """Return the objects of a resource as a Kubernetes `Table` object, which kubectl prints."""
     columns = COLUMNS[resource]
     defined = [
-        {"name": name, "type": "string", "format": "name" if name == "Name" else "",
-         "description": name, "priority": int(name in WIDE)}
+        {
+            "name": name,
+            "type": "string",
+            "format": "name" if name == "Name" else "",
+            "description": name,
+            "priority": int(name in WIDE),
+        }
         for name in columns
-    ]  # fmt: skip
+    ]
     rows = [
-        {"cells": [_cell(name, row) for name in columns],
-         "object": {"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1",
-                    "metadata": row["metadata"]}}
+        {
+            "cells": [_cell(name, row) for name in columns],
+            "object": {
+                "kind": "PartialObjectMetadata",
+                "apiVersion": "meta.k8s.io/v1",
+                "metadata": row["metadata"],
+            },
+        }
         for row in items
-    ]  # fmt: skip
-    return {"kind": "Table", "apiVersion": "meta.k8s.io/v1", "metadata": {"resourceVersion": "1"},
-            "columnDefinitions": defined, "rows": rows}  # fmt: skip
+    ]
+    return {
+        "kind": "Table",
+        "apiVersion": "meta.k8s.io/v1",
+        "metadata": {"resourceVersion": "1"},
+        "columnDefinitions": defined,
+        "rows": rows,
+    }
 
 
 def _cell(column: str, document: Object) -> str:
@@ -128,8 +152,12 @@ def discovery(path: str, version: str) -> Object | None:
     """
     major, _, minor = version.lstrip("v").partition(".")
     if path == "/version":
-        return {"major": major, "minor": minor.partition(".")[0], "gitVersion": version,
-                "platform": "linux/amd64"}  # fmt: skip
+        return {
+            "major": major,
+            "minor": minor.partition(".")[0],
+            "gitVersion": version,
+            "platform": "linux/amd64",
+        }
     if path == "/api":
         return {"kind": "APIVersions", "versions": ["v1"], "serverAddressByClientCIDRs": []}
     if path == "/apis":
@@ -141,8 +169,12 @@ def discovery(path: str, version: str) -> Object | None:
         return {"kind": "APIGroup", "apiVersion": "v1", **_group(path.rpartition("/")[2])}
     for prefix, group in (("/api/", "v1"), ("/apis/", "apps/v1"), ("/apis/", "policy/v1")):
         if path == prefix + group:
-            return {"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": group,
-                    "resources": _resources(group)}  # fmt: skip
+            return {
+                "kind": "APIResourceList",
+                "apiVersion": "v1",
+                "groupVersion": group,
+                "resources": _resources(group),
+            }
     return None
 
 
@@ -153,17 +185,37 @@ def _group(name: str) -> Object:
 
 def _resources(group: str) -> list[Object]:
     resources: list[Object] = [
-        {"name": name, "singularName": name[:-1], "namespaced": name in NAMESPACED, "kind": kind,
-         "verbs": ["create", "delete", "get", "list", "patch", "update"],
-         "shortNames": [SHORT[name]]}
-        for name, (kind, version) in RESOURCES.items() if version == group
-    ]  # fmt: skip
+        {
+            "name": name,
+            "singularName": name[:-1],
+            "namespaced": name in NAMESPACED,
+            "kind": kind,
+            "verbs": ["create", "delete", "get", "list", "patch", "update"],
+            "shortNames": [SHORT[name]],
+        }
+        for name, (kind, version) in RESOURCES.items()
+        if version == group
+    ]
     if group == "policy/v1":  # kubectl drain needs the group, and takes an empty one as an error
-        resources.append({"name": "poddisruptionbudgets", "singularName": "poddisruptionbudget",
-                      "namespaced": True, "kind": "PodDisruptionBudget",
-                      "verbs": []})  # fmt: skip
+        resources.append(
+            {
+                "name": "poddisruptionbudgets",
+                "singularName": "poddisruptionbudget",
+                "namespaced": True,
+                "kind": "PodDisruptionBudget",
+                "verbs": [],
+            }
+        )
     if group == "v1":
-        resources.append({"name": "pods/eviction", "singularName": "", "namespaced": True,
-                      "group": "policy", "version": "v1", "kind": "Eviction",
-                      "verbs": ["create"]})  # fmt: skip
+        resources.append(
+            {
+                "name": "pods/eviction",
+                "singularName": "",
+                "namespaced": True,
+                "group": "policy",
+                "version": "v1",
+                "kind": "Eviction",
+                "verbs": ["create"],
+            }
+        )
     return resources

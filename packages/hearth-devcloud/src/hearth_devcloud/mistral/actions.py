@@ -132,10 +132,15 @@ def _http(cloud: Cloud, action: Resource, arguments: Body) -> Outcome | None:
     if params:
         url += ("&" if "?" in url else "?") + urlencode(params)
     jobs.order(
-        cloud, "workflow.answered", action.id, method=str(arguments.get("method") or "GET").upper(),
-        url=url, headers=headers, data=data,
+        cloud,
+        "workflow.answered",
+        action.id,
+        method=str(arguments.get("method") or "GET").upper(),
+        url=url,
+        headers=headers,
+        data=data,
         timeout_s=float(arguments.get("timeout") or jobs.TIMEOUT_S),
-    )  # fmt: skip
+    )
     return None
 
 
@@ -190,9 +195,15 @@ def _send(
     if body is not None:
         headers["Content-Type"] = "application/json"
     jobs.order(
-        cloud, "workflow.answered", action.id, method=method, url=url + path, headers=headers,
-        data="" if body is None else json.dumps(body), looking=looking,
-    )  # fmt: skip
+        cloud,
+        "workflow.answered",
+        action.id,
+        method=method,
+        url=url + path,
+        headers=headers,
+        data="" if body is None else json.dumps(body),
+        looking=looking,
+    )
     return None
 
 

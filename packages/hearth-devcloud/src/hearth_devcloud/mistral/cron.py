@@ -27,9 +27,16 @@ from hearth_devcloud.store import Resource
 
 SERVICE_USER = "mistral"
 FIELDS = {
-    "name", "workflow_name", "workflow_id", "workflow_input", "workflow_params", "pattern",
-    "first_execution_time", "remaining_executions", "scope",
-}  # fmt: skip
+    "name",
+    "workflow_name",
+    "workflow_id",
+    "workflow_input",
+    "workflow_params",
+    "pattern",
+    "first_execution_time",
+    "remaining_executions",
+    "scope",
+}
 
 
 def next_time(pattern: str, at: float) -> float:

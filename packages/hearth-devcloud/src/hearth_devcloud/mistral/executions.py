@@ -20,8 +20,14 @@ from hearth_devcloud.mistral.rest import (
 from hearth_devcloud.store import Resource
 
 _FIELDS = {
-    "id", "workflow_id", "workflow_name", "workflow_namespace", "input", "params", "description",
-}  # fmt: skip
+    "id",
+    "workflow_id",
+    "workflow_name",
+    "workflow_namespace",
+    "input",
+    "params",
+    "description",
+}
 
 
 def create(call: Call) -> Reply:
@@ -43,10 +49,15 @@ def create(call: Call) -> Reply:
     if workflow is None:
         raise missing(f"Workflow '{name}'")
     execution = run.start(
-        call.cloud, workflow, mapping(attributes, "input"), mapping(attributes, "params"),
-        ident=ident, project_id=caller.project_id, token=caller.token,
+        call.cloud,
+        workflow,
+        mapping(attributes, "input"),
+        mapping(attributes, "params"),
+        ident=ident,
+        project_id=caller.project_id,
+        token=caller.token,
         description=str(attributes.get("description") or ""),
-    )  # fmt: skip
+    )
     return Reply(201, execution.body)
 
 

@@ -19,18 +19,46 @@ COMMANDS = ("fail", "succeed", "pause", "noop")
 CLAUSES = ("on-success", "on-error", "on-complete")
 ENDS = {"SUCCESS", "ERROR", "CANCELLED"}
 _POLICIES = {
-    "retry", "wait-before", "wait-after", "timeout", "pause-before", "concurrency", "fail-on",
-}  # fmt: skip
+    "retry",
+    "wait-before",
+    "wait-after",
+    "timeout",
+    "pause-before",
+    "concurrency",
+    "fail-on",
+}
 _OF_TASKS = {
-    "action", "workflow", "name", "description", "input", "publish", "publish-on-error",
-    "with-items", "keep-result", "target", "join", "requires", "safe-rerun", "tags", "type",
-    *CLAUSES, *_POLICIES,
-}  # fmt: skip
+    "action",
+    "workflow",
+    "name",
+    "description",
+    "input",
+    "publish",
+    "publish-on-error",
+    "with-items",
+    "keep-result",
+    "target",
+    "join",
+    "requires",
+    "safe-rerun",
+    "tags",
+    "type",
+    *CLAUSES,
+    *_POLICIES,
+}
 _OF_DEFAULTS = {"requires", "safe-rerun", *CLAUSES, *_POLICIES}
 _OF_WORKFLOWS = {
-    "type", "name", "description", "tags", "input", "output", "output-on-error", "vars",
-    "task-defaults", "tasks",
-}  # fmt: skip
+    "type",
+    "name",
+    "description",
+    "tags",
+    "input",
+    "output",
+    "output-on-error",
+    "vars",
+    "task-defaults",
+    "tasks",
+}
 _EXPRESSION = re.compile(r"<%(.*?)%>", re.DOTALL)
 _NAME = re.compile(r"\s*([\w.-]+)")
 _ARGUMENT = re.compile(

@@ -56,9 +56,17 @@ def start(
     """
     values = input_of(workflow, arguments, params)
     execution = records.new_execution(
-        cloud, workflow, values, params, project_id=project_id, token=token,
-        description=description, ident=ident, parent=parent, index=index,
-    )  # fmt: skip
+        cloud,
+        workflow,
+        values,
+        params,
+        project_id=project_id,
+        token=token,
+        description=description,
+        ident=ident,
+        parent=parent,
+        index=index,
+    )
     later(cloud, execution, "workflow.begin")
     return execution
 
@@ -207,9 +215,15 @@ def _begin_workflow(cloud: Cloud, execution: Resource, task: Resource, index: in
         if execution.hidden["depth"] >= DEPTH_MAX:
             raise bad(f"Workflows are nested more than {DEPTH_MAX} levels deep")
         start(
-            cloud, workflow, call["input"], params, project_id=project,
-            token=execution.hidden["token"], parent=task, index=index,
-        )  # fmt: skip
+            cloud,
+            workflow,
+            call["input"],
+            params,
+            project_id=project,
+            token=execution.hidden["token"],
+            parent=task,
+            index=index,
+        )
     except Refusal as refusal:
         _call_ended(cloud, task, index, (False, refusal.message))
 
@@ -218,9 +232,14 @@ def _begin_action(cloud: Cloud, execution: Resource, task: Resource, index: int)
     call = task.hidden["calls"][index]
     about = {"index": index, "attempt": task.hidden["attempt"]}
     action = new_action(
-        cloud, call["name"], call["input"], execution.project_id, execution.hidden["token"],
-        task=task, **about,
-    )  # fmt: skip
+        cloud,
+        call["name"],
+        call["input"],
+        execution.project_id,
+        execution.hidden["token"],
+        task=task,
+        **about,
+    )
     run_action(cloud, action)
 
 

@@ -16,11 +16,8 @@ QUOTAS = Collection(
     "load-balancer",
     "quotas",
     "quota",
-    {
-        name: Field(integer(-1, _HIGHEST, null=True))
-        for name in (*_LIMITED, *_OLD_NAMES)
-    },
-)  # fmt: skip
+    {name: Field(integer(-1, _HIGHEST, null=True)) for name in (*_LIMITED, *_OLD_NAMES)},
+)
 _TABLE = "load-balancer.limits"
 
 

@@ -121,8 +121,10 @@ class Proxies:
         running.text = text
         done = subprocess.run(
             [self._program, "-c", "-q", "-f", str(config)],
-            capture_output=True, text=True, check=False,
-        )  # fmt: skip
+            capture_output=True,
+            text=True,
+            check=False,
+        )
         if done.returncode:
             return " ".join(done.stderr.split())
         command = [self._program, "-db", "-q", "-f", str(config)]

@@ -12,8 +12,11 @@ BAD_BODY = "Invalid request body"
 PAGE_MAX = 20
 PAGE_DEFAULT = 10
 _WORDS = {"true": True, "yes": True, "on": True, "1": True} | {
-    "false": False, "no": False, "off": False, "0": False
-}  # fmt: skip
+    "false": False,
+    "no": False,
+    "off": False,
+    "0": False,
+}
 
 
 def bad(message: str) -> Refusal:

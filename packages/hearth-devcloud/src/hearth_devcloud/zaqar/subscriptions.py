@@ -202,9 +202,15 @@ def _send(cloud: Cloud, subscription: Resource, document: Body) -> None:
     data = str(options["post_data"]).replace(MESSAGE, text) if options.get("post_data") else text
     headers = {name: str(value) for name, value in headers.items()}
     jobs.order(
-        cloud, "messaging.sent", subscription.id, method="POST", url=url, headers=headers,
-        data=data, tries=1,
-    )  # fmt: skip
+        cloud,
+        "messaging.sent",
+        subscription.id,
+        method="POST",
+        url=url,
+        headers=headers,
+        data=data,
+        tries=1,
+    )
 
 
 def _plain(url: str) -> str:

@@ -131,10 +131,16 @@ class CloudAccess:
         credential, _ = until("credential", fetch, 60)
         auth: Any
         if credential.get("application_credential_id"):
-            application = {"id": credential["application_credential_id"],
-                           "secret": credential["application_credential_secret"]}  # fmt: skip
-            auth = {"identity": {"methods": ["application_credential"],
-                                 "application_credential": application}}  # fmt: skip
+            application = {
+                "id": credential["application_credential_id"],
+                "secret": credential["application_credential_secret"],
+            }
+            auth = {
+                "identity": {
+                    "methods": ["application_credential"],
+                    "application_credential": application,
+                }
+            }
         else:
             user = {"id": credential["trustee_user_id"], "password": credential["trustee_password"]}
             auth = {"identity": {"methods": ["password"], "password": {"user": user}}}
@@ -181,9 +187,13 @@ class Certificates:
         write(self._folder / f"{name}.crt", self._cloud.call("GET", path)["pem"])
 
     def issue(
-        self, name: str, common_name: str, organisation: str = "", kind: str = "kubernetes",
+        self,
+        name: str,
+        common_name: str,
+        organisation: str = "",
+        kind: str = "kubernetes",
         names: Any = (),
-    ) -> None:  # fmt: skip
+    ) -> None:
         """Create a key and a certificate that the cluster API signs: NAME.key and NAME.crt.
 
         Until the certificate is signed, an earlier key stays with its certificate.
@@ -192,19 +202,43 @@ class Certificates:
         config = self._folder / f"{name}.cnf"
         key.parent.mkdir(parents=True, exist_ok=True)
         usage = "digitalSignature, keyEncipherment"
-        lines = ["[req]", "prompt = no", "distinguished_name = name", "req_extensions = more",
-                 "[name]", *([f"O = {organisation}"] if organisation else []),
-                 f"CN = {common_name}", "[more]", f"keyUsage = critical, {usage}",
-                 "extendedKeyUsage = clientAuth, serverAuth"]  # fmt: skip
+        lines = [
+            "[req]",
+            "prompt = no",
+            "distinguished_name = name",
+            "req_extensions = more",
+            "[name]",
+            *([f"O = {organisation}"] if organisation else []),
+            f"CN = {common_name}",
+            "[more]",
+            f"keyUsage = critical, {usage}",
+            "extendedKeyUsage = clientAuth, serverAuth",
+        ]
         if names:
             lines.append("subjectAltName = " + ", ".join(alternative(host) for host in names))
         write(config, "\n".join(lines) + "\n")
         os.umask(0o077)
-        command = ["openssl", "req", "-new", "-newkey", "rsa:2048", "-nodes", "-sha256",
-                   "-keyout", key, "-out", request_file, "-config", config]  # fmt: skip
+        command = [
+            "openssl",
+            "req",
+            "-new",
+            "-newkey",
+            "rsa:2048",
+            "-nodes",
+            "-sha256",
+            "-keyout",
+            key,
+            "-out",
+            request_file,
+            "-config",
+            config,
+        ]
         run(*map(str, command))
-        body = {"cluster_uuid": self._cluster, "csr": request_file.read_text(),
-                "ca_cert_type": kind}  # fmt: skip
+        body = {
+            "cluster_uuid": self._cluster,
+            "csr": request_file.read_text(),
+            "ca_cert_type": kind,
+        }
         signed = self._cloud.call("POST", "/certificates", body)["pem"]
         write(self._folder / f"{name}.crt", signed)
         key.replace(self._folder / f"{name}.key")
@@ -225,9 +259,15 @@ class Certificates:
             node.get(k) for k in ("public_address", "api_private_address", "api_public_address")
         ]
         service = first_address(node["portal_network_cidr"])
-        names = [*own_names, *filter(None, extra_names), service, "kubernetes",
-                 "kubernetes.default", "kubernetes.default.svc",
-                 "kubernetes.default.svc.cluster.local"]  # fmt: skip
+        names = [
+            *own_names,
+            *filter(None, extra_names),
+            service,
+            "kubernetes",
+            "kubernetes.default",
+            "kubernetes.default.svc",
+            "kubernetes.default.svc.cluster.local",
+        ]
         self.issue("apiserver", "kubernetes", names=list(dict.fromkeys(names)))
         self.issue("apiserver-kubelet-client", "kube-apiserver-kubelet-client", MASTERS)
         self.issue("admin", "admin", MASTERS)
@@ -304,8 +344,11 @@ class Etcd:
         url = f"{self._scheme}://{address}:{CLIENT_PORT}"
         first = self._node["name"].endswith("-0")
         try:
-            until("members of etcd", lambda: self._healthy(url),
-                  FIRST_MASTER_WAIT_S if first else WAIT_S)  # fmt: skip
+            until(
+                "members of etcd",
+                lambda: self._healthy(url),
+                FIRST_MASTER_WAIT_S if first else WAIT_S,
+            )
         except SetupFailed:
             if not first:
                 raise
@@ -332,22 +375,28 @@ class Etcd:
         name, address = self._node["name"], self._node["address"]
         scheme = self._scheme
         command = [
-            program("etcd"), f"--name={name}", f"--data-dir={ETCD_DATA}",
+            program("etcd"),
+            f"--name={name}",
+            f"--data-dir={ETCD_DATA}",
             f"--listen-client-urls={scheme}://{address}:{CLIENT_PORT},{self.here}",
             f"--advertise-client-urls={scheme}://{address}:{CLIENT_PORT}",
             f"--listen-peer-urls={scheme}://{address}:{PEER_PORT}",
             f"--initial-advertise-peer-urls={scheme}://{address}:{PEER_PORT}",
             "--initial-cluster=" + ",".join(f"{n}={url}" for n, url in members.items()),
             f"--initial-cluster-state={state}",
-        ]  # fmt: skip
+        ]
         if not self._plain:
             folder = PKI / "etcd"
             command += [
-                f"--cert-file={folder}/server.crt", f"--key-file={folder}/server.key",
-                f"--trusted-ca-file={folder}/ca.crt", "--client-cert-auth",
-                f"--peer-cert-file={folder}/peer.crt", f"--peer-key-file={folder}/peer.key",
-                f"--peer-trusted-ca-file={folder}/ca.crt", "--peer-client-cert-auth",
-            ]  # fmt: skip
+                f"--cert-file={folder}/server.crt",
+                f"--key-file={folder}/server.key",
+                f"--trusted-ca-file={folder}/ca.crt",
+                "--client-cert-auth",
+                f"--peer-cert-file={folder}/peer.crt",
+                f"--peer-key-file={folder}/peer.key",
+                f"--peer-trusted-ca-file={folder}/ca.crt",
+                "--peer-client-cert-auth",
+            ]
         ETCD_DATA.mkdir(mode=0o700, parents=True, exist_ok=True)
         service("etcd", command)
 
@@ -387,19 +436,37 @@ class StandIn:
 
     def control_plane(self, etcd: Etcd) -> None:
         """Start the stand-in for the Kubernetes API."""
-        service("kube-apiserver", [
-            sys.executable, str(STAND_IN), "api", f"--etcd={etcd.here}",
-            f"--port={self._node['kubernetes_port']}", f"--version={self._version}", *self._plain,
-        ])  # fmt: skip
+        service(
+            "kube-apiserver",
+            [
+                sys.executable,
+                str(STAND_IN),
+                "api",
+                f"--etcd={etcd.here}",
+                f"--port={self._node['kubernetes_port']}",
+                f"--version={self._version}",
+                *self._plain,
+            ],
+        )
 
     def node(self, api: str, labels: Any, taints: Any) -> None:
         """Start the stand-in for the kubelet, which registers the node with the Kubernetes API."""
-        service("kubelet", [
-            sys.executable, str(STAND_IN), "node", f"--api={api}", f"--name={self._node['name']}",
-            f"--address={self._node['address']}", f"--machine={machine_id()}",
-            f"--version={self._version}", *(f"--label={label}" for label in labels),
-            *(f"--taint={taint}" for taint in taints), *self._plain,
-        ])  # fmt: skip
+        service(
+            "kubelet",
+            [
+                sys.executable,
+                str(STAND_IN),
+                "node",
+                f"--api={api}",
+                f"--name={self._node['name']}",
+                f"--address={self._node['address']}",
+                f"--machine={machine_id()}",
+                f"--version={self._version}",
+                *(f"--label={label}" for label in labels),
+                *(f"--taint={taint}" for taint in taints),
+                *self._plain,
+            ],
+        )
 
     def addons(self, node: Settings) -> None:
         """Do nothing, because the stand-in runs no pods."""
@@ -432,14 +499,21 @@ class Kubeadm:
         self._runtime()
         kubeconfig(Path("/etc/kubernetes/kubelet.conf"), api, "kubelet")
         config = {
-            "apiVersion": "kubelet.config.k8s.io/v1beta1", "kind": "KubeletConfiguration",
-            "authentication": {"x509": {"clientCAFile": str(PKI / "ca.crt")},
-                               "anonymous": {"enabled": False}, "webhook": {"enabled": True}},
-            "authorization": {"mode": "Webhook"}, "cgroupDriver": "systemd",
-            "clusterDomain": "cluster.local", "clusterDNS": [self._dns()],
+            "apiVersion": "kubelet.config.k8s.io/v1beta1",
+            "kind": "KubeletConfiguration",
+            "authentication": {
+                "x509": {"clientCAFile": str(PKI / "ca.crt")},
+                "anonymous": {"enabled": False},
+                "webhook": {"enabled": True},
+            },
+            "authorization": {"mode": "Webhook"},
+            "cgroupDriver": "systemd",
+            "clusterDomain": "cluster.local",
+            "clusterDNS": [self._dns()],
             "staticPodPath": "/etc/kubernetes/manifests",
-            "tlsCertFile": str(PKI / "kubelet.crt"), "tlsPrivateKeyFile": str(PKI / "kubelet.key"),
-        }  # fmt: skip
+            "tlsCertFile": str(PKI / "kubelet.crt"),
+            "tlsPrivateKeyFile": str(PKI / "kubelet.key"),
+        }
         write(Path("/var/lib/kubelet/config.yaml"), json.dumps(config))
         flags = [
             f"--node-ip={self._node['address']}",
@@ -468,8 +542,11 @@ class Kubeadm:
     def _runtime(self) -> None:
         """Configure containerd: the proxies, and the insecure registry if there is one."""
         names = {"http_proxy": "HTTP_PROXY", "https_proxy": "HTTPS_PROXY", "no_proxy": "NO_PROXY"}
-        lines = [f'Environment="{big}={self._node[name]}"' for name, big in names.items()
-                 if self._node.get(name)]  # fmt: skip
+        lines = [
+            f'Environment="{big}={self._node[name]}"'
+            for name, big in names.items()
+            if self._node.get(name)
+        ]
         registry = self._node.get("insecure_registry_url")
         if registry:
             text = f'[host."http://{registry}"]\n  skip_verify = true\n'
@@ -492,20 +569,26 @@ class Kubeadm:
         api = options(node.get("kubeapi_options"))
         if admission:
             api["enable-admission-plugins"] = admission
-        etcd = {"endpoints": [f"https://127.0.0.1:{CLIENT_PORT}"],
-                "caFile": str(PKI / "etcd/ca.crt"),
-                "certFile": str(PKI / "apiserver-etcd-client.crt"),
-                "keyFile": str(PKI / "apiserver-etcd-client.key")}  # fmt: skip
+        etcd = {
+            "endpoints": [f"https://127.0.0.1:{CLIENT_PORT}"],
+            "caFile": str(PKI / "etcd/ca.crt"),
+            "certFile": str(PKI / "apiserver-etcd-client.crt"),
+            "keyFile": str(PKI / "apiserver-etcd-client.key"),
+        }
         document: Any = {
-            "apiVersion": "kubeadm.k8s.io/v1beta3", "kind": "ClusterConfiguration",
-            "kubernetesVersion": self._version, "etcd": {"external": etcd},
+            "apiVersion": "kubeadm.k8s.io/v1beta3",
+            "kind": "ClusterConfiguration",
+            "kubernetesVersion": self._version,
+            "etcd": {"external": etcd},
             "controlPlaneEndpoint": f"{endpoint}:{node['kubernetes_port']}",
-            "networking": {"serviceSubnet": node["portal_network_cidr"],
-                           "podSubnet": node["pods_network_cidr"]},
+            "networking": {
+                "serviceSubnet": node["portal_network_cidr"],
+                "podSubnet": node["pods_network_cidr"],
+            },
             "apiServer": {"extraArgs": api},
             "controllerManager": {"extraArgs": options(node.get("kubecontroller_options"))},
             "scheduler": {"extraArgs": options(node.get("kubescheduler_options"))},
-        }  # fmt: skip
+        }
         prefix = str(node.get("container_infra_prefix") or "").rstrip("/")
         if prefix:
             document["imageRepository"] = prefix
@@ -522,12 +605,20 @@ def kubeconfig(path: Path, api: str, name: str) -> None:
     """Write a kubeconfig file for the user whose certificate is NAME.crt."""
     cluster = {"server": api, "certificate-authority": str(PKI / "ca.crt")}
     user = {"client-certificate": str(PKI / f"{name}.crt"), "client-key": str(PKI / f"{name}.key")}
-    write(path, json.dumps({
-        "apiVersion": "v1", "kind": "Config", "current-context": "default",
-        "clusters": [{"name": "default", "cluster": cluster}],
-        "users": [{"name": name, "user": user}],
-        "contexts": [{"name": "default", "context": {"cluster": "default", "user": name}}],
-    }), 0o600)  # fmt: skip
+    write(
+        path,
+        json.dumps(
+            {
+                "apiVersion": "v1",
+                "kind": "Config",
+                "current-context": "default",
+                "clusters": [{"name": "default", "cluster": cluster}],
+                "users": [{"name": name, "user": user}],
+                "contexts": [{"name": "default", "context": {"cluster": "default", "user": name}}],
+            }
+        ),
+        0o600,
+    )
 
 
 def runtime(node: Settings, version: str, *, plain: bool) -> Any:
@@ -582,9 +673,11 @@ def service(name: str, command: Any) -> None:
     """Start or restart a program as a service, under systemd if systemd is running."""
     if Path("/run/systemd/system").is_dir():
         command_line = " ".join(f'"{word}"' for word in command)
-        write(Path(f"/etc/systemd/system/hearth-{name}.service"),
-              f"[Unit]\nAfter=network-online.target\n[Service]\nExecStart={command_line}\n"
-              "Restart=always\nRestartSec=2\n[Install]\nWantedBy=multi-user.target\n")  # fmt: skip
+        write(
+            Path(f"/etc/systemd/system/hearth-{name}.service"),
+            f"[Unit]\nAfter=network-online.target\n[Service]\nExecStart={command_line}\n"
+            "Restart=always\nRestartSec=2\n[Install]\nWantedBy=multi-user.target\n",
+        )
         run("systemctl", "daemon-reload")
         run("systemctl", "enable", f"hearth-{name}")
         run("systemctl", "restart", f"hearth-{name}")
@@ -594,8 +687,9 @@ def service(name: str, command: Any) -> None:
     if pid.exists():
         stop(int(pid.read_text()))
     with (STATE / f"{name}.log").open("ab") as log:
-        started = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-                                   start_new_session=True)  # fmt: skip
+        started = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
+        )
     pid.write_text(str(started.pid))
 
 
@@ -649,8 +743,10 @@ def mount(volume: Any, folder: Path) -> None:
 
 def labels_of(node: Settings) -> Any:
     """Return the Kubernetes labels of the node."""
-    labels = [f"magnum.openstack.org/role={node['role']}",
-              f"magnum.openstack.org/nodegroup={node['nodegroup']}"]  # fmt: skip
+    labels = [
+        f"magnum.openstack.org/role={node['role']}",
+        f"magnum.openstack.org/nodegroup={node['nodegroup']}",
+    ]
     return labels + [label for label in str(node.get("node_labels") or "").split(",") if label]
 
 

@@ -113,10 +113,16 @@ class Access:
         if old:
             owner = now.trustor if now.app_secret else None
             former = (*former, FormerTrust(old, now.trust_key or stack.id, owner))
-        self._note_credential({
-            "trust_id": trust_id, "app_secret": secret, "trustor": now.user_id,
-            "trust_key": now.next_key or stack.id, "next_key": None, "former": former,
-        })  # fmt: skip
+        self._note_credential(
+            {
+                "trust_id": trust_id,
+                "app_secret": secret,
+                "trustor": now.user_id,
+                "trust_key": now.next_key or stack.id,
+                "next_key": None,
+                "former": former,
+            }
+        )
 
     def has_former(self) -> bool:
         """Return whether replaced trusts must be deleted now, because the root stack is idle."""

@@ -123,9 +123,13 @@ async def _before_changes(
         document for document in (then.metadata, now.metadata) if unknown_in(document) is None
     ]
     evaluated = replace(
-        then, properties=properties, metadata=metadata[0] if metadata else {},
-        secret=then.secret | now.secret, unknown=frozenset(), open_properties=frozenset(),
-    )  # fmt: skip
+        then,
+        properties=properties,
+        metadata=metadata[0] if metadata else {},
+        secret=then.secret | now.secret,
+        unknown=frozenset(),
+        open_properties=frozenset(),
+    )
     return evaluated, doubtful
 
 

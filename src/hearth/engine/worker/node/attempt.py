@@ -133,9 +133,14 @@ class Attempt:
         `context_of`.
         """
         return context_of(
-            self.owned, self.record, rtype, action,
-            properties=properties, started_at=self.began_at, **extra,
-        )  # fmt: skip
+            self.owned,
+            self.record,
+            rtype,
+            action,
+            properties=properties,
+            started_at=self.began_at,
+            **extra,
+        )
 
     def context_for(
         self, record: Record, rtype: ResourceType, action: Action = Action.DELETE
@@ -144,9 +149,13 @@ class Attempt:
         object.
         """
         return context_of(
-            self.owned, record, rtype, action,
-            properties=record.held.properties, started_at=self.began_at,
-        )  # fmt: skip
+            self.owned,
+            record,
+            rtype,
+            action,
+            properties=record.held.properties,
+            started_at=self.began_at,
+        )
 
     # -- steps -----------------------------------------------------------------------------
 
@@ -181,9 +190,11 @@ class Attempt:
             record = kept_unhealthy(record)
         makes = action in (Action.CREATE, Action.ADOPT)
         record = record.having(
-            action=action, status=Status.IN_PROGRESS, traversal=self.traversal,
+            action=action,
+            status=Status.IN_PROGRESS,
+            traversal=self.traversal,
             reason=record.reason if makes and number else USUAL_REASON,  # why it is tried again
-        )  # fmt: skip
+        )
         if makes:
             record = record.having(requires=desired.requires, held=_unfinished(desired))
         if action is Action.UPDATE:
@@ -211,9 +222,16 @@ class Attempt:
     ) -> AttemptRow:
         """Return the row from which the next owner can continue this attempt."""
         return AttemptRow(
-            self.record_id, self.traversal, self.kind.value, action.value, phase, step, number,
-            self.began_at, desired,
-        )  # fmt: skip
+            self.record_id,
+            self.traversal,
+            self.kind.value,
+            action.value,
+            phase,
+            step,
+            number,
+            self.began_at,
+            desired,
+        )
 
     async def run_update(
         self, rtype: ResourceType, ctx: ResourceContext, desired: Desired, number: int

@@ -283,8 +283,8 @@ class ChildStack:
         aim = self._owned.aim
         name = self._attempt.record.name
         revision = self._owned.tools.programs.child_revision(
-            aim.program, aim.program.resources[name], ctx, child, aim.revision.exports,
-        )  # fmt: skip
+            aim.program, aim.program.resources[name], ctx, child, aim.revision.exports
+        )
         document: Document | None = None
         if (text := ctx.data.get(DOCUMENT)) is not None and ctx.action is Action.ADOPT:
             late = aim.adopts_late()

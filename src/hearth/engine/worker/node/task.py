@@ -17,7 +17,7 @@ from hearth.engine.worker.failure import (
     Superseded,
     failure_of,
     is_temporary,
-)  # fmt: skip
+)
 from hearth.engine.worker.known.owned import OwnedStack
 from hearth.engine.worker.node import walk
 from hearth.engine.worker.node.attempt import Attempt
@@ -150,10 +150,13 @@ class NodeTask:
             attempt.child.waits = None  # it refers to the attempt: a reference cycle
             last = self._owned.memory.records.get(attempt.record_id)  # it may be deleted
             tools.observer.span(
-                f"{record.type} {self.kind}", trace, began, tools.clock.wall(),
+                f"{record.type} {self.kind}",
+                trace,
+                began,
+                tools.clock.wall(),
                 {"hearth.resource": record.name, "hearth.stack_id": context.stack_id},
                 failed=last is not None and last.status is Status.FAILED,
-            )  # fmt: skip
+            )
 
     async def _run(self) -> None:
         attempt = self.attempt

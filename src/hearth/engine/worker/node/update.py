@@ -262,10 +262,14 @@ def _resumed(
     recorded = attempt.record.held
     attempt.attempted = desired
     return attempt.context(
-        rtype, action, desired.properties, before=recorded.properties,
-        changes=to_write(recorded, desired.properties), update_policy=policy,
+        rtype,
+        action,
+        desired.properties,
+        before=recorded.properties,
+        changes=to_write(recorded, desired.properties),
+        update_policy=policy,
         template_metadata=_changed_metadata(attempt.record, desired),
-    )  # fmt: skip
+    )
 
 
 async def go_on(attempt: Attempt, row: AttemptRow) -> Outcome | None:

@@ -68,9 +68,12 @@ def _mark(owned: OwnedStack, record: Record, action: Action) -> None:
 def _failed(owned: OwnedStack, record: Record, reason: str) -> Failed:
     memory = owned.memory
     failed = record.having(
-        action=Action.CHECK, status=Status.FAILED, reason=reason, traversal=memory.stack.traversal,
+        action=Action.CHECK,
+        status=Status.FAILED,
+        reason=reason,
+        traversal=memory.stack.traversal,
         updated_at=owned.tools.clock.now(),
-    )  # fmt: skip
+    )
     memory.put(failed, if_current=True)
     memory.event(failed, Status.FAILED, reason, if_current=True)
     return Failed(reason)

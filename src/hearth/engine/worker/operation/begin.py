@@ -136,12 +136,23 @@ class _PlannedBeginning(_Beginning):
         possible = () if self.empty else (self.types_allowed, self.zones, self.limits)
         if self.adoption:  # only the plan shows the objects to adopt
             return (
-                self.entrusted, self.compiled, *possible, self.planned, self.allowed, self.joined
-            )  # fmt: skip
+                self.entrusted,
+                self.compiled,
+                *possible,
+                self.planned,
+                self.allowed,
+                self.joined,
+            )
         return (
-            self.allowed, self.stopped, self.entrusted, self.compiled, *possible, self.planned,
-            self.joined, self.without_snapshots,
-        )  # fmt: skip
+            self.allowed,
+            self.stopped,
+            self.entrusted,
+            self.compiled,
+            *possible,
+            self.planned,
+            self.joined,
+            self.without_snapshots,
+        )
 
     async def stopped(self) -> Failure:
         """Stop the running tasks if the operation is a delete of the stack."""

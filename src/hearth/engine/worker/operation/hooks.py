@@ -13,10 +13,16 @@ from hearth.engine.worker.known.memory import Memory
 from hearth.model.state import Action, Hook
 from hearth.store import hooks as marks
 
-_BEFORE = {Action.CREATE: Hook.PRE_CREATE, Action.UPDATE: Hook.PRE_UPDATE,
-           Action.DELETE: Hook.PRE_DELETE}  # fmt: skip
-_AFTER = {Action.CREATE: Hook.POST_CREATE, Action.UPDATE: Hook.POST_UPDATE,
-          Action.DELETE: Hook.POST_DELETE}  # fmt: skip
+_BEFORE = {
+    Action.CREATE: Hook.PRE_CREATE,
+    Action.UPDATE: Hook.PRE_UPDATE,
+    Action.DELETE: Hook.PRE_DELETE,
+}
+_AFTER = {
+    Action.CREATE: Hook.POST_CREATE,
+    Action.UPDATE: Hook.POST_UPDATE,
+    Action.DELETE: Hook.POST_DELETE,
+}
 
 
 class Pause(Struct, frozen=True):
