@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
+from hearth.clusters.task_content import CreateCluster
 from hearth.conductor.steps import STEPS
 from hearth.conductor.work import Work
 from hearth.process.lifetime import until_stopped
 from hearth.process.sockets import Sockets
-from hearth.service.clusters import tasks
 from hearth.store.clusters.tables import cluster_task
 from tests.conductor.world import World, story, world
 
@@ -28,7 +28,7 @@ async def stalled(
     """Let the first step of a create stall: when it goes on, its row has other values. Return a
     function that waits until the step has ended.
     """
-    step, ended = STEPS[tasks.CREATE]["identity"], asyncio.Event()
+    step, ended = STEPS[CreateCluster]["identity"], asyncio.Event()
 
     async def identity(work: Work) -> None:
         changed = cluster_task.update().where(cluster_task.c.id == work.task.id).values(then)
@@ -39,7 +39,7 @@ async def stalled(
         finally:
             ended.set()
 
-    monkeypatch.setitem(STEPS[tasks.CREATE], "identity", identity)  # type: ignore[arg-type]
+    monkeypatch.setitem(STEPS[CreateCluster], "identity", identity)  # type: ignore[arg-type]
 
     async def wait() -> None:
         await asyncio.wait_for(ended.wait(), 30)

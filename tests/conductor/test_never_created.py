@@ -9,6 +9,7 @@ from msgspec import structs
 
 from hearth.clusters.objects import Cluster, NodeGroup
 from hearth.clusters.states import STATUSES
+from hearth.clusters.task_content import Retry, UnknownTask
 from hearth.model.problem import Rejected
 from hearth.service.clusters.delete import delete_cluster
 from hearth.service.clusters.node_groups import create_group, delete_group
@@ -211,7 +212,18 @@ async def test_a_retry_whose_stack_is_gone_ends(tmp_path: Path) -> None:
         assert whole is not None
         lost = structs.replace(whole.defaults[-1], stack_id="no-stack")
         await here.services.store.run(lambda tx: clusters.save(tx, whole, found, [lost], now=1.0))
-        again = Task(cluster_id=found.uuid, kind="retry", args={"group": lost.uuid})
+        again = Task(cluster_id=found.uuid, content=Retry(lost.uuid))
         await here.services.store.run(lambda tx: tasks.put(tx, again, 1.0))
         after: Any = await settled(here, found.uuid)
         assert after.status == "CREATE_COMPLETE"
+
+
+@story
+async def test_a_task_that_only_another_version_knows_stops_no_others(tmp_path: Path) -> None:
+    async with world(tmp_path) as here:
+        here.start()
+        first = await created(here)
+        unknown = Task(cluster_id=first.uuid, content=UnknownTask("from_the_future"))
+        await here.services.store.run(lambda tx: tasks.put(tx, unknown, 1.0))
+        await created(here, name="second")
+        assert await here.count(cluster_task, cluster_task.c.kind == "from_the_future") == 1

@@ -9,6 +9,7 @@ import pytest
 import sqlalchemy as sa
 
 from hearth.clusters.objects import Cluster, ClusterTemplate, Federation, NodeGroup
+from hearth.clusters.task_content import Retry
 from hearth.engine.core.record import Held, Record
 from hearth.model.state import Action, Status
 from hearth.store import accept, claim, drift_checks, outbox, reads, snapshots, software_configs
@@ -104,7 +105,7 @@ def a_cluster(tx: Any, uuid: str, name: str) -> None:
     )
     clusters.put_event(tx, uuid, "made", labels, 1.0)
     requester = Requester(token=CANARY)
-    tasks.put(tx, tasks.Task(cluster_id=uuid, kind="t", requester=requester), 1.0)
+    tasks.put(tx, tasks.Task(cluster_id=uuid, content=Retry(uuid), requester=requester), 1.0)
     key_pairs.put(tx, key_pairs.KeyPairRow(new_id(), uuid, "ca", "p", "u", 1.0, labels))
     secret = identities.Secrets(password=CANARY)
     identities.put(tx, identities.Identity(new_id(), uuid, "trust", "p", "u", 1.0, secrets=secret))

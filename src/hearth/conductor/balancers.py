@@ -11,6 +11,7 @@ from typing import Any
 from hearth.cloud.contract import Cloud
 from hearth.cloud.fault import CloudFault, NoService, NotFound
 from hearth.cloud.path import segment
+from hearth.clusters.task_content import DeleteCluster
 from hearth.conductor.work import Work
 
 log = logging.getLogger(__name__)
@@ -26,7 +27,8 @@ async def remove(work: Work) -> None:
     for balancer in await _of_cluster(work, cloud):
         await _release(cloud, balancer)
         await _delete(cloud, balancer)
-    await work.commit("balancers_gone", state={"since": work.services.clock.now()})
+    content = work.content(DeleteCluster).waiting(work.services.clock.now())
+    await work.commit("balancers_gone", content=content)
 
 
 async def gone(work: Work) -> None:
@@ -35,11 +37,12 @@ async def gone(work: Work) -> None:
     The step is repeated each second. After `pre_delete_lb_timeout_s` seconds the delete of the
     cluster fails.
     """
+    content = work.content(DeleteCluster)
     remaining = await _of_cluster(work, work.services.cloud(work.caller))
     if not remaining:
-        await work.commit("detach" if work.task.args.get("force") else "stacks")
+        await work.commit("detach" if content.force else "stacks")
         return
-    waited = work.services.clock.now() - work.task.state["since"]
+    waited = work.services.clock.now() - content.progress.since
     if waited > work.services.clusters.pre_delete_lb_timeout_s:
         names = ", ".join(str(balancer.get("name") or balancer["id"]) for balancer in remaining)
         await work.fail(f"Load balancers of the cluster were not deleted in time: {names}.")

@@ -218,7 +218,9 @@ class Conductor:
 
     async def _steps(self, work: Work) -> None:
         """Carry out the steps of a task until it ends or must wait."""
-        steps = STEPS[work.task.kind]
+        steps = STEPS.get(type(work.task.content))
+        if steps is None:
+            raise LookupError(f"this version has no steps for tasks of kind {work.task.kind}")
         while True:
             task = work.task
             name = task.step or next(iter(steps))

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from hearth.clusters.definition import stack_request
 from hearth.clusters.names import STACK_BITS, stack_name
 from hearth.clusters.objects import Cluster
+from hearth.clusters.task_content import CreateGroup
 from hearth.conductor import stacks
 from hearth.conductor.facts import facts_of, has_key_pair
 from hearth.conductor.work import Changed, Work
@@ -65,7 +66,8 @@ async def group_stack(work: Work) -> None:
     Its nodes get no key pair if the caller has none with the name that the cluster uses. If the
     group no longer exists, only end the task.
     """
-    full, group = work.full, work.existing_group()
+    full = work.full
+    group = work.existing_group(work.content(CreateGroup).group)
     if group is None:
         await work.commit(None)
         return

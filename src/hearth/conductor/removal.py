@@ -1,10 +1,10 @@
 """The steps of tasks that delete a cluster or a group: stacks, certificates, identity, rows."""
 
+from hearth.clusters.task_content import CleanUp, DeleteCluster, DeleteGroup
 from hearth.conductor import blockers, stacks
 from hearth.conductor.work import Work
 from hearth.service.clusters import certificates
 from hearth.service.clusters.identity import NodeIdentity
-from hearth.service.clusters.tasks import CLEAN_UP
 from hearth.store.clusters import clusters, tasks
 from hearth.store.clusters.tasks import Task
 from hearth.store.database import Tx
@@ -20,7 +20,9 @@ async def detach(work: Work) -> None:
     stay in the cloud; `status_reason` and an event list them.
     """
     now = work.services.clock.now()
-    since = work.task.state.get("detaching_since", now)
+    content = work.content(DeleteCluster)
+    begun_at = content.progress.detaching_since
+    since = now if begun_at is None else begun_at
     ids = [group.stack_id for group in work.full.groups if group.stack_id]
     owned = await work.services.store.read(lambda tx: blockers.created_objects(tx, ids))
     cloud = work.services.cloud(work.caller)
@@ -29,9 +31,8 @@ async def detach(work: Work) -> None:
         await work.commit("stacks")
         return
     done = [blocker for blocker in blocking if await blockers.detach(cloud, blocker)]
-    detached = dict.fromkeys(
-        [*work.task.state.get("detached", ()), *(blocker.text for blocker in done)]
-    )
+    texts = (blocker.text for blocker in done)
+    detached = list(dict.fromkeys([*content.progress.detached, *texts]))
     reason = f"Detached from the cluster and left in the cloud: {', '.join(detached)}."
 
     def also(tx: Tx) -> None:
@@ -42,7 +43,7 @@ async def detach(work: Work) -> None:
     await work.commit(
         "detach",
         (lambda full: (clusters.at(full.cluster, status_reason=reason), ())) if detached else None,
-        state={"detaching_since": since, "detached": list(detached)},
+        content=content.detaching(since, detached),
         delay_s=LOOK_AGAIN_S,
         also=also,
     )
@@ -61,7 +62,7 @@ async def all_stacks(work: Work) -> None:
     now = work.services.clock.now()
 
     def also(tx: Tx) -> None:
-        tasks.put(tx, Task(cluster_id=full.cluster.uuid, kind=CLEAN_UP), now)
+        tasks.put(tx, Task(cluster_id=full.cluster.uuid, content=CleanUp()), now)
 
     await work.commit(None, also=also)
 
@@ -71,7 +72,7 @@ async def group_stack(work: Work) -> None:
 
     If the group no longer exists, only end the task.
     """
-    group = work.existing_group()
+    group = work.existing_group(work.content(DeleteGroup).group)
     if group is None:
         await work.commit(None)
     elif group.stack_id:

@@ -10,6 +10,7 @@ from hearth.clusters.conditions import retrying
 from hearth.clusters.objects import Cluster, NodeGroup
 from hearth.clusters.obstacles import Obstacle, obstacle_of, time_left_s
 from hearth.clusters.states import FAILED
+from hearth.clusters.task_content import Retry, retry_at, with_retry_at
 from hearth.conductor import stacks
 from hearth.conductor.causes import causes, summary
 from hearth.conductor.work import Changed, Work
@@ -25,7 +26,7 @@ async def attempt(work: Work) -> None:
     If the operation's time limit has passed, the operation fails instead. If the stack has not
     failed or no longer exists, do nothing. The task ends in any case.
     """
-    group = work.existing_group()
+    group = work.existing_group(work.content(Retry).group)
     row = None if group is None else await stacks.find_row(work, group)
     if group is None or row is None or row.state not in FAILED:
         await work.commit(None)
@@ -64,7 +65,7 @@ async def again(work: Work, group: NodeGroup, step: str | None) -> None:
         step=step,
         timeout_mins=timeout_mins,
         change=_retrying,
-        state={"retry_at": None},
+        content=with_retry_at(work.task.content, None),
         delay_s=None if step is None else LOOK_AGAIN_S,
     )
 
@@ -80,8 +81,8 @@ async def wait(work: Work, group: NodeGroup, step: str, reasons: Sequence[str]) 
     retried; the task then continues at `step` later. Return False if the operation has finally
     failed: `reasons` are not about quota or capacity, or the time limit has passed.
     """
-    now, retry_at = work.services.clock.now(), work.task.state.get("retry_at")
-    if retry_at is not None and now >= retry_at:
+    now, due_at = work.services.clock.now(), retry_at(work.task.content)
+    if due_at is not None and now >= due_at:
         left_s = time_left_s(work.cluster, now)
         if left_s is not None and left_s < 1.0:
             return False
@@ -90,8 +91,8 @@ async def wait(work: Work, group: NodeGroup, step: str, reasons: Sequence[str]) 
     obstacle = obstacle_of(work.cluster, reasons, now)
     if obstacle is None:
         return False
-    if retry_at is not None:
-        await work.commit(step, delay_s=retry_at - now)
+    if due_at is not None:
+        await work.commit(step, delay_s=due_at - now)
         return True
     await _blocked(work, step, obstacle, now)
     return True
@@ -101,6 +102,6 @@ async def _blocked(work: Work, step: str, obstacle: Obstacle, now: float) -> Non
     await work.commit(
         step,
         lambda full: (mark_blocked(obstacle, full.cluster, now), ()),
-        state={"retry_at": now + obstacle.delay_s},
+        content=with_retry_at(work.task.content, now + obstacle.delay_s),
         delay_s=obstacle.delay_s,
     )

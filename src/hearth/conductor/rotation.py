@@ -10,6 +10,7 @@ from collections.abc import Collection, Sequence
 from hearth.clusters.definition import MASTER_URL, NODE_URL, rotation_parameters
 from hearth.clusters.notifications import SUCCESS
 from hearth.clusters.objects import MASTER, WORKER, Cluster, NodeGroup
+from hearth.clusters.task_content import RotateCa, RotateCredential
 from hearth.conductor import stacks
 from hearth.conductor.waiting import failure_reason, settled
 from hearth.conductor.work import Work
@@ -92,7 +93,7 @@ async def _deploy_again(work: Work, phase: str, step: str) -> None:
     `phase` is part of the parameter that causes this; `step` is the next step of the task.
     """
     groups = _one_per_stack(work)
-    updated = set(work.task.state.get(phase, ()))
+    updated = set(_content(work).progress.updated_for(phase))
     remaining = [group for group in groups if group.stack_id not in updated]
     for number, group in enumerate(remaining, 1):
         updated.add(str(group.stack_id))
@@ -104,11 +105,18 @@ async def _deploy_again(work: Work, phase: str, step: str) -> None:
             group,
             parameters,
             step=step if last else current_step,
-            state={phase: sorted(updated)},
+            content=_content(work).with_updated(phase, sorted(updated)),
         ):
             return
     if not remaining:
         await work.commit(step)
+
+
+def _content(work: Work) -> RotateCa | RotateCredential:
+    """Return the content of the task, which must be a rotation."""
+    if isinstance(work.task.content, RotateCa):
+        return work.task.content
+    return work.content(RotateCredential)
 
 
 async def _urls(work: Work, group: NodeGroup) -> dict[str, str]:

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from hearth.clusters.definition import KEY_PAIR, TO_REMOVE, ClusterStack
 from hearth.clusters.objects import NodeGroup
 from hearth.clusters.problems import conflict
+from hearth.clusters.task_content import TaskContent
 from hearth.conductor.work import Changed, Work
 from hearth.engine.core.rules import ActionInProgress
 from hearth.model.problem import Rejected
@@ -59,7 +60,7 @@ async def update(
     *,
     step: str | None = None,
     rollback: bool = False,
-    state: Mapping[str, Any] | None = None,
+    content: TaskContent | None = None,
     cluster_stack: ClusterStack | None = None,
     timeout_mins: int | None = None,
     delay_s: float | None = None,
@@ -70,8 +71,8 @@ async def update(
     If `step` is None, the task ends. If `cluster_stack` is given, the stack also gets its templates
     and parameters. If `rollback` is true, a failed update is rolled back. `timeout_mins` is the
     time limit of the update; None keeps that of the stack. `change` returns changes to the cluster,
-    `state` is added to the state of the task, and `delay_s` is the time until the next step in
-    seconds; None is at once.
+    `content` is the task after the step, None if it is unchanged, and `delay_s` is the time until
+    the next step in seconds; None is at once.
 
     Nodes that an earlier update had to remove are removed by this one, too, unless the earlier one
     is complete: it may not have reached them yet.
@@ -95,7 +96,7 @@ async def update(
         request = replace(requested(cluster_stack), parameters=merged, existing=True)
 
     def also(tx: Tx, _row: StackRow) -> None:
-        work.task = work.advance(tx, step, change, state=state, delay_s=delay_s)
+        work.task = work.advance(tx, step, change, content=content, delay_s=delay_s)
 
     keep = await _key_of_another(work, row)
     try:

@@ -5,21 +5,33 @@ Every step can be repeated. Source: docs/spec/clusters.md, 4.2 and section 7.
 
 from collections.abc import Awaitable, Callable, Mapping
 
+from hearth.clusters.task_content import (
+    CleanUp,
+    CreateCluster,
+    CreateGroup,
+    DeleteCluster,
+    DeleteGroup,
+    Resize,
+    Retry,
+    RotateCa,
+    RotateCredential,
+    TaskContent,
+    UpgradeCluster,
+)
 from hearth.conductor import balancers, create, removal, retry, rotation, upgrade
 from hearth.conductor.resize import resize
 from hearth.conductor.work import Work
-from hearth.service.clusters import tasks
 
 Step = Callable[[Work], Awaitable[None]]
 
-STEPS: Mapping[str, Mapping[str, Step]] = {
-    tasks.CREATE: {
+STEPS: Mapping[type[TaskContent], Mapping[str, Step]] = {
+    CreateCluster: {
         "identity": create.identity,
         "keys": create.keys,
         "stack": create.stack,
     },
-    tasks.RESIZE: {"stack": resize},
-    tasks.UPGRADE: {
+    Resize: {"stack": resize},
+    UpgradeCluster: {
         "masters": upgrade.masters,
         "masters_done": upgrade.masters_done,
         "workers": upgrade.workers,
@@ -27,22 +39,22 @@ STEPS: Mapping[str, Mapping[str, Step]] = {
         "ready": upgrade.ready,
         "drain": upgrade.drain,
     },
-    tasks.DELETE: {
+    DeleteCluster: {
         "balancers": balancers.remove,
         "balancers_gone": balancers.gone,
         "detach": removal.detach,
         "stacks": removal.all_stacks,
     },
-    tasks.CLEAN_UP: {"keys": removal.keys, "identity": removal.identity, "rows": removal.rows},
-    tasks.RETRY: {"attempt": retry.attempt},
-    tasks.GROUP_CREATE: {"stack": create.group_stack},
-    tasks.GROUP_DELETE: {"stack": removal.group_stack},
-    tasks.ROTATE_CA: {
+    CleanUp: {"keys": removal.keys, "identity": removal.identity, "rows": removal.rows},
+    Retry: {"attempt": retry.attempt},
+    CreateGroup: {"stack": create.group_stack},
+    DeleteGroup: {"stack": removal.group_stack},
+    RotateCa: {
         "begin": rotation.begin,
         "trusted": rotation.trusted,
         "issued": rotation.issued,
     },
-    tasks.ROTATE_CREDENTIAL: {
+    RotateCredential: {
         "identity": rotation.identity,
         "stack": rotation.stack,
         "done": rotation.done,

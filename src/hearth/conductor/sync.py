@@ -20,13 +20,13 @@ from hearth.clusters.objects import NodeGroup
 from hearth.clusters.obstacles import Obstacle, retried
 from hearth.clusters.outputs import api_address
 from hearth.clusters.states import BUSY, DELETE_FAILED, DELETE_IN_PROGRESS, FAILED
+from hearth.clusters.task_content import ASIDE, CleanUp, Retry
 from hearth.conductor import blockers
 from hearth.conductor.address import is_own
 from hearth.conductor.causes import causes, summary
 from hearth.conductor.retry import mark_blocked
 from hearth.engine.core.record import Record
 from hearth.model.problem import Rejected
-from hearth.service.clusters.tasks import ASIDE, CLEAN_UP, RETRY
 from hearth.service.reading.outputs import recorded_outputs
 from hearth.service.services import Services
 from hearth.store import reads
@@ -272,21 +272,21 @@ def _store(
     if full is None or full.version != before.version:
         return  # the next look begins with the new state
     tasks = cluster_tasks.of_cluster(tx, full.cluster.uuid)
-    working = any(task.kind not in ASIDE for task in tasks)
+    working = any(not isinstance(task.content, ASIDE) for task in tasks)
     marks = {g.uuid: _mark(g, states) for g in full.groups if g.stack_id}
     retries = retried(full.cluster, states, now)
     up_to_date = {uuid for uuid, state in marks.items() if _follows(full.seen.get(uuid), state)}
     result = followed(
         full.cluster, full.groups, retries.states, working=working, up_to_date=up_to_date
     )
-    waiting = {task.args["group"] for task in tasks if task.kind == RETRY}
+    waiting = {task.content.group for task in tasks if isinstance(task.content, Retry)}
     for stack_id, obstacle in ({} if working else retries.waiting).items():
         group = next(g for g in full.groups if g.stack_id == stack_id)
         if group.uuid not in waiting:
             result = _waiting(tx, result, group, obstacle, now)
     _write(tx, full, result, marks, now)
-    if result.deleted and not any(task.kind == CLEAN_UP for task in tasks):
-        cluster_tasks.put(tx, Task(cluster_id=full.cluster.uuid, kind=CLEAN_UP), now)
+    if result.deleted and not any(isinstance(task.content, CleanUp) for task in tasks):
+        cluster_tasks.put(tx, Task(cluster_id=full.cluster.uuid, content=CleanUp()), now)
 
 
 def _mark(group: NodeGroup, states: dict[str, StackState]) -> str:
@@ -308,7 +308,7 @@ def _waiting(
     uuid = group.cluster_id
     row = reads.find_stack(tx, None, group.stack_id or "")
     requester = _requester(None if row is None else reads.credential_of(tx, row))
-    attempt = Task(cluster_id=uuid, kind=RETRY, args={"group": group.uuid}, requester=requester)
+    attempt = Task(cluster_id=uuid, content=Retry(group.uuid), requester=requester)
     cluster_tasks.put(tx, attempt, now, obstacle.delay_s)
     body = {"group": group.name, "reason": obstacle.reason, "causes": obstacle.causes}
     clusters.put_event(tx, uuid, "cluster.blocked", body, now)

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from hearth.clusters.definition import ClusterStack, stack_request, upgrade_parameters
 from hearth.clusters.health import reachable
 from hearth.clusters.objects import ClusterTemplate, Labels, NodeGroup
+from hearth.clusters.task_content import TaskContent, UpgradeCluster
 from hearth.clusters.upgrading import Booted, WorkerStack, booted_by, in_stack, next_parameters
 from hearth.conductor import stacks
 from hearth.conductor.drain import drained, not_ready
@@ -36,9 +37,9 @@ async def masters(work: Work) -> None:
     version.
     """
     group = _default(work)
-    state = {"answers": await _answers(work)}
+    content = work.content(UpgradeCluster).with_answers(await _answers(work))
     if group is None:
-        await work.commit("workers", state=state)
+        await work.commit("workers", content=content)
         return
     cluster_stack, booted = await _target(work, group)
     worker_stack = await _workers(work, group)
@@ -48,7 +49,7 @@ async def masters(work: Work) -> None:
         "temporary_minions": worker_stack.temporary,
         "minions_to_remove": [],
     }
-    await _update(work, group, cluster_stack, parameters, "masters_done", state)
+    await _update(work, group, cluster_stack, parameters, "masters_done", content)
 
 
 async def masters_done(work: Work) -> None:
@@ -67,12 +68,12 @@ async def workers(work: Work) -> None:
     if group is None:
         await work.commit(None, lambda full: _followed(work, full))
         return
-    state = work.task.state
+    content = work.content(UpgradeCluster)
     cluster_stack, booted = await _target(work, group)
-    worker_stack, drained_indexes = await _workers(work, group), state.get("drained", ())
+    worker_stack, drained_indexes = await _workers(work, group), content.progress.drained
     old = [index for index in worker_stack.old(booted) if index not in drained_indexes]
-    batch = old[: work.task.args["batch"]]
-    count = state.get("count")
+    batch = old[: content.batch]
+    count = content.progress.count
     if count is None:  # a resize that is asked for meanwhile is carried out afterwards
         count = group.node_count
     parameters = next_parameters(
@@ -82,7 +83,7 @@ async def workers(work: Work) -> None:
         to_remove=drained_indexes,
         workers=len(worker_stack.indexes),
     )
-    after = {"count": count, "batch": batch, "drained": []}
+    after = content.with_batch(count, batch)
     await _update(work, group, cluster_stack, parameters, "workers_done", after)
 
 
@@ -91,11 +92,12 @@ async def workers_done(work: Work) -> None:
     group = _next(work)
     if not await _succeeded(work, group, "workers_done"):
         return
-    if work.task.state.get("batch"):
-        await work.commit("ready", state={"since": work.services.clock.now()})
+    content = work.content(UpgradeCluster)
+    if content.progress.batch:
+        await work.commit("ready", content=content.waiting(work.services.clock.now()))
         return
-    done = [*work.task.state.get("done", ()), *([group.uuid] if group is not None else ())]
-    await work.commit("workers", state={"done": done, "count": None, "drained": []})
+    done = content.with_group_done(None if group is None else group.uuid)
+    await work.commit("workers", content=done)
 
 
 async def ready(work: Work) -> None:
@@ -104,7 +106,8 @@ async def ready(work: Work) -> None:
     If Kubernetes cannot be reached from here, do not wait.
     """
     group = _next(work)
-    if group is None or not work.task.state["answers"]:
+    content = work.content(UpgradeCluster)
+    if group is None or not content.progress.answers:
         await work.commit("drain")
         return
     _, booted = await _target(work, group)
@@ -117,7 +120,7 @@ async def ready(work: Work) -> None:
         return f"New nodes are not ready: {', '.join(unready)}." if unready else ""
 
     if await _agrees(work, group, "ready", objection):
-        await work.commit("drain", state={"since": work.services.clock.now()})
+        await work.commit("drain", content=content.waiting(work.services.clock.now()))
 
 
 async def drain(work: Work) -> None:
@@ -125,18 +128,18 @@ async def drain(work: Work) -> None:
 
     If Kubernetes cannot be reached, record an event and continue without draining.
     """
-    group, batch = _next(work), work.task.state["batch"]
-    after = {"drained": batch, "batch": []}
+    group, content = _next(work), work.content(UpgradeCluster)
+    after = content.with_drained()
     if group is None:
-        await work.commit("workers", state=after)
+        await work.commit("workers", content=after)
         return
-    names = await _names(work, group, batch)
-    if not work.task.state["answers"]:
+    names = await _names(work, group, content.progress.batch)
+    if not content.progress.answers:
         now, uuid = work.services.clock.now(), work.cluster.uuid
         body = {"group": group.name, "nodes": names, "reason": "Kubernetes cannot be reached."}
         await work.commit(
             "workers",
-            state=after,
+            content=after,
             also=lambda tx: clusters.put_event(tx, uuid, "nodegroup.not_drained", body, now),
         )
         return
@@ -150,7 +153,7 @@ async def drain(work: Work) -> None:
         return ""
 
     if await _agrees(work, group, "drain", objection):
-        await work.commit("workers", state=after)
+        await work.commit("workers", content=after)
 
 
 async def _agrees(
@@ -168,7 +171,7 @@ async def _agrees(
         reason = f"Kubernetes does not answer: {problem}"
     if not reason:
         return True
-    if work.services.clock.now() - work.task.state["since"] > LIMIT_S:
+    if work.services.clock.now() - work.content(UpgradeCluster).progress.since > LIMIT_S:
         await work.fail(f"The upgrade of {group.name} stopped: {reason}")
     else:
         await work.commit(step, delay_s=LOOK_AGAIN_S)
@@ -192,7 +195,7 @@ async def _answers(work: Work) -> bool:
 
 def _default(work: Work) -> NodeGroup | None:
     """Return a default group that the upgrade includes, or None. Its stack contains the masters."""
-    group_ids = set(work.task.args["groups"])
+    group_ids = set(work.content(UpgradeCluster).groups)
     return next((g for g in work.full.defaults if g.uuid in group_ids), None)
 
 
@@ -201,7 +204,8 @@ def _next(work: Work) -> NodeGroup | None:
 
     The masters' group is never returned, because they are upgraded with the default workers.
     """
-    group_ids, done = set(work.task.args["groups"]), set(work.task.state.get("done", ()))
+    content = work.content(UpgradeCluster)
+    group_ids, done = set(content.groups), set(content.progress.done)
     worker = work.full.defaults[-1]
     for group in (worker, *work.full.extras):
         if group.uuid in group_ids and group.uuid not in done:
@@ -213,7 +217,7 @@ async def _target(work: Work, group: NodeGroup) -> tuple[ClusterStack, Booted]:
     """Return the stack request for a group after the upgrade, and the image and version of its
     workers.
     """
-    full, args = work.full, work.task.args
+    full, content = work.full, work.content(UpgradeCluster)
     template = await _template(work)
     extra = None if group.is_default else group
     facts = await facts_of(work, extra)
@@ -226,14 +230,14 @@ async def _target(work: Work, group: NodeGroup) -> tuple[ClusterStack, Booted]:
         config=work.services.clusters,
         facts=facts,
     )
-    facts = structs.replace(facts, kube_version=args.get("version") or "")
+    facts = structs.replace(facts, kube_version=content.version or "")
     changes = upgrade_parameters(template, work.cluster, group, facts=facts)
     parameters = {**request.parameters, **changes}
     return structs.replace(request, parameters=parameters), booted_by(parameters)
 
 
 async def _template(work: Work) -> ClusterTemplate:
-    uuid = work.task.args["template"]
+    uuid = work.content(UpgradeCluster).template
     template = await work.services.store.read(lambda tx: clusters.template(tx, uuid))
     return template or work.full.template
 
@@ -262,10 +266,10 @@ async def _update(
     cluster_stack: ClusterStack,
     parameters: Mapping[str, Any],
     step: str,
-    state: Mapping[str, Any] | None = None,
+    content: TaskContent,
 ) -> None:
     await stacks.update(
-        work, group, parameters, step=step, cluster_stack=cluster_stack, state=state
+        work, group, parameters, step=step, cluster_stack=cluster_stack, content=content
     )
 
 
@@ -288,10 +292,10 @@ def _followed(work: Work, full: FullCluster) -> Changed:
 
     The cluster gets the new template only if a default group was upgraded.
     """
-    args = work.task.args
-    group_ids = set(args["groups"])
+    content = work.content(UpgradeCluster)
+    group_ids = set(content.groups)
     groups = [
-        replace(group, image_id=args["image"], labels=_tagged(group.labels, args))
+        replace(group, image_id=content.image, labels=_tagged(group.labels, content))
         for group in full.groups
         if group.uuid in group_ids
     ]
@@ -299,19 +303,19 @@ def _followed(work: Work, full: FullCluster) -> Changed:
     if any(group.is_default for group in groups):
         cluster = clusters.at(
             cluster,
-            cluster_template_id=args["template"],
-            labels=_tagged(cluster.labels, args),
-            coe_version=args.get("version") or cluster.coe_version,
+            cluster_template_id=content.template,
+            labels=_tagged(cluster.labels, content),
+            coe_version=content.version or cluster.coe_version,
         )
     return cluster, groups
 
 
-def _tagged(labels: Labels, args: Mapping[str, Any]) -> Labels:
+def _tagged(labels: Labels, content: UpgradeCluster) -> Labels:
     """Return the labels with the version of Kubernetes after the upgrade.
 
     The label is set if it was set before or if the new template has it; it is removed if the
     version is unknown.
     """
     other_labels = {name: value for name, value in labels.items() if name != "kube_tag"}
-    tag = args.get("kube_tag") or (args.get("version") if "kube_tag" in labels else None)
+    tag = content.kube_tag or (content.version if "kube_tag" in labels else None)
     return {**other_labels, "kube_tag": tag} if tag else other_labels

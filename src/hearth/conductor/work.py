@@ -1,7 +1,7 @@
 """A task that a conductor carries out: its data, and methods with which its steps store results."""
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import assert_never
 
 from msgspec import Struct
 
@@ -9,10 +9,24 @@ from hearth.clusters.bundle import Bundle
 from hearth.clusters.follow import failed
 from hearth.clusters.notifications import FAILURE
 from hearth.clusters.objects import Cluster, NodeGroup
+from hearth.clusters.task_content import (
+    C,
+    CleanUp,
+    CreateCluster,
+    CreateGroup,
+    DeleteCluster,
+    DeleteGroup,
+    Resize,
+    Retry,
+    RotateCa,
+    RotateCredential,
+    TaskContent,
+    UnknownTask,
+    UpgradeCluster,
+)
 from hearth.model.state import Status
 from hearth.service.caller import Caller
 from hearth.service.clusters import notify
-from hearth.service.clusters.tasks import ROTATE_CA
 from hearth.service.services import Services
 from hearth.store.clusters import clusters, tasks
 from hearth.store.clusters.clusters import FullCluster
@@ -43,9 +57,15 @@ class Work(Struct):
         """Return the node group of the cluster with this UUID, which must exist."""
         return next(group for group in self.full.groups if group.uuid == uuid)
 
-    def existing_group(self) -> NodeGroup | None:
-        """Return the group in the arguments of the task, or None if it no longer exists."""
-        uuid = self.task.args["group"]
+    def content(self, content_type: type[C]) -> C:
+        """Return the content of the task, which must be of this type."""
+        content = self.task.content
+        if not isinstance(content, content_type):
+            raise TypeError(f"this step does not belong to tasks of kind {self.task.kind}")
+        return content
+
+    def existing_group(self, uuid: str) -> NodeGroup | None:
+        """Return the group with this UUID, or None if it no longer exists."""
         return next((group for group in self.full.groups if group.uuid == uuid), None)
 
     async def commit(
@@ -53,7 +73,7 @@ class Work(Struct):
         step: str | None,
         change: Callable[[FullCluster], Changed] | None = None,
         *,
-        state: Mapping[str, Any] | None = None,
+        content: TaskContent | None = None,
         delay_s: float | None = None,
         also: Callable[[Tx], None] | None = None,
         status: Status = Status.COMPLETE,
@@ -61,14 +81,14 @@ class Work(Struct):
         """Store the next step and the changes to the cluster that `change` returns, in one
         transaction.
 
-        If `step` is None, the task ends. `state` is added to the state of the task, and `also`
-        makes further changes. If `delay_s` is given, the task is released and becomes due after
-        that many seconds; otherwise this conductor continues at once. If the task ends, the metrics
-        count its end with `status`. Raises Lost if the task has another owner.
+        If `step` is None, the task ends. `content` is the task after the step; None if it is
+        unchanged. `also` makes further changes. If `delay_s` is given, the task is released and
+        becomes due after that many seconds; otherwise this conductor continues at once. If the task
+        ends, the metrics count its end with `status`. Raises Lost if the task has another owner.
         """
 
         def transaction(tx: Tx) -> tuple[Task, FullCluster | None]:
-            after = self.advance(tx, step, change, state=state, delay_s=delay_s)
+            after = self.advance(tx, step, change, content=content, delay_s=delay_s)
             if also is not None:
                 also(tx)
             return after, clusters.load(tx, self.cluster.uuid)
@@ -85,7 +105,7 @@ class Work(Struct):
         step: str | None,
         change: Callable[[FullCluster], Changed] | None = None,
         *,
-        state: Mapping[str, Any] | None = None,
+        content: TaskContent | None = None,
         delay_s: float | None = None,
     ) -> Task:
         """Do the same as `commit`, inside the transaction `tx`, and return the changed task. Raises
@@ -104,20 +124,26 @@ class Work(Struct):
             tasks.finish(tx, self.task)
             clusters.look_again(tx, self.cluster.uuid)  # only now the cluster may settle
             return self.task
-        new_state = self.task.state if state is None else {**self.task.state, **state}
-        return tasks.advance(tx, self.task, step, new_state, delay_s=delay_s)
+        new_content = self.task.content if content is None else content
+        return tasks.advance(tx, self.task, step, new_content, delay_s=delay_s)
 
     def _concerns(self, group: NodeGroup) -> bool:
-        """Return whether the operation changes this group. A task without group arguments changes
-        all groups.
+        """Return whether the operation changes this group. A task that names no group changes all
+        groups.
         """
-        args = self.task.args
-        if "groups" in args:
-            return group.uuid in args["groups"]
-        if "group" not in args:
-            return True
-        task_group = next((g for g in self.full.groups if g.uuid == args["group"]), group)
-        return group.uuid == task_group.uuid or (group.is_default and task_group.is_default)
+        content = self.task.content
+        match content:
+            case UpgradeCluster():
+                return group.uuid in content.groups
+            case Resize() | Retry() | CreateGroup() | DeleteGroup():
+                task_group = self.existing_group(content.group) or group
+                return group.uuid == task_group.uuid or (group.is_default and task_group.is_default)
+            case CreateCluster() | DeleteCluster() | CleanUp() | UnknownTask():
+                return True
+            case RotateCa() | RotateCredential():
+                return True
+            case _:
+                assert_never(content)
 
     async def fail(
         self, reason: str, change: Callable[[FullCluster], Changed] | None = None
@@ -138,7 +164,7 @@ class Work(Struct):
             body = {"operation": self.task.kind, "reason": reason}
             clusters.put_event(tx, self.cluster.uuid, "cluster.failed", body, now)
             clusters.keep_statuses(tx, self.cluster.uuid)
-            if self.task.kind == ROTATE_CA:
+            if isinstance(self.task.content, RotateCa):
                 notify.rotated(tx, self.full, FAILURE, now)
 
         await self.commit(None, change_failed, also=note, status=Status.FAILED)

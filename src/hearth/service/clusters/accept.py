@@ -2,12 +2,12 @@
 transaction.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
 
 from hearth.clusters.conditions import restarted
 from hearth.clusters.objects import Cluster, NodeGroup
 from hearth.clusters.problems import ClusterProblem, WrongState, not_found
+from hearth.clusters.task_content import C, details, kind_of
 from hearth.service.caller import Caller
 from hearth.service.clusters import notify
 from hearth.service.clusters.tasks import hand_over
@@ -23,27 +23,26 @@ async def begin(
     services: Services,
     caller: Caller,
     cluster: Cluster,
-    kind: str,
-    change: Callable[[FullCluster, Tx], tuple[Changed, Mapping[str, Any]]],
+    content_type: type[C],
+    change: Callable[[FullCluster, Tx], tuple[Changed, C]],
 ) -> Cluster:
     """Begin an operation on a cluster: store the changed cluster and a task for the conductors.
 
     `change` gets the locked cluster and the transaction. It returns the changed cluster with its
-    changed groups, and the arguments of the task; `kind` is the kind of the task. Return the
-    cluster after the change. Raises Rejected if the cluster no longer exists or if `change` does.
+    changed groups, and the content of the task, which is a `content_type`. Return the cluster after
+    the change. Raises Rejected if the cluster no longer exists or if `change` does.
     """
-    now = services.clock.now()
+    now, kind = services.clock.now(), kind_of(content_type)
 
     def transaction(tx: Tx) -> Cluster:
         full = locked(tx, cluster)
-        (after, groups), args = change(full, tx)
+        (after, groups), content = change(full, tx)
         after = clusters.at(restarted(after), updated_at=now, initiator=notify.initiator_of(caller))
         clusters.save(tx, full, after, groups, now=now)
-        hand_over(tx, caller, cluster.uuid, kind, args, now)
-        details = {name: value for name, value in args.items() if name != "before"}
-        body = {"by": caller.user_id, **details}
+        hand_over(tx, caller, cluster.uuid, content, now)
+        body = {"by": caller.user_id, **details(content)}
         clusters.put_event(tx, cluster.uuid, f"cluster.{kind}", body, now)
-        notify.accepted(tx, cluster.uuid, kind, now, group_id=args.get("group"))
+        notify.accepted(tx, cluster.uuid, content, now)
         return after
 
     try:

@@ -27,6 +27,7 @@ from hearth.clusters.objects import (
 )
 from hearth.clusters.problems import bad_request, not_found, refused
 from hearth.clusters.states import CREATE_IN_PROGRESS
+from hearth.clusters.task_content import CreateCluster
 from hearth.model.problem import Rejected
 from hearth.service.caller import Caller
 from hearth.service.clusters import notify
@@ -34,7 +35,7 @@ from hearth.service.clusters.cloud_checks import check_cluster
 from hearth.service.clusters.drivers import driver_of
 from hearth.service.clusters.find import template_for_clusters
 from hearth.service.clusters.identity import NodeIdentity
-from hearth.service.clusters.tasks import CREATE, hand_over
+from hearth.service.clusters.tasks import hand_over
 from hearth.service.services import Services
 from hearth.store.clusters import clusters, find
 from hearth.store.database import Tx
@@ -74,12 +75,13 @@ async def create_cluster(
         inserted = clusters.create(tx, draft.cluster, draft.groups, limit)
         if inserted is None:
             raise _no_room(clusters.quota_of(tx, caller.project_id, limit))
-        hand_over(tx, caller, draft.cluster.uuid, CREATE, {}, now)
+        content = CreateCluster()
+        hand_over(tx, caller, draft.cluster.uuid, content, now)
         body: dict[str, Any] = {"template": draft.template.uuid, "by": caller.user_id}
         if warnings := label_warnings(draft.cluster.labels):
             body["warnings"] = warnings
         clusters.put_event(tx, draft.cluster.uuid, "cluster.create", body, now)
-        notify.accepted(tx, draft.cluster.uuid, CREATE, now)
+        notify.accepted(tx, draft.cluster.uuid, content, now)
         return inserted[0]
 
     try:

@@ -2,15 +2,12 @@
 cluster.
 """
 
-from collections.abc import Mapping
-from typing import Any
-
 from hearth.clusters.follow import begun
 from hearth.clusters.objects import Cluster
 from hearth.clusters.states import DELETE_IN_PROGRESS
+from hearth.clusters.task_content import DeleteCluster
 from hearth.service.caller import Caller
 from hearth.service.clusters.accept import Changed, begin
-from hearth.service.clusters.tasks import DELETE
 from hearth.service.services import Services
 from hearth.store.clusters import tasks
 from hearth.store.clusters.clusters import FullCluster
@@ -26,8 +23,9 @@ async def delete_cluster(
     detached, stay in the cloud, and are reported.
     """
 
-    def change(full: FullCluster, tx: Tx) -> tuple[Changed, Mapping[str, Any]]:
+    def change(full: FullCluster, tx: Tx) -> tuple[Changed, DeleteCluster]:
         tasks.drop_of_cluster(tx, cluster.uuid)
-        return begun(full.cluster, full.groups, DELETE_IN_PROGRESS), {"force": force}
+        changed = begun(full.cluster, full.groups, DELETE_IN_PROGRESS)
+        return changed, DeleteCluster(force=force)
 
-    await begin(services, caller, cluster, DELETE, change)
+    await begin(services, caller, cluster, DeleteCluster, change)

@@ -19,10 +19,10 @@ from hearth.clusters.states import (
     RESIZABLE,
     UPDATE_IN_PROGRESS,
 )
+from hearth.clusters.task_content import CreateGroup, DeleteGroup
 from hearth.service.caller import Caller
 from hearth.service.clusters.accept import Changed, begin, demand_state, locked
 from hearth.service.clusters.cloud_checks import check_group
-from hearth.service.clusters.tasks import GROUP_CREATE, GROUP_DELETE
 from hearth.service.services import Services
 from hearth.store.clusters import clusters, rows
 from hearth.store.clusters.clusters import FullCluster
@@ -49,7 +49,7 @@ async def create_group(
     await check_group(services, caller, set_fields)
     inserted: list[NodeGroup] = []
 
-    def change(full: FullCluster, tx: Tx) -> tuple[Changed, Mapping[str, Any]]:
+    def change(full: FullCluster, tx: Tx) -> tuple[Changed, CreateGroup]:
         demand_state(full.cluster, RESIZABLE, "Creating a node group")
         group = _group(services, full, set_fields)
         _check(group)
@@ -60,9 +60,9 @@ async def create_group(
         except IntegrityError:
             raise conflict(f"Node group {group.name} already exists. Use another name.") from None
         after = clusters.at(full.cluster, status=UPDATE_IN_PROGRESS, status_reason=None)
-        return (after, []), {"group": group.uuid}
+        return (after, []), CreateGroup(group.uuid)
 
-    await begin(services, caller, cluster, GROUP_CREATE, change)
+    await begin(services, caller, cluster, CreateGroup, change)
     return inserted[0]
 
 
@@ -136,15 +136,15 @@ async def delete_group(
     if group.is_default:
         raise bad_request(f"A default group cannot be deleted. {group.name} is a default group.")
 
-    def change(full: FullCluster, tx: Tx) -> tuple[Changed, Mapping[str, Any]]:
+    def change(full: FullCluster, tx: Tx) -> tuple[Changed, DeleteGroup]:
         current = _current(full, group)
         leaving = replace(current, status=DELETE_IN_PROGRESS, status_reason=None)
         after = full.cluster
         if after.status != DELETE_IN_PROGRESS:
             after = clusters.at(after, status=UPDATE_IN_PROGRESS, status_reason=None)
-        return (after, [leaving]), {"group": group.uuid}
+        return (after, [leaving]), DeleteGroup(group.uuid)
 
-    await begin(services, caller, cluster, GROUP_DELETE, change)
+    await begin(services, caller, cluster, DeleteGroup, change)
 
 
 def _current(full: FullCluster, group: NodeGroup) -> NodeGroup:

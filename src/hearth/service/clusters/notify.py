@@ -1,6 +1,6 @@
 """Store notifications about requests for clusters, both accepted and refused ones.
 
-Nothing is stored unless notifications are enabled. `kind` is the kind of the task.
+Nothing is stored unless notifications are enabled.
 """
 
 from hearth.clusters.notifications import (
@@ -16,16 +16,23 @@ from hearth.clusters.notifications import (
     of_group,
 )
 from hearth.clusters.objects import Cluster
+from hearth.clusters.task_content import (
+    CreateCluster,
+    CreateGroup,
+    DeleteCluster,
+    DeleteGroup,
+    RotateCa,
+    TaskContent,
+    kind_of,
+)
 from hearth.service.caller import Caller
-from hearth.service.clusters import tasks
 from hearth.service.services import Services
 from hearth.store import outbox
 from hearth.store.clusters import clusters
 from hearth.store.clusters.clusters import FullCluster
 from hearth.store.database import Tx
 
-GROUP_ACTIONS = {tasks.GROUP_CREATE: CREATE, tasks.GROUP_DELETE: DELETE}
-CLUSTER_ACTIONS = {tasks.CREATE: CREATE, tasks.DELETE: DELETE}
+CLUSTER_ACTIONS = {kind_of(CreateCluster): CREATE, kind_of(DeleteCluster): DELETE}
 """The action in notifications, by the kind of the task; for all other kinds it is UPDATE."""
 
 
@@ -38,33 +45,33 @@ def initiator_of(caller: Caller) -> dict[str, str | None]:
     }
 
 
-def accepted(
-    tx: Tx, cluster_id: str, kind: str, now: float, *, group_id: str | None = None
-) -> None:
-    """Store a notification that a task was accepted.
-
-    `group_id` is the UUID of the node group that the task creates or deletes, if any.
-    """
+def accepted(tx: Tx, cluster_id: str, content: TaskContent, now: float) -> None:
+    """Store a notification that a task was accepted."""
     if not tx.notifies:
         return
     full = clusters.load(tx, cluster_id)
     assert full is not None, "its row was just written"
-    clusters.notify(tx, full.version, _pending(full, kind, group_id), now)
+    clusters.notify(tx, full.version, _pending(full, content), now)
 
 
-def _pending(full: FullCluster, kind: str, group_id: str | None) -> list[Notification]:
+def _pending(full: FullCluster, content: TaskContent) -> list[Notification]:
     cluster, groups = full.cluster, full.groups
-    notifications = [of_cluster(CLUSTER_ACTIONS.get(kind, UPDATE), PENDING, cluster, groups)]
-    if kind in GROUP_ACTIONS:
-        group = next(candidate for candidate in groups if candidate.uuid == group_id)
-        notifications.append(of_group(GROUP_ACTIONS[kind], PENDING, group, cluster))
-    if kind == tasks.ROTATE_CA:
+    action = CLUSTER_ACTIONS.get(kind_of(type(content)), UPDATE)
+    notifications = [of_cluster(action, PENDING, cluster, groups)]
+    if isinstance(content, CreateGroup | DeleteGroup):
+        group = next(candidate for candidate in groups if candidate.uuid == content.group)
+        action = CREATE if isinstance(content, CreateGroup) else DELETE
+        notifications.append(of_group(action, PENDING, group, cluster))
+    if isinstance(content, RotateCa):
         notifications.append(of_certificate(UPDATE, PENDING, cluster, cluster.initiator))
     return notifications
 
 
 async def refused(services: Services, caller: Caller, cluster: Cluster, kind: str) -> None:
-    """Store a notification that an operation was refused because of the cluster's state."""
+    """Store a notification that an operation was refused because of the cluster's state.
+
+    `kind` is the kind of its task.
+    """
     if not services.store.notifies:
         return
     ident, now = services.new_id(), services.clock.now()

@@ -6,8 +6,7 @@ the same while the stack is still in the update for an earlier request. Source:
 docs/spec/clusters.md, section 7.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from msgspec.structs import replace
 
@@ -20,11 +19,11 @@ from hearth.clusters.states import (
     RESIZABLE,
     UPDATE_IN_PROGRESS,
 )
+from hearth.clusters.task_content import GroupSize, Resize
 from hearth.service.caller import Caller
 from hearth.service.clusters.accept import Changed, begin, demand_state
 from hearth.service.clusters.drivers import driver_of
 from hearth.service.clusters.members import members_of
-from hearth.service.clusters.tasks import RESIZE
 from hearth.service.services import Services
 from hearth.store.clusters import tasks
 from hearth.store.clusters.clusters import FullCluster
@@ -59,32 +58,33 @@ async def resize_cluster(
         raise bad_request(f"nodes_to_remove is too long. Use at most {REMOVED_MAX} entries.")
     remove: list[str] = []
 
-    def change(full: FullCluster, tx: Tx) -> tuple[Changed, Mapping[str, Any]]:
+    def change(full: FullCluster, tx: Tx) -> tuple[Changed, Resize]:
         demand_state(full.cluster, states, "Resize")
         group = _group(full, nodegroup)
         _check_exists(group)
         _check_count(services, full, group, node_count)
-        before: Mapping[str, Any] = {"group": group.uuid, "node_count": group.node_count}
-        earlier: list[str] = []
+        before = GroupSize(group.uuid, group.node_count)
+        earlier: tuple[str, ...] = ()
         for task in tasks.of_cluster(tx, cluster.uuid):
-            if task.kind == RESIZE and task.epoch == 0 and task.args["group"] == group.uuid:
-                before, earlier = task.args["before"], task.args["remove"]
-                tasks.drop(tx, task.id)
-        args = {
-            "group": group.uuid,
-            "node_count": node_count,
-            "remove": list(dict.fromkeys([*earlier, *remove])),
-            "before": before,
-            "rollback": rollback,
-        }
+            match task.content:
+                case Resize(group=group.uuid) as waiting if task.epoch == 0:
+                    before, earlier = waiting.before, waiting.remove
+                    tasks.drop(tx, task.id)
+        content = Resize(
+            group=group.uuid,
+            node_count=node_count,
+            remove=tuple(dict.fromkeys([*earlier, *remove])),
+            before=before,
+            rollback=rollback,
+        )
         after, changed_groups = begun(
             full.cluster, [replace(group, node_count=node_count)], UPDATE_IN_PROGRESS
         )
-        return (after, changed_groups), args
+        return (after, changed_groups), content
 
     if nodes_to_remove:
         remove += await _indexes_of(services, cluster, nodegroup, nodes_to_remove)
-    return await begin(services, caller, cluster, RESIZE, change)
+    return await begin(services, caller, cluster, Resize, change)
 
 
 def _group(full: FullCluster, ident: str | None) -> NodeGroup:

@@ -1,17 +1,14 @@
 """Begin to replace the certificate authorities of a cluster, or the credential of its nodes."""
 
-from collections.abc import Mapping
-from typing import Any
-
 from hearth.clusters.drivers import Driver
 from hearth.clusters.follow import begun
 from hearth.clusters.objects import Cluster
 from hearth.clusters.problems import bad_request
 from hearth.clusters.states import RESIZABLE, SETTLED, UPDATE_IN_PROGRESS
+from hearth.clusters.task_content import RotateCa, RotateCredential
 from hearth.service.caller import Caller
 from hearth.service.clusters.accept import Changed, begin, demand_state
 from hearth.service.clusters.drivers import driver_of
-from hearth.service.clusters.tasks import ROTATE_CA, ROTATE_CREDENTIAL
 from hearth.service.services import Services
 from hearth.store.clusters.clusters import FullCluster
 from hearth.store.database import Tx
@@ -24,13 +21,14 @@ async def rotate_ca(services: Services, caller: Caller, cluster: Cluster) -> Clu
     disabled, or if the driver or the state of the cluster does not allow it.
     """
 
-    def change(full: FullCluster, tx: Tx) -> tuple[Changed, Mapping[str, Any]]:
+    def change(full: FullCluster, tx: Tx) -> tuple[Changed, RotateCa]:
         if full.template.tls_disabled:
             raise bad_request(f"Cluster {cluster.name} has no certificates. TLS is disabled.")
         driver = driver_of(services, full.template)
-        return _begun(full, SETTLED, driver, driver.ca_rotation, "Rotation of certificates")
+        changed = _begun(full, SETTLED, driver, driver.ca_rotation, "Rotation of certificates")
+        return changed, RotateCa()
 
-    return await begin(services, caller, cluster, ROTATE_CA, change)
+    return await begin(services, caller, cluster, RotateCa, change)
 
 
 async def rotate_credential(services: Services, caller: Caller, cluster: Cluster) -> Cluster:
@@ -40,18 +38,19 @@ async def rotate_credential(services: Services, caller: Caller, cluster: Cluster
     Raises Rejected if the driver or the state of the cluster does not allow it.
     """
 
-    def change(full: FullCluster, tx: Tx) -> tuple[Changed, Mapping[str, Any]]:
+    def change(full: FullCluster, tx: Tx) -> tuple[Changed, RotateCredential]:
         driver = driver_of(services, full.template)
         able = driver.credential_rotation
-        return _begun(full, RESIZABLE, driver, able, "Rotation of credentials")
+        changed = _begun(full, RESIZABLE, driver, able, "Rotation of credentials")
+        return changed, RotateCredential()
 
-    return await begin(services, caller, cluster, ROTATE_CREDENTIAL, change)
+    return await begin(services, caller, cluster, RotateCredential, change)
 
 
 def _begun(
     full: FullCluster, states: frozenset[str], driver: Driver, able: bool, operation: str
-) -> tuple[Changed, Mapping[str, Any]]:
+) -> Changed:
     demand_state(full.cluster, states, operation)
     if not able:
         raise bad_request(f"{operation} is not supported. The driver is {driver.name}.")
-    return begun(full.cluster, full.groups, UPDATE_IN_PROGRESS), {}
+    return begun(full.cluster, full.groups, UPDATE_IN_PROGRESS)

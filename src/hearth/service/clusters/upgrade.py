@@ -3,19 +3,18 @@
 Source: docs/spec/clusters.md, section 7 and section 12, item 4.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from hearth.clusters.follow import begun, changeable, never_created
 from hearth.clusters.objects import Cluster, ClusterTemplate, NodeGroup
 from hearth.clusters.problems import bad_request, conflict, not_found
 from hearth.clusters.states import FAILED, SETTLED, UPDATE_FAILED, UPDATE_IN_PROGRESS
+from hearth.clusters.task_content import UpgradeCluster
 from hearth.clusters.versions import skew_problem, tag_problem
 from hearth.service.caller import Caller
 from hearth.service.clusters.accept import Changed, begin, demand_state
 from hearth.service.clusters.cloud_checks import kubernetes_version
 from hearth.service.clusters.drivers import driver_of
-from hearth.service.clusters.tasks import UPGRADE
 from hearth.service.services import Services
 from hearth.store.clusters.clusters import FullCluster
 from hearth.store.database import Tx
@@ -48,7 +47,7 @@ async def upgrade_cluster(
         raise bad_request(problem)
     new_version = of_image or tag
 
-    def change(full: FullCluster, tx: Tx) -> tuple[Changed, Mapping[str, Any]]:
+    def change(full: FullCluster, tx: Tx) -> tuple[Changed, UpgradeCluster]:
         demand_state(full.cluster, ALLOWED, "Upgrade")
         _check_driver(services, full, template)
         if problem := skew_problem(full.cluster.coe_version, new_version):
@@ -56,18 +55,18 @@ async def upgrade_cluster(
         groups: Sequence[NodeGroup] = list(filter(changeable, full.groups))
         if nodegroup is not None:
             groups = _one_group(full, nodegroup, template)
-        args = {
-            "template": template.uuid,
-            "batch": max_batch_size or 1,
-            "groups": [group.uuid for group in groups],
-            "image": template.image_id,
-            "version": new_version,
-            "kube_tag": tag,
-        }
+        content = UpgradeCluster(
+            template=template.uuid,
+            batch=max_batch_size or 1,
+            groups=tuple(group.uuid for group in groups),
+            image=template.image_id,
+            version=new_version,
+            kube_tag=tag,
+        )
         after, changed_groups = begun(full.cluster, groups, UPDATE_IN_PROGRESS)
-        return (after, changed_groups), args
+        return (after, changed_groups), content
 
-    return await begin(services, caller, cluster, UPGRADE, change)
+    return await begin(services, caller, cluster, UpgradeCluster, change)
 
 
 def _check_driver(services: Services, full: FullCluster, template: ClusterTemplate) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 import sqlalchemy as sa
 
+from hearth.clusters.task_content import TaskContent, UnknownTask, kind_of, packed, unpacked
 from hearth.store.clusters.tables import cluster_task as task
 from hearth.store.clusters.tables import conductor
 from hearth.store.credentials import Requester
@@ -31,22 +32,26 @@ class Lost(Exception):
 class Task(msgspec.Struct, frozen=True, kw_only=True):
     """A task for a conductor.
 
-    `kind` names the request, and `step` the next step; the empty step is the first one. `args` are
-    the arguments of the request; `state` is what earlier steps have stored. `requester` is the
-    token and the rights of the user who made the request; it is empty if Hearth itself stored the
-    task. `attempts` counts the failed attempts of the step.
+    `content` has the arguments of the request and what earlier steps have stored. `step` is the
+    next step; the empty step is the first one. `requester` is the token and the rights of the user
+    who made the request; it is empty if Hearth itself stored the task. `attempts` counts the failed
+    attempts of the step.
     """
 
     cluster_id: str
-    kind: str
+    content: TaskContent
     id: int = 0
     step: str = ""
     epoch: int = 0
     attempts: int = 0
-    args: Mapping[str, Any] = {}
-    state: Mapping[str, Any] = {}
     requester: Requester = Requester()
     created_at: float = 0.0
+
+    @property
+    def kind(self) -> str:
+        """The name of the request, as the row stores it."""
+        content = self.content
+        return content.kind if isinstance(content, UnknownTask) else kind_of(type(content))
 
 
 def put(tx: Tx, new: Task, now: float, delay_s: float = 0.0) -> None:
@@ -86,8 +91,9 @@ def drop_of_cluster(tx: Tx, cluster_id: str) -> None:
     tx.execute(task.delete().where(task.c.cluster_id == cluster_id))
 
 
-def drop_kind(tx: Tx, cluster_id: str, kind: str) -> None:
+def drop_kind(tx: Tx, cluster_id: str, content_type: type[TaskContent]) -> None:
     """Remove the tasks of this kind of a cluster."""
+    kind = kind_of(content_type)
     tx.execute(task.delete().where(task.c.cluster_id == cluster_id, task.c.kind == kind))
 
 
@@ -151,14 +157,15 @@ def release(tx: Tx, owner: str) -> None:
 
 
 def advance(
-    tx: Tx, claimed: Task, step: str, state: Mapping[str, Any], *, delay_s: float | None = None
+    tx: Tx, claimed: Task, step: str, content: TaskContent, *, delay_s: float | None = None
 ) -> Task:
-    """Store the next step of a task, with no failed attempts, and return the task. Raises Lost.
+    """Store the next step of a task and its content, with no failed attempts; return the task.
+    Raises Lost.
 
     If `delay_s` is given, the task is released and becomes due again after that time. Otherwise
     this conductor keeps it.
     """
-    after = msgspec.structs.replace(claimed, step=step, state=state, attempts=0)
+    after = msgspec.structs.replace(claimed, step=step, content=content, attempts=0)
     values: dict[str, Any] = {"step": step, "body": _sealed(tx, after), "attempts": 0}
     if delay_s is not None:
         values |= {"owner": None, "leased_until": None, "due_at": NOW + delay_s}
@@ -224,21 +231,21 @@ def _change(tx: Tx, claimed: Task, values: Mapping[str, Any]) -> None:
 
 
 def _sealed(tx: Tx, claimed: Task) -> bytes:
-    body = {"args": claimed.args, "state": claimed.state, "requester": claimed.requester}
+    _, content = packed(claimed.content)
+    body = {"content": content, "requester": claimed.requester}
     return tx.seal(body, "cluster_task.body", claimed.cluster_id)
 
 
 def _task(tx: Tx, row: Any) -> Task:
     body = tx.unseal(row.body, "cluster_task.body", row.cluster_id)
+    content = unpacked(row.kind, body.get("content"))
     return Task(
         id=row.id,
         cluster_id=row.cluster_id,
-        kind=row.kind,
+        content=content,
         step=row.step,
         epoch=row.epoch,
         attempts=row.attempts,
         created_at=row.created_at,
-        args=body["args"],
-        state=body["state"],
         requester=msgspec.convert(body["requester"], Requester),
     )
