@@ -339,7 +339,7 @@ def test_every_column_counts(tmp_path: Path, below: str) -> None:
                 fresh: Any = {bool: not before, int: 7, float: 7.5, bytes: b"other"}.get(
                     column.type.python_type, "OTHER"
                 )
-                fresh = "converge" if name == "told" else fresh  # it is a set of words
+                fresh = "converge" if name == "options" else fresh  # it is a set of words
                 where = table.c.id == row[0]
                 tx.execute(table.update().where(where).values({column.key: fresh}))
             routed = api.routed

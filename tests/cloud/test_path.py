@@ -14,7 +14,7 @@ from tests.cloud.test_identity import town
 
 SOURCE = Path(hearth.__file__).parent
 QUOTING = {"segment", "filled_path"}
-DECLARED = {"plural", "collection", "kind", "version", "verb", "where", "place", "who"}  # our words
+DECLARED = {"plural", "collection", "kind", "version", "verb", "scope", "assignee"}  # our words
 NOT_CALLED = (  # texts with slashes that are no path of a call
     "path_suffix",  # quoted where it is made
     "resources/heat/signed_url.py",  # what is signed is the path as it is

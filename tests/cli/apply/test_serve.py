@@ -343,9 +343,7 @@ def test_a_port_in_use_is_refused(shell: Shell):
     assert "exclude each other" in shell.run("plan", "w.yaml", "--serve", "--service", status=2)
 
 
-NOT_FOR_A_PLAN = (
-    "uvicorn", "aiohttp", "hearth.api.cfn", "hearth.api.auth", "hearth.api.v1.software_configs",
-)  # fmt: skip
+NOT_FOR_A_PLAN = ("uvicorn", "aiohttp", "hearth.api.cfn", "hearth.api.auth")
 
 
 @pytest.mark.parametrize("more", [(), ("--serve",)], ids=["", "serve"])

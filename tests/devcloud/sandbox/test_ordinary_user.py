@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-import hearth
+import hearth_devcloud
 from tests.conftest import lacking
 from tests.devcloud.sandbox.machines import need_namespaces
 
@@ -91,12 +91,11 @@ def place() -> Iterator[Path]:
     """A folder of an ordinary user, with a copy of the keeper that everybody may read."""
     folder = Path(tempfile.mkdtemp())
     folder.chmod(0o755)
-    source = Path(hearth.__file__).parent
-    (folder / "hearth" / "devcloud").mkdir(parents=True)
-    shutil.copy(source / "__init__.py", folder / "hearth")
-    shutil.copy(source / "devcloud" / "__init__.py", folder / "hearth" / "devcloud")
+    source, copy = Path(hearth_devcloud.__file__).parent, folder / "hearth_devcloud"
+    copy.mkdir()
+    shutil.copy(source / "__init__.py", copy)
     for name in ("images", "sandbox"):
-        shutil.copytree(source / "devcloud" / name, folder / "hearth" / "devcloud" / name)
+        shutil.copytree(source / name, copy / name)
     (folder / "volumes" / "v").mkdir(parents=True)
     (folder / "volumes" / "v" / "note").write_text("NOTE\n")
     if os.geteuid() == 0:

@@ -10,7 +10,7 @@ import pytest
 from hearth.cloud.fault import CloudFault, NoService, NotFound
 from hearth.engine.core.record import Held, Record
 from hearth.model.state import Action, Status
-from hearth.resources.read_back import _same
+from hearth.resources.read_back import _same_objects
 from hearth.resources.registry import builtin_types
 from hearth.service.context import RecordData
 from hearth.service.reading import drift as use
@@ -176,5 +176,5 @@ def test_a_name_that_cannot_be_looked_up_is_no_difference():
 
     names: Any = SimpleNamespace(id_of=failed)
     with pytest.raises(CloudFault):
-        asyncio.run(_same(names, "neutron.network", "name", "id", strict=True))
-    assert not asyncio.run(_same(names, "neutron.network", "name", "id", strict=False))
+        asyncio.run(_same_objects(names, "neutron.network", "name", "id", strict=True))
+    assert not asyncio.run(_same_objects(names, "neutron.network", "name", "id", strict=False))

@@ -225,7 +225,7 @@ def test_an_evaluation_that_takes_long_is_made_elsewhere_and_asks_the_world_here
                 )
                 assert found.properties["value"] == 40 * 780
                 assert pause < 0.6
-            assert len(compute.answers.known[next(iter(compute.answers.known))]) == 2
+            assert len(compute.answers.by_key[next(iter(compute.answers.by_key))]) == 2
             assert (await compute.evaluated(lambda: output.evaluate(world)))[1] is None
 
     asyncio.run(story())
