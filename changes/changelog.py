@@ -1,6 +1,6 @@
 """Build CHANGELOG.md from the files beside this one: `make changelog`.
 
-`releases/VERSION.md` says what a release contains. A fragment `next/TITLE.md` is a list of what
+`releases/VERSION.md` lists what a release contains. A fragment `next/TITLE.md` is a list of what
 users see of one change; a release collects the fragments and deletes them.
 """
 

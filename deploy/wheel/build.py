@@ -23,19 +23,16 @@ CLOUD = Path("packages", "hearth-devcloud")
 
 def build_cloud(folder: Path, root: Path = ROOT) -> Path:
     """Build the wheel of the embedded cloud from the source in `root`; return its path."""
-    folder.mkdir(parents=True, exist_ok=True)
-    place = folder.resolve()
-    with contextlib.chdir(root / CLOUD):
-        return folder / build_wheel(str(place))
+    return _wheel(folder, root / CLOUD)
 
 
 def build_sources(folder: Path, root: Path = ROOT) -> list[Path]:
     """Build the source archives of both packages from the source in `root`; return their paths."""
     folder.mkdir(parents=True, exist_ok=True)
-    place, archives = folder.resolve(), []
+    target, archives = folder.resolve(), []
     for source in (root, root / CLOUD):
         with contextlib.chdir(source):
-            archives.append(folder / build_sdist(str(place)))
+            archives.append(folder / build_sdist(str(target)))
     return archives
 
 
@@ -43,16 +40,21 @@ def build(folder: Path, root: Path = ROOT) -> tuple[Path, Path, Path]:
     """Build the wheel of Hearth, its lock file and its bill of materials from the source in `root`;
     return their paths.
     """
-    folder.mkdir(parents=True, exist_ok=True)
-    place = folder.resolve()
-    with contextlib.chdir(root):
-        wheel = folder / build_wheel(str(place))
+    wheel = _wheel(folder, root)
     digest = hashlib.sha256(wheel.read_bytes()).hexdigest()
     name = "-".join(wheel.name.split("-")[:2])
     lock = folder / f"{name}.lock"
     lines = f"./{wheel.name} \\\n    --hash=sha256:{digest}\n"
     lock.write_text(LOCK.read_text() + lines)
     return wheel, lock, sbom.write(folder / f"{name}.cdx.json", wheel)
+
+
+def _wheel(folder: Path, source: Path) -> Path:
+    """Build the wheel of the package in `source`; return its path in `folder`."""
+    folder.mkdir(parents=True, exist_ok=True)
+    target = folder.resolve()
+    with contextlib.chdir(source):
+        return folder / build_wheel(str(target))
 
 
 if __name__ == "__main__":
