@@ -78,6 +78,19 @@ def test_a_delete_survives_a_look_before_it_reached_the_stack(status: str) -> No
         assert follow((first.cluster, [*first.groups])).deleted
 
 
+@pytest.mark.parametrize("status", ["CREATE_IN_PROGRESS", "UPDATE_IN_PROGRESS"])
+def test_a_cluster_stays_in_progress_while_its_task_has_further_steps(status: str) -> None:
+    """Also beside a group that failed before, or the next operation would be accepted."""
+    cluster, groups = all_in(status)
+    groups[-1] = replace(EXTRA, status="CREATE_FAILED", status_reason="key not found")
+    for state in ("UPDATE_COMPLETE", "UPDATE_FAILED"):
+        between = follow((cluster, groups), stack(state), working=True).cluster
+        assert (between.status, between.status_reason) == (status, cluster.status_reason)
+        ended = follow((cluster, groups), stack(state)).cluster
+        assert ended.status == "UPDATE_FAILED"
+        assert "big failed" in (ended.status_reason or "")
+
+
 def test_an_operation_leaves_groups_alone_that_it_cannot_change() -> None:
     lost = replace(EXTRA, status="CREATE_FAILED", status_reason="key not found")
     going = replace(EXTRA, stack_id="s-2", status=DELETE_IN_PROGRESS)

@@ -71,8 +71,8 @@ def followed(
     """Return the cluster and its groups as they follow from the states of the stacks.
 
     `stacks` is {stack id: state}; a stack that it does not contain no longer exists. If `working`
-    is true, a task has further steps, so the cluster stays in progress unless it has failed, and a
-    group without a stack may still get one. `up_to_date` has the UUIDs of groups whose status
+    is true, a task has further steps, so the cluster stays in progress, also beside failed groups,
+    and a group without a stack may still get one. `up_to_date` has the UUIDs of groups whose status
     already includes the state of their stack; they keep it.
     """
     after = cluster
@@ -168,9 +168,8 @@ def _with_status(
     if status is None:
         return cluster
     before = cluster.status or ""
-    going_on = status not in FAILED or before == DELETE_IN_PROGRESS  # its stacks come last
-    if working and going_on and before.endswith("_IN_PROGRESS"):
-        status = before
+    if working and before.endswith("_IN_PROGRESS"):  # a failed group may be an older one
+        status, reason = before, cluster.status_reason
     if before == DELETE_IN_PROGRESS and not status.startswith("DELETE"):
         status, reason = before, cluster.status_reason  # the delete has not reached it yet
     if status == before == DELETE_IN_PROGRESS:
