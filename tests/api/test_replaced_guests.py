@@ -137,7 +137,7 @@ class Deployed:
         return int(self.signal in SIGNALS)
 
     def meet(self) -> None:
-        """Start an agent for each server that has none yet."""
+        """Start an agent for each server that has none yet, that of the first one first."""
         for name in ("first", "second"):
             reply = self.api.call("GET", f"{self.path}/resources/{name}")
             shown = reply.json().get("resource", {}) if reply.status_code == 200 else {}
@@ -145,6 +145,8 @@ class Deployed:
             collect = section.get("heat")
             if collect and all(one.collect != collect for one in self.agents):
                 self.agents.append(Agent(self.api, collect))
+            if not self.agents:
+                return  # the second server was quicker, and `actions` has them in order
 
     def until(self, *states: str, fails: Callable[[str], bool] = lambda action: False) -> str:
         """Let the agents work until the stack is in one of these states; return the state."""
