@@ -16,6 +16,7 @@ from hearth.template import (
     module_key,
     walk,
 )
+from hearth.template.evaluated import METADATA
 from tests.adapters.catalog import Catalog
 from tests.growth import growth
 
@@ -313,6 +314,34 @@ def test_a_world_can_say_that_an_attribute_is_secret():
     definition = program_of(TWO).resources["b"]
     assert definition.evaluate(Discreet({("a", "value"): 1})).secret == {"value"}
     assert definition.evaluate(World({("a", "value"): 1})).secret == frozenset()
+
+
+def test_what_reads_a_secret_of_another_resource_is_guarded():
+    class Guarding(World):
+        def guarded(self, name, attribute):
+            return name == "a"
+
+        def guarded_reference(self, name):
+            return name == "b"
+
+    text = """
+heat_template_version: 2021-04-16
+resources:
+  a: {type: OS::Heat::Value}
+  b: {type: OS::Heat::Value}
+  one: {type: OS::Heat::Value, properties: {value: {list_join: ["-", [{get_attr: [a, value]}]]}}}
+  two: {type: OS::Heat::Value, properties: {value: {get_resource: b}, type: string}}
+  three: {type: OS::Heat::Value, metadata: {x: {get_attr: [a, value]}}, properties: {value: 1}}
+outputs: {o: {value: {get_attr: [a, value]}}, p: {value: {get_attr: [b, value]}}}
+"""
+    program = program_of(text)
+    world = Guarding({("a", "value"): 1, ("b", "value"): 2})
+    guarded = {name: one.evaluate(world).guarded for name, one in program.resources.items()}
+    assert guarded["one"] == guarded["two"] == {"value"}
+    assert guarded["three"] == {METADATA}
+    assert guarded["a"] == set()
+    assert program.outputs["o"].reveals(world) == (False, True)
+    assert program.outputs["p"].reveals(world) == (False, False)
 
 
 def test_conditions_that_refer_to_each_other_without_end_are_refused():

@@ -1,11 +1,11 @@
 """The secrets walk: every read of both APIs, of a stack that is full of secrets, by a reader.
 
 The secrets are found as a member, who sees them, and then looked for in every answer that a reader
-gets: of the stack and its nested stack, with each resource, configuration and deployment in turn.
+gets: of the stack and its nested stacks, with each resource, configuration and deployment in turn.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 
 from hearth.api.endpoint import Endpoint
@@ -26,6 +26,18 @@ resources:
     metadata: {said: {get_param: given}}
     properties: {value: {get_param: given}}
 outputs: {told: {value: {get_attr: [inner, value]}}}
+"""
+DEEP = """
+heat_template_version: 2021-04-16
+parameters:
+  other: {type: string, hidden: true, default: a-hidden-default-7312}
+resources:
+  inner: {type: OS::Heat::RandomString, properties: {length: 40}}
+  repeated: {type: OS::Heat::Value, properties: {value: {get_attr: [inner, value]}}}
+outputs:
+  told: {value: {get_attr: [repeated, value]}}
+  whole: {value: {get_attr: [inner, value]}}
+  other: {value: {get_param: other}}
 """
 TEMPLATE = """
 heat_template_version: 2021-04-16
@@ -55,6 +67,15 @@ resources:
     properties:
       {image: debian-12, flavor: m1.small, networks: [{network: private}],
        software_config_transport: POLL_SERVER_HEAT, user_data_format: SOFTWARE_CONFIG}
+  repeated:
+    type: OS::Heat::Value
+    metadata: {said: {get_attr: [handle, token]}}
+    properties: {value: {get_attr: [key, private_key]}}
+  given: {type: secrets-child.yaml, properties: {given: {get_attr: [random, value]}}}
+  deep: {type: secrets-deep.yaml}
+  strings:
+    type: OS::Heat::ResourceGroup
+    properties: {count: 1, resource_def: {type: OS::Heat::RandomString, properties: {length: 40}}}
   deployment:
     type: OS::Heat::SoftwareDeployment
     properties:
@@ -63,6 +84,13 @@ resources:
 outputs:
   told: {value: {get_param: secret}}
   inner: {value: {get_attr: [child, told]}}
+  repeated: {value: {get_attr: [repeated, value]}}
+  given: {value: {get_attr: [given, told]}}
+  deep: {value: {get_attr: [deep, told]}}
+  whole: {value: {get_attr: [deep, whole]}}
+  other: {value: {get_attr: [deep, other]}}
+  strings: {value: {get_attr: [strings, value]}}
+  each: {value: {get_attr: [strings, attributes, value]}}
 """
 QUERIES = {
     "resource_show": "with_attr=os_collect_config&with_attr=private_key&with_attr=value"
@@ -73,6 +101,8 @@ QUERIES = {
     "stack_detail": "show_nested=true&show_hidden=true",
     "stack_drift": "nested_depth=5",
 }
+NESTED = ("child", "given", "deep", "strings")
+"""The resources that are nested stacks; each but the last has a resource `inner`."""
 CFN = (*READERS["cloudformation"], "DescribeStackResource")
 
 
@@ -99,7 +129,8 @@ def walk(ground: Ground) -> tuple[str, list[str]]:
 def _stack(ground: Ground) -> dict[str, str]:
     """The stack, updated once, with a snapshot."""
     body = {
-        "template": TEMPLATE, "files": {"secrets-child.yaml": CHILD},
+        "template": TEMPLATE,
+        "files": {"secrets-child.yaml": CHILD, "secrets-deep.yaml": DEEP},
         "parameters": {"secret": HIDDEN},
     }  # fmt: skip
     stack = ground.create("secrets", **body)
@@ -117,13 +148,15 @@ def _secrets(ground: Ground, stack: dict[str, str]) -> dict[str, str]:
     ]
     inputs = {one["name"]: one["value"] for one in described["deployments"][0]["inputs"]}
 
-    def attribute(resource: str, name: str) -> str:
+    strings = _nested(ground, stack, "strings")
+
+    def attribute(resource: str, name: str, place: Mapping[str, str] = stack) -> str:
         shown = ground.ask(
-            "resource_show", resource_name=resource, query=f"with_attr={name}", **stack
+            "resource_show", resource_name=resource, query=f"with_attr={name}", **place
         )
         return str(shown.answer["resource"]["attributes"][name])
 
-    return {
+    canaries = {
         "the hidden parameter": HIDDEN,
         "the hidden default": DEFAULT,
         "the password of the server's user": described["os-collect-config"]["heat"]["password"],
@@ -131,19 +164,21 @@ def _secrets(ground: Ground, stack: dict[str, str]) -> dict[str, str]:
         "the token of the handle": attribute("handle", "token"),
         "the private key": attribute("key", "private_key").splitlines()[1],
         "the random text": attribute("random", "value"),
+        "the random text of a nested stack": attribute("deep", "told"),
+        "the random text of a group": attribute("0", "value", strings),
     }
+    assert all(len(one) > 16 for one in canaries.values()), canaries
+    return canaries
 
 
 def _answers(ground: Ground, stack: dict[str, str]) -> Iterator[tuple[str, str, str]]:
     """Each read by its name, with all that it answers a member and a reader."""
-    nested = ground.ask("resource_show", resource_name="child", **stack).answer["resource"]
-    inner = {"stack_id": nested["physical_resource_id"], "stack_name": "x"}
-    inner["stack_name"] = _name_of(ground, inner["stack_id"])
+    nested = [_nested(ground, stack, name) for name in NESTED]
     for endpoint in ROUTES:
         if endpoint.method != "GET":
             continue
         texts = {"member": "", "reader": ""}
-        for path in _paths(ground, endpoint, stack, inner):
+        for path in _paths(ground, endpoint, [stack, *nested]):
             for person in texts:
                 query = QUERIES.get(endpoint.name, "")
                 found = ground.send(endpoint, by=person, query=query, **path)
@@ -152,7 +187,8 @@ def _answers(ground: Ground, stack: dict[str, str]) -> Iterator[tuple[str, str, 
     for action in CFN:
         texts = {"member": "", "reader": ""}
         for place, resource in (
-            *((stack, name) for name in _names(ground, stack)), (inner, "inner"),
+            *((stack, name) for name in _names(ground, stack)),
+            *((inner, "inner") for inner in nested[:-1]),
         ):  # fmt: skip
             for person in texts:
                 texts[person] += signed_answer(
@@ -167,10 +203,13 @@ def _arn(ground: Ground, place: Mapping[str, str], person: str) -> str:
     return f"arn:openstack:heat::{project}:stacks/{place['stack_name']}/{place['stack_id']}"
 
 
-def _name_of(ground: Ground, stack_id: str) -> str:
+def _nested(ground: Ground, stack: dict[str, str], resource: str) -> dict[str, str]:
+    """The nested stack of a resource."""
+    shown = ground.ask("resource_show", resource_name=resource, **stack).answer["resource"]
     stacks = ground.ask("stack_index", query="show_nested=true").answer["stacks"]
-    (name,) = (str(one["stack_name"]) for one in stacks if one["id"] == stack_id)
-    return name
+    ident = shown["physical_resource_id"]
+    (name,) = (str(one["stack_name"]) for one in stacks if one["id"] == ident)
+    return {"stack_id": ident, "stack_name": name}
 
 
 def _names(ground: Ground, stack: dict[str, str]) -> list[str]:
@@ -179,19 +218,25 @@ def _names(ground: Ground, stack: dict[str, str]) -> list[str]:
 
 
 def _paths(
-    ground: Ground, endpoint: Endpoint, stack: dict[str, str], inner: dict[str, str]
+    ground: Ground, endpoint: Endpoint, stacks: Sequence[dict[str, str]]
 ) -> Iterator[dict[str, str]]:
-    """The parameters of all paths of a read: of both stacks, and of everything in them."""
+    """The parameters of all paths of a read: of all stacks, and of everything in them."""
     names = set(re.findall(r"{(\w+)}", endpoint.path)) - {"tenant_id"}
     if not names:
         yield {}
         return
-    for place in (stack, inner):
+    for place in stacks:
         values = _values(ground, place)
         known = names & values.keys()
         fixed = {name: one for name, one in place.items() if name in names}
-        if not known and not fixed and place is inner:
+        if not known and not fixed and place is not stacks[0]:
             return
+        if "event_id" in known:
+            events = ground.ask("event_index_stack", **place).answer["events"]
+            for event in events:
+                told = {"event_id": event["id"], "resource_name": event["resource_name"]}
+                yield {**fixed, **told}
+            continue
         for chosen in product(*(values[name] for name in sorted(known))):
             yield {**fixed, **dict(zip(sorted(known), chosen, strict=True))}
 
@@ -200,7 +245,6 @@ def _values(ground: Ground, place: dict[str, str]) -> dict[str, list[str]]:
     """What there is of everything that a path may name."""
     deployments = ground.ask("software_deployment_index").answer["software_deployments"]
     configs = ground.ask("software_config_index").answer["software_configs"]
-    events = ground.ask("event_index_stack", **place).answer["events"]
     snapshots = ground.ask("stack_list_snapshots", **place).answer["snapshots"]
     outputs = ground.ask("stack_output_list", **place).answer["outputs"]
     return {
@@ -209,7 +253,7 @@ def _values(ground: Ground, place: dict[str, str]) -> dict[str, list[str]]:
         "config_id": [one["id"] for one in configs],
         "deployment_id": [one["id"] for one in deployments],
         "server_id": sorted({one["server_id"] for one in deployments}),
-        "event_id": [one["id"] for one in events[:3]],
+        "event_id": [],
         "snapshot_id": [one["id"] for one in snapshots],
         "output_key": [one["output_key"] for one in outputs],
         "number": ["1", "2"],

@@ -70,7 +70,8 @@ class ChildEnded(msgspec.Struct, frozen=True):
     the nested stack. `asked_by` is the traversal of the parent that requested the operation; None
     if there was no operation. `failure` is the first failure of the operation. `outputs` and
     `members` are None if no engine had to carry out the operation; then the values that the parent
-    has recorded stay valid.
+    has recorded stay valid. `guarded` are the names of the outputs, and of the attributes of the
+    nested stack's resources, that contain hidden values or secrets.
     """
 
     record: str | None
@@ -82,6 +83,7 @@ class ChildEnded(msgspec.Struct, frozen=True):
     failure: str | None
     outputs: Mapping[str, Any] | None = None
     members: Mapping[str, Any] | None = None
+    guarded: tuple[str, ...] = ()
 
 
 class UnknownKind(msgspec.Struct, frozen=True):
@@ -143,7 +145,7 @@ def unpacked(kind: str, body: Any) -> Content:
 def child_ended(row: StackRow, **results: Any) -> ChildEnded:
     """Return the message to the parent stack about the end of a nested stack's operation.
 
-    `results` are `outputs` and `members`, if an engine carried out the operation.
+    `results` are `outputs`, `members` and `guarded`, if an engine carried out the operation.
     """
     return ChildEnded(
         record=row.parent_record,

@@ -337,6 +337,22 @@ def rows_of_records(tx: Tx, stack_id: str) -> list[Any]:
     return tx.rows(_RECORDS, {"stack_id": stack_id})
 
 
+def given_from_above(tx: Tx, row: StackRow) -> tuple[bool, bool]:
+    """Return whether the resource of a nested stack in its parent, or one above it, contains hidden
+    values, and whether it contains secrets of other resources.
+    """
+    hidden = secrets = False
+    parent, record_id = row.parent_id, row.parent_record
+    while parent is not None and record_id is not None:
+        records_above = {record.id: record for record in records(tx, parent)}
+        if record_id in records_above:
+            held = records_above[record_id].held
+            hidden, secrets = hidden or bool(held.secret), secrets or bool(held.guarded)
+        above = stacks_of(tx, [parent])
+        parent, record_id = (above[0].parent_id, above[0].parent_record) if above else (None, None)
+    return hidden, secrets
+
+
 def fingerprint(row: StackRow, records: Sequence[Any]) -> int:
     """Return a number that changes whenever the row of a stack or a row of its records changes.
 

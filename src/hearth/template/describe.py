@@ -17,16 +17,13 @@ from hearth.template.world import NOWHERE, NullWorld
 NOTHING = "No description"
 
 
-def parameter_texts(program: Program, *, sees_hidden: bool = True) -> dict[str, str]:
+def parameter_texts(program: Program, *, masked: bool = False) -> dict[str, str]:
     """Return the values of all parameters as text, by name, as `stack show` prints them.
 
-    Hidden parameters are masked. If `sees_hidden` is false, those of a nested stack are, too, if
-    its parent passes hidden values to it.
+    Hidden parameters are masked, and if `masked` is true, all others are, too.
     """
-    facade = program.scope.facade
-    masks = not sees_hidden and facade is not None and facade.secret
     return {
-        name: MASK if masks and value.schema is not None else value.text
+        name: MASK if masked and value.schema is not None else value.text
         for name, value in program.parameters.items()
     }
 

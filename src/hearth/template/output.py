@@ -40,15 +40,17 @@ class Output(Struct, frozen=True, eq=False):
             return None, f"outputs.{self.name}: {self.scope.masked(str(error))}{suffix}"
 
     @deferrable
-    def secret(self, world: World) -> bool:
-        """Return whether the output contains a hidden value."""
+    def reveals(self, world: World) -> tuple[bool, bool]:
+        """Return whether the output contains a hidden value, and whether it contains a secret of a
+        resource.
+        """
         scope = self.scope.in_world(world)
         try:
             with spending():
                 self.value.evaluate(scope)
         except EvaluationError:
             pass
-        return scope.secret
+        return scope.secret, scope.guarded
 
     @deferrable
     def reason(self, world: World) -> str | None:

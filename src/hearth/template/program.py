@@ -28,7 +28,7 @@ from hearth.template.core import Core
 from hearth.template.deferred import deferrable
 from hearth.template.environment import Environment, TemplateEntry
 from hearth.template.errors import EvaluationError, ParameterError
-from hearth.template.evaluated import Evaluated
+from hearth.template.evaluated import METADATA, Evaluated
 from hearth.template.expr import OMIT, Const, Expr, MapOf
 from hearth.template.limits import Limits
 from hearth.template.load import Node
@@ -375,15 +375,17 @@ class ResourceDefinition(Struct, frozen=True, eq=False):
         findings = Findings(locate=self._locate, require=not opaque)
         at = self._place("properties")
         raw: dict[str, Any] = {}
-        secret: set[str] = set()
+        secret, guarded = set[str](), set[str]()
         until = {""} if opaque else set[str]()
         open_names: set[str] = set()
         always = getattr(self.type_info, "hidden_properties", ())
         for name, expr in self._entries():
-            scope.secret = False
+            scope.secret = scope.guarded = False
             value = self._value(name, expr, scope, findings, at)
             if scope.secret or name in always:
                 secret.add(name)
+            if scope.guarded:
+                guarded.add(name)
             unknown = unknown_in(value)
             if unknown is not None:
                 until |= unknown.until or {""}
@@ -397,7 +399,10 @@ class ResourceDefinition(Struct, frozen=True, eq=False):
         if self.external_id is not None:  # the properties change nothing, so they may be wrong
             findings.problems.clear()
             findings.lookups.clear()
+        scope.guarded = False
         metadata = self._metadata(scope, findings)
+        if scope.guarded:
+            guarded.add(METADATA)
         unknown = unknown_in(metadata)
         if unknown is not None:
             until |= unknown.until
@@ -409,6 +414,7 @@ class ResourceDefinition(Struct, frozen=True, eq=False):
             frozenset(until),
             frozenset(open_names),
             frozenset(secret),
+            frozenset(guarded),
             findings,
         )
 

@@ -127,7 +127,11 @@ class Conditions:
 
 
 class Scope:
-    """The scope of one evaluation. `secret` becomes true as soon as a hidden value is read."""
+    """The scope of one evaluation.
+
+    `secret` becomes true as soon as a hidden value is read, and `guarded` as soon as a secret of
+    another resource is, such as its private key.
+    """
 
     def __init__(
         self,
@@ -148,7 +152,7 @@ class Scope:
         self.resources: Mapping[str, Any] = {}
         self.module: Attributes | None = None  # until the resources are known
         self.conditions = Conditions(conditions, self)
-        self.secret = False
+        self.secret = self.guarded = False
         self.hidden = hidden_texts(parameters.values())
 
     def attribute_names(self, resource: str) -> list[str]:
@@ -166,7 +170,7 @@ class Scope:
         copy = Scope.__new__(Scope)
         copy.__dict__.update(self.__dict__)
         copy.world = world
-        copy.secret = False
+        copy.secret = copy.guarded = False
         if getattr(world, "facade", None) is not None:
             copy.facade = world.facade
         return copy
@@ -201,21 +205,24 @@ class Scope:
         return value.value
 
     def reference(self, name: str) -> Any:
-        """Return the result of `get_resource` for a resource; if it may be hidden, `secret` becomes
+        """Return the result of `get_resource` for a resource; if it is a secret, `guarded` becomes
         true.
         """
-        secret = getattr(self.world, "secret_reference", None)
-        if secret is not None and secret(name):
-            self.secret = True
+        guarded = getattr(self.world, "guarded_reference", None)
+        if guarded is not None and guarded(name):
+            self.guarded = True
         return self.world.reference(name)
 
     def attribute(self, name: str, attribute: str, path: tuple[Any, ...]) -> Any:
         """Return the result of `get_attr` for a resource; if it may be hidden, `secret` becomes
-        true.
+        true, and if it is a secret, `guarded` does.
         """
         secret = getattr(self.world, "secret", None)
         if secret is not None and secret(name, attribute):
             self.secret = True
+        guarded = getattr(self.world, "guarded", None)
+        if guarded is not None and guarded(name, attribute):
+            self.guarded = True
         within = self.within(name) if path and not attribute.startswith(MEMBER) else None
         if within is None:
             return self.world.attribute(name, attribute, path)

@@ -33,9 +33,10 @@ class World(Protocol):
     """The values of a stack's resources, as the compiler reads them.
 
     Values are plain, or Unknown for resources that do not exist yet. The methods follow `path`
-    themselves, and may raise EvaluationError. A world may have two more methods: `secret(name,
-    attribute)` returns whether an attribute must not be shown, and `availability_zones()` returns
-    the names of the zones.
+    themselves, and may raise EvaluationError. A world may have more methods: `secret(name,
+    attribute)` returns whether an attribute may reveal a hidden value, `guarded(name, attribute)`
+    and `guarded_reference(name)` whether it is or contains a secret, such as a private key, and
+    `availability_zones()` returns the names of the zones.
     """
 
     @property
@@ -93,6 +94,10 @@ class NullWorld:
         is_secret = getattr(self.world, "secret", None)
         return bool(is_secret is not None and is_secret(name, attribute))
 
-    def secret_reference(self, name: str) -> bool:
-        is_secret = getattr(self.world, "secret_reference", None)
-        return bool(is_secret is not None and is_secret(name))
+    def guarded(self, name: str, attribute: str) -> bool:
+        is_guarded = getattr(self.world, "guarded", None)
+        return bool(is_guarded is not None and is_guarded(name, attribute))
+
+    def guarded_reference(self, name: str) -> bool:
+        is_guarded = getattr(self.world, "guarded_reference", None)
+        return bool(is_guarded is not None and is_guarded(name))

@@ -114,7 +114,7 @@ async def planned(running: Inside, row: StackRow, wanted: StackRequest) -> Plann
 async def types_compared(running: Inside, row: StackRow) -> dict[str, str]:
     """What the comparison of the first two revisions says about the type of `m`."""
     one, other = [await show_revision(running.services, row, number) for number in (1, 2)]
-    found = await compare(running.services, row.project_id, one, other, Sight(True, True))
+    found = await compare(running.services, row, one, other, Sight(True, True))
     (changed,) = found["resources"]["changed"]
     return dict(changed["type"])
 

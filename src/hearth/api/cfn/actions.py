@@ -28,6 +28,7 @@ from hearth.service.problems import ResourceNotFound
 from hearth.service.reading.describe_resource import describe_resource
 from hearth.service.reading.outputs import outputs
 from hearth.service.reading.redact import sight_of, without_hidden_defaults
+from hearth.service.reading.resources import masks_all
 from hearth.service.services import Services
 from hearth.service.stacks.create import create_stack
 from hearth.service.stacks.find import find_stack, list_stacks
@@ -125,10 +126,11 @@ async def _project_stacks(request: ActionRequest) -> list[StackRow]:
 
 async def _stack(request: ActionRequest, row: StackRow) -> view.Tree:
     program = await request.program(row)
-    sees = sight_of(request.services, request.caller).hidden
+    sight = sight_of(request.services, request.caller)
+    masked = await masks_all(request.services, sight, row)
     has_outputs = program is not None and row.deleted_at is None
     output_values = await outputs(request.services, request.caller, row) if has_outputs else ()
-    return view.stack(row, program, output_values, sees_hidden=sees)
+    return view.stack(row, program, output_values, masked=masked)
 
 
 async def create(request: ActionRequest) -> view.Tree:

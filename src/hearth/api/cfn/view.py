@@ -37,15 +37,15 @@ def stack(
     program: Program | None,
     outputs: Sequence[OutputValue],
     *,
-    sees_hidden: bool = True,
+    masked: bool = False,
 ) -> Tree:
-    """Return a stack in the form of DescribeStacks, for a caller who sees hidden values or does
-    not.
+    """Return a stack in the form of DescribeStacks. If `masked` is true, all its parameters are
+    masked.
 
     If `program` is None, because the stack no longer compiles, its description is "No description"
     and it has no parameters. `outputs` are its evaluated outputs.
     """
-    texts = {} if program is None else parameter_texts(program, sees_hidden=sees_hidden)
+    texts = {} if program is None else parameter_texts(program, masked=masked)
     body: Tree = {
         **_who(row),
         "Description": _description(program),

@@ -5,14 +5,16 @@ from starlette.responses import Response
 
 from hearth.api.answer import JSONResponse
 from hearth.api.v1 import parse, queries, view
-from hearth.api.v1.context import services_of, stack_of, stack_with
+from hearth.api.v1.context import caller_of, services_of, stack_of, stack_with
 from hearth.model.problem import Rejected
 from hearth.service.problems import HTTPNotFound
-from hearth.service.reading.resources import find_resource
+from hearth.service.reading.redact import sight_of
+from hearth.service.reading.resources import find_resource, masks_all
 from hearth.store import reads
 from hearth.store.database import Tx
 from hearth.store.reads import EventFilter, NumberedEvent
 from hearth.store.rows import StackRow
+from hearth.template.parameters import MASK
 
 
 async def of_stack(request: Request) -> Response:
@@ -61,4 +63,8 @@ async def show(request: Request) -> Response:
     )
     if numbered is None or numbered.event.resource_name != request.path_params["resource_name"]:
         raise Rejected([HTTPNotFound(None, f"No event {event_id} found")])
-    return JSONResponse({"event": view.event(request, row, numbered, None, full=True)})
+    body = view.event(request, row, numbered, None, full=True)
+    sight = sight_of(services_of(request), caller_of(request))
+    if await masks_all(services_of(request), sight, row):
+        body["resource_properties"] = dict.fromkeys(body["resource_properties"], MASK)
+    return JSONResponse({"event": body})

@@ -7,7 +7,7 @@ from hearth.api.answer import JSONResponse
 from hearth.api.v1 import parse, view
 from hearth.api.v1.context import caller_of, services_of, stack_of
 from hearth.service.reading import revisions as use
-from hearth.service.reading.redact import sight_of, without_hidden_defaults
+from hearth.service.reading.redact import given_secrets, sight_of, without_hidden_defaults
 from hearth.service.stacks.template_text import as_object
 from hearth.store.rows import StackRow
 from hearth.store.texts import RevisionRow
@@ -40,14 +40,13 @@ async def show(request: Request) -> Response:
     sight = sight_of(services_of(request), caller_of(request))
     if not sight.secrets:
         template = without_hidden_defaults(template)
+    masked = (await given_secrets(services_of(request), row, entry.revision)).masks(sight)
     body = {
         **_summary(row, entry.row),
         "template": template,
-        "environment": use.masked_environment(
-            entry.revision, entry.program, sees_hidden=sight.hidden
-        ),
+        "environment": use.masked_environment(entry.revision, entry.program, masked=masked),
         "files": sorted(entry.revision.files),
-        "parameters": use.parameters_of(entry, sees_hidden=sight.hidden),
+        "parameters": use.parameters_of(entry, masked=masked),
     }
     return JSONResponse({"revision": body})
 
@@ -59,7 +58,7 @@ async def diff(request: Request) -> Response:
     before = await use.show_revision(services, row, _number(request, "number"))
     after = await use.show_revision(services, row, _number(request, "other"))
     sight = sight_of(services, caller_of(request))
-    return JSONResponse({"diff": await use.compare(services, row.project_id, before, after, sight)})
+    return JSONResponse({"diff": await use.compare(services, row, before, after, sight)})
 
 
 def _number(request: Request, name: str) -> int:

@@ -16,7 +16,13 @@ from hearth.api.v1.context import caller_of, demand, services_of, stack_of
 from hearth.model.problem import EntityNotFound, NotFound, Rejected, StackValidationFailed
 from hearth.model.state import Action
 from hearth.service.reading.outputs import ReadAhead, outputs
-from hearth.service.reading.redact import seen_files, sight_of, without_hidden_defaults
+from hearth.service.reading.redact import (
+    EVERYTHING,
+    seen_files,
+    sight_of,
+    without_hidden_defaults,
+)
+from hearth.service.reading.resources import masks_all
 from hearth.service.reading.revisions import masked_environment
 from hearth.service.stacks.create import create_stack
 from hearth.service.stacks.delete_plan import plan_delete
@@ -171,10 +177,12 @@ async def show(request: Request) -> Response:
         values = []
         if program is not None:
             values = await outputs(services, caller_of(request), row, ahead=ahead)
-    sees = sight_of(services, caller_of(request)).hidden
-    body = view.stack(request, row, program, values, sees_hidden=sees)
+    sight = sight_of(services, caller_of(request))
+    masked = await masks_all(services, sight, row)
+    body = view.stack(request, row, program, values, masked=masked)
     answer = JSONResponse({"stack": body})
-    if ahead.fingerprint is not None and answer.remainder is None:
+    from_above = row.parent_id is not None and sight != EVERYTHING  # what it may show depends on it
+    if ahead.fingerprint is not None and answer.remainder is None and not from_above:
         with_resources = ahead.records is not None
         request.state.lasting = Lasting(bytes(answer.body), ahead.fingerprint, with_resources)
     return answer
@@ -308,8 +316,9 @@ async def environment(request: Request) -> Response:
     """Show the environment, with hidden values masked."""
     row = await stack_of(request, deleted=True)
     revision, program = await services_of(request).program(row)
-    sees = sight_of(services_of(request), caller_of(request)).hidden
-    return JSONResponse(masked_environment(revision, program, sees_hidden=sees))
+    sight = sight_of(services_of(request), caller_of(request))
+    masked = await masks_all(services_of(request), sight, row)
+    return JSONResponse(masked_environment(revision, program, masked=masked))
 
 
 async def files(request: Request) -> Response:

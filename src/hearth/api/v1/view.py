@@ -114,9 +114,9 @@ def stack(
     program: Program | None,
     outputs: Sequence[OutputValue] | None,
     *,
-    sees_hidden: bool = True,
+    masked: bool = False,
 ) -> Body:
-    """Return the body for a single stack, for a caller who sees hidden values or does not.
+    """Return the body for a single stack. If `masked` is true, all its parameters are masked.
 
     If `program` is None, because the stack no longer compiles, the body has no parameters. If
     `outputs` is None, it has no outputs.
@@ -127,7 +127,7 @@ def stack(
         "tags": row.tags.split(",") if row.tags else [],
         "description": description,
         "template_description": description,
-        "parameters": {} if program is None else parameter_texts(program, sees_hidden=sees_hidden),
+        "parameters": {} if program is None else parameter_texts(program, masked=masked),
         "capabilities": [],
         "notification_topics": [],
         "disable_rollback": row.disable_rollback,

@@ -40,7 +40,7 @@ class Desired(Struct, frozen=True):
     `definition` is the fingerprint of the definition, `kind` the name of the resource type, and
     `parts` the definition without the properties. `written` are the evaluated properties,
     `properties` the same with names replaced by ids. `secret` names the properties with hidden
-    values.
+    values, and `guarded` those with secrets of other resources.
     """
 
     definition: str
@@ -52,6 +52,7 @@ class Desired(Struct, frozen=True):
     metadata: Mapping[str, Any]
     deletion_policy: str
     requires: frozenset[str]
+    guarded: tuple[str, ...] = ()
 
     @property
     def update_policy(self) -> Mapping[str, Any]:

@@ -19,13 +19,15 @@ class Held(Struct, frozen=True, omit_defaults=True):
     An unfinished or failed create already has its desired values here, but no `definition`.
     `definition` is the fingerprint of the definition, `kind` the name of its type, and `parts` the
     definition without the properties. `written` are the evaluated properties, `properties` the same
-    with names replaced by ids. `secret` names the properties with hidden values. `attributes` are
-    the recorded values, and `reference` is the value of get_resource; None before the first
-    success. `attempted` are the properties of a failed update: the object may have some of them
-    already. It is None if the cloud refused the update, so that it changed nothing. `asleep` is
-    true if the object is suspended but a later state has replaced the SUSPEND action in the record,
-    for example because a user marked the resource as unhealthy. `unhealthy` is true if the last
-    check failed, or a user marked the resource, but a later state has replaced the failed CHECK.
+    with names replaced by ids. `secret` names the properties with hidden values, `guarded` those
+    with secrets of other resources, and `guarded_outputs` the outputs of a nested stack, and the
+    attributes of its resources, that have such values. `attributes` are the recorded values, and
+    `reference` is the value of get_resource; None before the first success. `attempted` are the
+    properties of a failed update: the object may have some of them already. It is None if the cloud
+    refused the update, so that it changed nothing. `asleep` is true if the object is suspended but
+    a later state has replaced the SUSPEND action in the record, for example because a user marked
+    the resource as unhealthy. `unhealthy` is true if the last check failed, or a user marked the
+    resource, but a later state has replaced the failed CHECK.
     """
 
     definition: str = ""
@@ -34,6 +36,8 @@ class Held(Struct, frozen=True, omit_defaults=True):
     written: Mapping[str, Any] = field(default_factory=dict)
     properties: Mapping[str, Any] = field(default_factory=dict)
     secret: tuple[str, ...] = ()
+    guarded: tuple[str, ...] = ()
+    guarded_outputs: tuple[str, ...] = ()
     attributes: Mapping[str, Any] = field(default_factory=dict)
     reference: str | None = None
     deletion_policy: str = "Delete"

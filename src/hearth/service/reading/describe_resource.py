@@ -52,7 +52,7 @@ async def describe_resource(
     if record is None:
         record = await find_resource(services, row, name)  # raises
     await guest_may(services, caller, row, record, data)
-    visible_metadata = await metadata_for(services, caller, row, metadata)
+    visible_metadata = await metadata_for(services, caller, row, record, metadata)
     return Described(row, record, visible_metadata, await services.description(row, name))
 
 

@@ -149,7 +149,7 @@ def _result(rtype: ResourceType, resource: StackResource, observed: Mapping[str,
     applied = resource.record.held
     with_value = _with_value(resource.record)
     observed = {n: v for n, v in observed.items() if applied.properties.get(n) is not None}
-    secret = reached(frozenset(applied.secret), rtype.translation)
+    secret = reached(frozenset({*applied.secret, *applied.guarded}), rtype.translation)
     differences = [
         Difference(name, MASK, MASK)
         if resource.masked or name in secret

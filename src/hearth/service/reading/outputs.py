@@ -22,7 +22,7 @@ from hearth.service.caller import Caller
 from hearth.service.context import context_of
 from hearth.service.reading.live_attributes import readable
 from hearth.service.reading.real_objects import UNREADABLE
-from hearth.service.reading.redact import sight_of
+from hearth.service.reading.redact import EVERYTHING, Given, Sight, given_secrets, sight_of
 from hearth.service.reading.world import StoredWorld
 from hearth.service.services import Services
 from hearth.store import reads
@@ -109,15 +109,14 @@ async def outputs(
         broken,
         complete=True,
         zones=zones,
-        secrets=not sight.secrets,
     )
-    sees = sight.hidden and sight.secrets
-    if not sight.hidden and revision.facade.get("secret"):  # nothing says which outputs are hidden
+    given = await given_secrets(services, row, revision)
+    if given.masks(sight):  # nothing says which outputs contain them
         return [
             OutputValue(output.name, output.description, MASK, None, None) for output in selected
         ]
     values = await services.compute.evaluated(
-        lambda: _values(selected, world, sees), row.project_id
+        lambda: _values(selected, world, sight), row.project_id
     )
     failed = any(
         value.error is not None for value in values
@@ -140,23 +139,23 @@ async def recorded_outputs(
     kinds = services.programs.types_of(records)
     world = StoredWorld(records, {}, revision.facade, kinds, {}, complete=True)
     values = await services.compute.evaluated(
-        lambda: _values(program.outputs.values(), world, sees=True), row.project_id
+        lambda: _values(program.outputs.values(), world, EVERYTHING), row.project_id
     )
     output_values = {value.key: value.value for value in values if value.error is None}
     return output_values, {name: parameter.value for name, parameter in program.parameters.items()}
 
 
-def _values(declared: Iterable[Output], world: World, sees: bool) -> list[OutputValue]:
-    """Return the values of outputs. If `sees` is false, outputs with hidden values are masked; the
-    world may count secrets as hidden values.
-    """
+def _values(declared: Iterable[Output], world: World, sight: Sight) -> list[OutputValue]:
+    """Return the values of outputs; those that somebody with this sight may not see are masked."""
     values = []
     with spending():
         for output in declared:
             value, error = output.evaluate(world)
             reason = output.reason(world) if error is not None else None
-            if not sees and output.secret(world):
-                value = MASK
+            if sight != EVERYTHING:
+                hidden, guarded = output.reveals(world)
+                if Given(hidden, guarded).masks(sight):
+                    value = MASK
             output_value = OutputValue(
                 output.name, output.description, nulled(value), error, reason
             )

@@ -151,7 +151,7 @@ def _resources(tx: Tx, row: StackRow, depth: int) -> list[StackResource]:
     names: dict[str, str | None] = {}  # of the resources that are nested stacks, by stack id
     if row.parent_record is not None:
         names[row.id] = reads.name_of(tx, row.parent_record)
-    masked = {row.id} if _gets_secrets(tx, row) else set()
+    masked = {row.id} if any(reads.given_from_above(tx, row)) else set()
     ids = [stack.id for stack in stacks]
     records, data_by_id = reads.records_of(tx, ids), reads.all_data_of(tx, ids)
     resources = []
@@ -162,7 +162,7 @@ def _resources(tx: Tx, row: StackRow, depth: int) -> list[StackResource]:
             inner = record.physical_id in nested_ids
             if inner and record.physical_id is not None:
                 names[record.physical_id] = record.name
-                if stack.id in masked or record.held.secret:
+                if stack.id in masked or record.held.secret or record.held.guarded:
                     masked.add(record.physical_id)
             data, metadata = data_by_id.get(record.id, ({}, {}))
             record_data = RecordData(data, metadata, stack.user_project_id or row.user_project_id)
@@ -173,18 +173,6 @@ def _resources(tx: Tx, row: StackRow, depth: int) -> list[StackResource]:
                 )
             )
     return resources
-
-
-def _gets_secrets(tx: Tx, row: StackRow) -> bool:
-    """Return whether a hidden value is a parameter of the stack, or of a stack above it."""
-    parent, record_id = row.parent_id, row.parent_record
-    while parent is not None and record_id is not None:
-        records = {record.id: record for record in reads.records(tx, parent)}
-        if record_id in records and records[record_id].held.secret:
-            return True
-        above = reads.stacks_of(tx, [parent])
-        parent, record_id = (above[0].parent_id, above[0].parent_record) if above else (None, None)
-    return False
 
 
 async def _read_object(

@@ -11,10 +11,13 @@ from typing import Any
 from msgspec import Struct
 
 from hearth.engine.core.record import Record
+from hearth.engine.guarded import guards
 from hearth.model.problem import Rejected
 from hearth.resources.base import ResourceType
 from hearth.service.caller import Caller
 from hearth.service.services import Services
+from hearth.store import reads
+from hearth.store.rows import Revision, StackRow
 from hearth.template import load
 from hearth.template.hidden import masked, masked_in, texts_in
 from hearth.template.parameters import MASK
@@ -39,6 +42,33 @@ class Sight(Struct, frozen=True):
 
 
 NOTHING = Sight(secrets=False, hidden=False)
+EVERYTHING = Sight(secrets=True, hidden=True)
+
+
+class Given(Struct, frozen=True):
+    """Whether hidden values, or secrets of resources, are in something, such as the parameters of a
+    nested stack.
+    """
+
+    hidden: bool = False
+    secrets: bool = False
+
+    def masks(self, sight: Sight) -> bool:
+        """Return whether somebody with this sight may not see the values."""
+        return (self.hidden and not sight.hidden) or (self.secrets and not sight.secrets)
+
+
+async def given_secrets(services: Services, row: StackRow, revision: Revision) -> Given:
+    """Return what the parents of a nested stack pass to it.
+
+    In the template of the nested stack, nothing says which of its values these are.
+    """
+    if row.parent_id is None:
+        return Given()
+    if row.deleted_at is not None:  # the resources that passed them are gone
+        return Given(hidden=True, secrets=True)
+    hidden, secrets = await services.store.read(lambda tx: reads.given_from_above(tx, row))
+    return Given(hidden or bool(revision.facade.get("secret")), secrets)
 
 
 def sight_of(services: Services, caller: Caller) -> Sight:
@@ -47,7 +77,7 @@ def sight_of(services: Services, caller: Caller) -> Sight:
     A stack domain user may see everything, because it can only read what was created for it.
     """
     if caller.guest:
-        return Sight(secrets=True, hidden=True)
+        return EVERYTHING
     allows = services.policy.allows
     return Sight(secrets=allows(EXPORT, caller), hidden=allows(SHOW_HIDDEN, caller))
 
@@ -58,33 +88,33 @@ def seen_attributes(
     rtype: ResourceType | None,
     attributes: Mapping[str, Any],
     *,
-    all_hidden: bool = False,
+    all_masked: bool = False,
 ) -> Mapping[str, Any]:
     """Return the attributes of a resource as a caller sees them.
 
-    If `all_hidden` is true, all values in the resource's stack may contain hidden values.
+    If `all_masked` is true, all values in the resource's stack may be such that the caller must not
+    see.
     """
-    if not sight.hidden and (record.held.secret or all_hidden):
+    if all_masked or (not sight.hidden and record.held.secret):
         return dict.fromkeys(attributes, MASK)
     if sight.secrets:
         return attributes
     return {
-        name: MASK if value is not None and is_secret(rtype, name) else value
+        name: MASK if value is not None and guards(record.held, rtype, name) else value
         for name, value in attributes.items()
     }
 
 
-def is_secret(rtype: ResourceType | None, name: str) -> bool:
-    """Return whether an attribute is a secret; one of a nested stack's resource may be."""
-    declared = rtype.attributes.get(name) if rtype is not None else None
-    return name.startswith("resource.") if declared is None else declared.secret
-
-
-def seen_metadata(sight: Sight, metadata: Any, hidden: Sequence[str]) -> Any:
+def seen_metadata(
+    sight: Sight, metadata: Any, hidden: Sequence[str], *, guarded: bool = False
+) -> Any:
     """Return the metadata of a resource as a caller sees it.
 
-    `hidden` are the texts of hidden values, the longest first.
+    `hidden` are the texts of hidden values, the longest first. If `guarded` is true, the metadata
+    contains secrets of other resources.
     """
+    if not sight.secrets and guarded:
+        return _covered(metadata)
     if not sight.secrets and isinstance(metadata, Mapping):
         metadata = dict(metadata)
         if AGENT in metadata:
@@ -203,8 +233,8 @@ def _without(
         if name not in ("resources", "resource_data")
     }
     masked: dict[str, Any] = masked_in(remaining, hidden)
-    if "metadata" in masked:
-        masked["metadata"] = seen_metadata(NOTHING, masked["metadata"], ())
+    if "metadata" in masked:  # of a resource; it may contain secrets of others
+        masked["metadata"] = _covered(masked["metadata"])
     environment = dict(masked.get("environment") or {})
     for section in SECTIONS:
         environment[section] = {
@@ -216,8 +246,8 @@ def _without(
     if isinstance(template := masked.get(TEMPLATE), Mapping):
         masked[TEMPLATE] = without_hidden_defaults(template)
     if "resources" in document:
-        masked["resources"] = {
-            name: _without(entry, names, hidden) for name, entry in document["resources"].items()
+        masked["resources"] = {  # the parameters of a nested stack may be such secrets, too
+            name: _without(entry, {ALL}, hidden) for name, entry in document["resources"].items()
         }
     return masked
 

@@ -17,7 +17,14 @@ from hearth.resources.iam.user import User, admits
 from hearth.service.caller import Caller
 from hearth.service.problems import Forbidden, ResourceNotAvailable, ResourceNotFound
 from hearth.service.reading.live_attributes import attributes_of, fields_of
-from hearth.service.reading.redact import Sight, seen_attributes, seen_metadata, sight_of
+from hearth.service.reading.redact import (
+    EVERYTHING,
+    Sight,
+    given_secrets,
+    seen_attributes,
+    seen_metadata,
+    sight_of,
+)
 from hearth.service.reading.waiting import Waiting, waiting
 from hearth.service.services import Services
 from hearth.store import hooks, reads
@@ -25,6 +32,7 @@ from hearth.store.database import Tx
 from hearth.store.reads import FlightRow
 from hearth.store.rows import StackRow, record_of
 from hearth.template import Program
+from hearth.template.evaluated import METADATA
 from hearth.template.hidden import longest_first
 from hearth.template.parameters import MASK
 
@@ -111,7 +119,7 @@ async def resources(
     for (stack, chosen), (_, records) in zip(chosen_of, rows.records, strict=True):
         users = _required_by(records)
         program = await _program(services, stack) if records else None
-        all_hidden = detail and not sight.hidden and await hides_all(services, stack)
+        all_masked = detail and await masks_all(services, sight, stack)
         now = services.clock.now()
         waited_at = await _waited_at(services, stack, chosen, program)
         calls = services.clouds.pool.queue.of_stack(stack.id, QUEUED_S)
@@ -126,7 +134,7 @@ async def resources(
                 sorted(users.get(record.id, ())),
                 by_id.get(record.physical_id or "") if _nests(services, record) else None,
                 names.get(stack.id) if stack.parent_id else None,
-                attributes=_detailed(services, record, fields, sight, all_hidden=all_hidden)
+                attributes=_detailed(services, record, fields, sight, all_masked=all_masked)
                 if detail
                 else None,
                 waiting=waits.get(record.id),
@@ -174,15 +182,14 @@ def _required_by(records: Sequence[Record]) -> dict[str, set[str]]:
     return users
 
 
-async def hides_all(services: Services, row: StackRow) -> bool:
-    """Return whether the parent of a nested stack passes hidden values to it.
-
-    In the template of the nested stack, nothing says which of its values these are.
+async def masks_all(services: Services, sight: Sight, row: StackRow) -> bool:
+    """Return whether the parent of a nested stack passes values to it that somebody with this sight
+    may not see.
     """
-    if row.parent_id is None:
+    if row.parent_id is None or sight == EVERYTHING:
         return False
     revision = await services.store.read(lambda tx: reads.revision_of(tx, row))
-    return bool(revision.facade.get("secret"))
+    return (await given_secrets(services, row, revision)).masks(sight)
 
 
 def _detailed(
@@ -191,11 +198,11 @@ def _detailed(
     fields: Mapping[str, Mapping[str, Any]],
     sight: Sight,
     *,
-    all_hidden: bool,
+    all_masked: bool,
 ) -> Mapping[str, Any]:
     attributes = {**_recorded(services, record), **fields.get(record.id, {})}
     rtype = services.programs.type_of(record)
-    return seen_attributes(sight, record, rtype, attributes, all_hidden=all_hidden)
+    return seen_attributes(sight, record, rtype, attributes, all_masked=all_masked)
 
 
 def recorded_attributes(services: Services, record: Record, sight: Sight) -> Mapping[str, Any]:
@@ -304,7 +311,7 @@ async def show_resource(
             record,
             services.programs.type_of(record),
             attributes,
-            all_hidden=not sight.hidden and await hides_all(services, row),
+            all_masked=await masks_all(services, sight, row),
         ),
         summary.waiting,
     )
@@ -325,10 +332,12 @@ async def metadata(services: Services, caller: Caller, row: StackRow, name: str)
     if record is None:
         record = await find_resource(services, row, name)  # raises
     await guest_may(services, caller, row, record, data)
-    return await metadata_for(services, caller, row, raw_metadata)
+    return await metadata_for(services, caller, row, record, raw_metadata)
 
 
-async def metadata_for(services: Services, caller: Caller, row: StackRow, metadata: Any) -> Any:
+async def metadata_for(
+    services: Services, caller: Caller, row: StackRow, record: Record, metadata: Any
+) -> Any:
     """Return the metadata of a resource of a stack as the caller sees it."""
     sight = sight_of(services, caller)
     hidden: Sequence[str] = ()
@@ -338,7 +347,8 @@ async def metadata_for(services: Services, caller: Caller, row: StackRow, metada
         except Rejected:  # the hidden values are unknown
             return seen_metadata(sight, MASK, ())
         hidden = longest_first((*program.scope.hidden, *revision.facade.get("hidden", ())))
-    return seen_metadata(sight, metadata, hidden)
+    guarded = METADATA in record.held.guarded or await masks_all(services, sight, row)
+    return seen_metadata(sight, metadata, hidden, guarded=guarded)
 
 
 async def guest_may(

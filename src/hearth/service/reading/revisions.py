@@ -9,7 +9,7 @@ from msgspec import Struct
 from hearth.engine.core.decide import differing
 from hearth.model.problem import EntityNotFound, Rejected
 from hearth.model.unknown import unknown_in
-from hearth.service.reading.redact import Sight, hidden_defaults
+from hearth.service.reading.redact import Sight, given_secrets, hidden_defaults
 from hearth.service.services import Services
 from hearth.store import texts
 from hearth.store.database import Tx
@@ -67,19 +67,17 @@ async def _find(services: Services, row: StackRow, number: int) -> tuple[Revisio
 
 
 def masked_environment(
-    revision: Revision, program: Program | None, *, sees_hidden: bool = True
+    revision: Revision, program: Program | None, *, masked: bool = False
 ) -> dict[str, Any]:
     """Return the environment of a revision in the API's format, with hidden values masked.
 
-    If `program` is None, all values are masked; so are those that a parent passes with hidden ones
-    to a nested stack, if `sees_hidden` is false. The parameters of a nested stack are the values
-    from its parent resource. The resource registry also contains the operator's entries that were
-    used.
+    If `program` is None or `masked` is true, all values are masked. The parameters of a nested
+    stack are the values from its parent resource. The resource registry also contains the
+    operator's entries that were used.
     """
     body = dict(revision.environment)
     body["parameters"] = {**(body.get("parameters") or {}), **revision.parameters}
-    all_hidden = program is None or _all_hidden(revision, sees_hidden)
-    hidden = None if program is None or all_hidden else _hidden_names(program.module)
+    hidden = None if program is None or masked else _hidden_names(program.module)
     for section in ("parameters", "parameter_defaults"):
         values = dict(body.get(section) or {})
         body[section] = {
@@ -90,10 +88,6 @@ def masked_environment(
     body["resource_registry"] = {"resources": {}, **_registry_entries(program), **registry}
     body.pop("parameter_merge_strategies", None)
     return body
-
-
-def _all_hidden(revision: Revision, sees_hidden: bool) -> bool:
-    return not sees_hidden and bool(revision.facade.get("secret"))
 
 
 def _registry_entries(program: Program | None) -> dict[str, str]:
@@ -116,20 +110,20 @@ def _hidden_names(module: Module) -> set[str]:
     return names
 
 
-def parameters_of(compiled: CompiledRevision, *, sees_hidden: bool = True) -> dict[str, str]:
+def parameters_of(compiled: CompiledRevision, *, masked: bool = False) -> dict[str, str]:
     """Return the parameter values of a revision as text, by name.
 
-    Hidden values are masked. If the revision no longer compiles, only the parameters in its
-    environment are returned, and all of them are masked.
+    Hidden values are masked, and if `masked` is true, all are. If the revision no longer compiles,
+    only the parameters in its environment are returned, and all of them are masked.
     """
     if compiled.program is not None:
-        return parameter_texts(compiled.program, sees_hidden=sees_hidden)
+        return parameter_texts(compiled.program, masked=masked)
     return dict.fromkeys(compiled.revision.environment.get("parameters") or {}, MASK)
 
 
 async def compare(
     services: Services,
-    project: str,
+    row: StackRow,
     before: CompiledRevision,
     after: CompiledRevision,
     sight: Sight,
@@ -138,10 +132,12 @@ async def compare(
     sight sees them.
 
     The entry `resources` is None if one of the two revisions no longer compiles, or if it would
-    show values that a parent stack hides. `project` is the id of the stack's project.
+    show values that a parent stack hides.
     """
     resource_changes = None
-    masks = any(_all_hidden(compiled.revision, sight.hidden) for compiled in (before, after))
+    given = [await given_secrets(services, row, each.revision) for each in (before, after)]
+    masks = any(values.masks(sight) for values in given)
+    project = row.project_id
     if not masks and before.program is not None and after.program is not None:
         program_before, program_after = before.program, after.program
         resource_changes = await services.compute.evaluated(

@@ -3,11 +3,11 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from hearth.engine.core.record import Record
+from hearth.engine.core.record import Held, Record
+from hearth.engine.guarded import guards, guards_reference
 from hearth.model.unknown import UNKNOWN, Unknown, unknown_reference
 from hearth.resources.base import ResourceType
 from hearth.resources.capabilities import NestedType, ReportsResults
-from hearth.service.reading.redact import is_secret
 from hearth.service.services import Services
 from hearth.template import BelowError, EvaluationError, Facade, full_attribute, walk
 
@@ -23,7 +23,6 @@ class StoredWorld:
     have no value, by (resource, output). If `complete` is true, everything that the template reads
     is recorded: an output of a nested stack that is missing is an error, and any other attribute is
     null. Otherwise such a value is unknown. `zones` are the availability zones, if they were read.
-    If `secrets` is true, attributes and references that are secrets count as hidden values.
     """
 
     def __init__(
@@ -36,13 +35,11 @@ class StoredWorld:
         *,
         complete: bool = False,
         zones: Sequence[str] | None = None,
-        secrets: bool = False,
     ) -> None:
         self._records = records
         self._kinds = kinds or {}
         self._complete = complete
         self._zones = zones
-        self._secrets = secrets
         self._broken = broken or {}
         self._fresh = fresh or {}
         self._facade = facade
@@ -65,18 +62,21 @@ class StoredWorld:
         return unknown_reference(name) if record is None else record.held.reference
 
     def secret(self, name: str, attribute: str) -> bool:
-        """Return whether a resource contains a hidden value, which its attributes may reveal, or
-        whether the attribute is a secret that counts as one.
-        """
+        """Return whether a resource contains a hidden value, which its attributes may reveal."""
         record = self._records.get(name)
-        if self._secrets and is_secret(self._kinds.get(name), attribute):
-            return True
         return record is not None and bool(record.held.secret)
 
-    def secret_reference(self, name: str) -> bool:
-        """Return whether the reference of a resource is a secret that counts as a hidden value."""
-        kind = self._kinds.get(name)
-        return self._secrets and kind is not None and kind.secret_reference
+    def guarded(self, name: str, attribute: str) -> bool:
+        """Return whether an attribute of a resource contains a secret."""
+        return guards(self._held(name), self._kinds.get(name), attribute)
+
+    def guarded_reference(self, name: str) -> bool:
+        """Return whether the reference of a resource is a secret."""
+        return guards_reference(self._held(name), self._kinds.get(name))
+
+    def _held(self, name: str) -> Held:
+        record = self._records.get(name)
+        return Held() if record is None else record.held
 
     def attribute(self, name: str, attribute: str, path: tuple[Any, ...] = ()) -> Any:
         record, kind = self._created(name), self._kinds.get(name)

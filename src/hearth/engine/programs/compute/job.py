@@ -105,8 +105,11 @@ class DistantWorld:
     def secret(self, name: str, attribute: str) -> bool:
         return bool(self._ask("secret", name, attribute))
 
-    def secret_reference(self, name: str) -> bool:
-        return bool(self._ask("secret_reference", name))
+    def guarded(self, name: str, attribute: str) -> bool:
+        return bool(self._ask("guarded", name, attribute))
+
+    def guarded_reference(self, name: str) -> bool:
+        return bool(self._ask("guarded_reference", name))
 
 
 def too_much(excess: str) -> RequestLimitExceeded:

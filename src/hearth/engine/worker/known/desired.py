@@ -62,6 +62,7 @@ def desired_of(
         metadata=evaluated.metadata,
         deletion_policy=str(definition.deletion_policy),
         requires=frozenset(current[name] for name in requires if name in current),
+        guarded=tuple(sorted(evaluated.guarded)),
     )
 
 

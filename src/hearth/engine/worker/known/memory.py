@@ -211,14 +211,14 @@ class Memory:
     ) -> None:
         """Add an event of a resource, with the properties of the record or those of `desired`.
 
-        Hidden values are masked. If `if_current` is true, the event is in that change set,
-        otherwise in `always`.
+        Hidden values and secrets are masked. If `if_current` is true, the event is in that change
+        set, otherwise in `always`.
         """
         if reason != USUAL_REASON:
             reason = self.mask(reason)
         source = desired or record.held
         properties = source.properties
-        if secret := properties.keys() if self.all_hidden else source.secret:
+        if secret := properties.keys() if self.all_hidden else {*source.secret, *source.guarded}:
             properties = {n: MASK if n in secret else value for n, value in properties.items()}
         self._set(if_current).events.append(
             Event(

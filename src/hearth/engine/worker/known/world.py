@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hearth.engine.core.record import Record
+from hearth.engine.guarded import guards, guards_reference
 from hearth.engine.programs.programs import Programs
 from hearth.engine.worker.known.memory import Memory
 from hearth.model.unknown import UNKNOWN, Unknown, unknown_reference
@@ -65,3 +66,15 @@ class RecordedWorld:
         """Return whether a resource contains a hidden value, which its attributes may reveal."""
         record = self._record(name)
         return record is not None and bool(record.held.secret)
+
+    def guarded(self, name: str, attribute: str) -> bool:
+        """Return whether an attribute of a resource contains a secret."""
+        record = self._record(name)
+        if record is None:
+            return False
+        return guards(record.held, self._programs.type_of(record), attribute)
+
+    def guarded_reference(self, name: str) -> bool:
+        """Return whether the reference of a resource is a secret."""
+        record = self._record(name)
+        return record is not None and guards_reference(record.held, self._programs.type_of(record))

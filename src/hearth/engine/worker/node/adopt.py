@@ -127,6 +127,7 @@ async def _before_changes(
         properties=properties,
         metadata=metadata[0] if metadata else {},
         secret=then.secret | now.secret,
+        guarded=then.guarded | now.guarded,
         unknown=frozenset(),
         open_properties=frozenset(),
     )

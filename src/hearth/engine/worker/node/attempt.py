@@ -60,6 +60,7 @@ class ChildLink:
         self.unchanged = False  # its operation changed nothing: recorded attributes stay valid
         # messages that arrived before it waited for one
         self.early: list[tuple[int, ChildEnded]] = []
+        self.guarded: tuple[str, ...] = ()  # names of its outputs that contain secrets
         self.message: int | None = None  # a message to mark as read at the end of the attempt
 
 
@@ -355,7 +356,9 @@ class Attempt:
         before = self.record.held if self.child.unchanged else None
         current = before.attributes if before else None
         reference = before.reference if before else None
+        guarded = before.guarded_outputs if before else self.child.guarded
         attributes = await attributes_of(owned, self.record, rtype, ctx, current)
+        now_held = held(desired, attributes, reference or rtype.reference(ctx))
         ended = self.record.having(
             action=action,
             status=Status.COMPLETE,
@@ -363,7 +366,7 @@ class Attempt:
             traversal=self.traversal,
             replaced_by=self.record.replaced_by if self.is_over() else None,
             requires=desired.requires,
-            held=held(desired, attributes, reference or rtype.reference(ctx)),
+            held=now_held.having(guarded_outputs=guarded),
             updated_at=owned.tools.clock.now(),
         )
         owned.memory.put(ended, full=True)
@@ -395,7 +398,8 @@ class Attempt:
         )
         if (tried := self.attempted) is not None:
             secret = tuple(sorted({*failed.held.secret, *tried.secret}))
-            after = failed.held.having(attempted=tried.properties, secret=secret)
+            guarded = tuple(sorted({*failed.held.guarded, *tried.guarded}))
+            after = failed.held.having(attempted=tried.properties, secret=secret, guarded=guarded)
             failed = failed.having(held=after)
         memory.put(failed, full=self.attempted is not None)
         if record.status is Status.IN_PROGRESS:  # not in the pause between two attempts
@@ -439,6 +443,7 @@ def _unfinished(desired: Desired) -> Held:
         written=desired.written,
         properties=desired.properties,
         secret=desired.secret,
+        guarded=desired.guarded,
         deletion_policy=desired.deletion_policy,
     )
 

@@ -234,11 +234,14 @@ def keep(
     before = record.held
     record = record.having(replaced_by=None)
     is_equal = before.definition == desired.definition and before.attributes == attributes
+    is_equal = is_equal and before.guarded == desired.guarded
     is_equal = is_equal and before.attempted is None and not before.unhealthy
     is_equal = is_equal and memory.records[record.id].replaced_by is None
     if is_equal and before.reference is not None and record.requires == desired.requires:
         return
-    after = held(desired, attributes, before.reference or reference)
+    after = held(desired, attributes, before.reference or reference).having(
+        guarded_outputs=before.guarded_outputs
+    )
     memory.put(record.having(held=after, requires=desired.requires), full=True, if_current=True)
 
 

@@ -118,9 +118,11 @@ async def _take_in(owned: OwnedStack, record: Record, ended: ChildEnded) -> bool
         owned.memory.note_data(record.id, {PENDING: None})
         if metadata is not None:
             owned.memory.note_metadata(record.id, metadata)
-    if attributes == record.held.attributes:
+    guarded = tuple(sorted({*record.held.guarded_outputs, *ended.guarded}))
+    after = record.held.having(attributes=attributes, guarded_outputs=guarded)
+    if after == record.held:
         return False
-    owned.memory.put(record.having(held=record.held.having(attributes=attributes)), full=True)
+    owned.memory.put(record.having(held=after), full=True)
     return True
 
 

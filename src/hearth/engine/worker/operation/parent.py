@@ -1,7 +1,9 @@
 """Messages of a nested stack to its parent stack: the end of an operation, outputs, members."""
 
+from collections.abc import Iterable
 from typing import Any
 
+from hearth.engine.guarded import guarded_names
 from hearth.engine.worker.known.owned import OwnedStack
 from hearth.model.state import Action, Status
 from hearth.model.unknown import nulled
@@ -46,13 +48,16 @@ def _notify(owned: OwnedStack, row: StackRow, changes: Changes) -> None:
     if row.parent_id is None:
         return
     outputs: dict[str, Any] = {}
+    guarded = set[str]()
     if row.status is Status.COMPLETE:
         try:
-            outputs = owned.aim.compute.attempt(lambda: _outputs(owned))
+            outputs, guarded = owned.aim.compute.attempt(lambda: _outputs(owned))
         except Deferred as deferred:  # at the end of an operation they were evaluated before
             owned.host.spawn(_notify_later(owned, deferred, row))
             return
-    ended = child_ended(row, outputs=outputs, members=_members(owned))
+    members = _members(owned)
+    guarded |= _guarded_attributes(owned, members)
+    ended = child_ended(row, outputs=outputs, members=members, guarded=tuple(sorted(guarded)))
     changes.messages.append(Outgoing(row.parent_id, ended))
 
 
@@ -62,18 +67,22 @@ async def _notify_later(owned: OwnedStack, deferred: Deferred, row: StackRow) ->
     owned.host.wake()
 
 
-def _outputs(owned: OwnedStack) -> dict[str, Any]:
-    """Return the outputs that can be evaluated without an error, by name."""
+def _outputs(owned: OwnedStack) -> tuple[dict[str, Any], set[str]]:
+    """Return the outputs that can be evaluated without an error, by name, and the names of those
+    that contain hidden values or secrets.
+    """
     aim = owned.aim
+    outputs, guarded = dict[str, Any](), set[str]()
     if aim.known_program is None or owned.memory.stack.action is Action.DELETE:
-        return {}
-    outputs: dict[str, Any] = {}
+        return outputs, guarded
     with spending():
         for name, output in aim.program.outputs.items():
             value, error = output.evaluate(aim.world)
             if error is None:
                 outputs[name] = nulled(value)
-    return outputs
+                if any(output.reveals(aim.world)):
+                    guarded.add(name)
+    return outputs, guarded
 
 
 def _members(owned: OwnedStack) -> dict[str, Any]:
@@ -88,3 +97,14 @@ def _members(owned: OwnedStack) -> dict[str, Any]:
         if record is not None and not record.new:
             members[name] = member(record)
     return members
+
+
+def _guarded_attributes(owned: OwnedStack, members: Iterable[str]) -> set[str]:
+    """Return the names of the attributes of these resources that contain hidden values or
+    secrets.
+    """
+    names = set[str]()
+    for member_name in members:
+        record = owned.memory.records[owned.aim.in_charge[member_name]]
+        names |= guarded_names(record.held, owned.tools.programs.type_of(record))
+    return names
