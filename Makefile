@@ -26,7 +26,7 @@ HEAT_AGENTS := .guests/heat_agents-13.0.0.tar.gz
 UNCOMPILED := $(PYTHONDONTWRITEBYTECODE)
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: install locks demo dev test check check-static new-type drift facts types second-steps nulls guests image real-cloud sim explore mutations crash crash-types faults faults-in-detail odd-clouds soak fuzz fuzz-compiler fuzz-api language-server bombs hostile walk compare sweep attributes functional tempest tempest-clusters keystone dashboard peers bench docs pictures changelog packages wheel advisories deb container clean
+.PHONY: install locks demo dev test test-rest check check-static new-type drift facts types second-steps nulls guests image real-cloud sim explore mutations crash crash-types faults faults-in-detail odd-clouds soak fuzz fuzz-compiler fuzz-api language-server bombs hostile walk compare sweep attributes functional tempest tempest-clusters keystone dashboard peers bench docs pictures changelog packages wheel advisories deb container clean
 
 # each of the three installs is a part of the next: what Hearth needs, the clients, all for development
 install: $(STAMP)
@@ -70,10 +70,13 @@ demo: $(RUN_STAMP)
 dev: $(CLIENTS_STAMP)
 	@$(BIN)/hearth dev --data .hearth $(if $(PORT),--port $(PORT))
 
-# six at a time, also on two cores: many tests wait for something; those of a file share a cloud. Of
-# the longest cases a part each day; HEARTH_DAY=all make test: all of them
+# six at a time, also on two cores: many tests wait for something; those of a file share a cloud
 test: install
 	@$(BIN)/pytest -n 6 --dist loadfile --no-loadscope-reorder
+
+# the cases that make test leaves out
+test-rest: install
+	@HEARTH_SUITE=rest $(BIN)/pytest -n 6 --dist loadfile --no-loadscope-reorder
 
 check: check-static
 	@$(BIN)/pytest -n 3 --dist loadfile -m "not slow"

@@ -13,7 +13,7 @@ from hypothesis import settings
 
 from hearth.store.database import Store
 from hearth.store.seal import sealer_from_secret
-from tests.daily import DAY, not_due
+from tests.selection import FIRST, SUITE, left_out
 
 settings.register_profile("hearth", deadline=None)  # a busy machine is no failure
 settings.load_profile("hearth")
@@ -28,7 +28,7 @@ SERVERS = {
 }
 
 
-ENDLESS_S = 420  # far more than any test takes
+ENDLESS_S = 420 if SUITE == FIRST else 1200  # far more than any test takes
 AGAIN_S = 20  # for what waits once more on its way out
 
 
@@ -113,8 +113,8 @@ def in_order(slow: Mapping[Path, bool]) -> list[Path]:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out the tests of other days, and run the files in the order of `in_order`."""
-    if others := not_due(items):
+    """Leave out the tests of the other run, and run the files in the order of `in_order`."""
+    if others := left_out(items):
         config.hook.pytest_deselected(items=others)
         left = {id(item) for item in others}
         items[:] = [item for item in items if id(item) not in left]
@@ -132,7 +132,7 @@ def pytest_collection_finish() -> None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    terminalreporter.write_line(f"parts of the day: HEARTH_DAY={DAY}")
+    terminalreporter.write_line(f"cases: HEARTH_SUITE={SUITE}")
 
 
 @pytest.fixture(autouse=True)

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 import hearth
-from tests.daily import part_of
+from tests.selection import part_of
 
 SOURCES = Path(hearth.__file__).parent
 FUNCTIONS = {

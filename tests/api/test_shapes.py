@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from tests.api.conftest import Caller
-from tests.daily import each
+from tests.selection import one_first
 
-pytestmark = [pytest.mark.slow, each(2, 1)]
+pytestmark = [pytest.mark.slow, one_first]
 
 RECORDED = json.loads((Path(__file__).parent / "shapes.json").read_text(encoding="utf-8"))
 TEMPLATE = {

@@ -15,10 +15,10 @@ from hearth.model.problem import Rejected
 from hearth.template import load
 from tests.authoring.templates import COMMENT, texts, words_of_lines
 from tests.conftest import lacking
-from tests.daily import in_turn
 from tests.growth import growth
+from tests.selection import one_first
 
-pytestmark = [pytest.mark.slow, in_turn(3)]
+pytestmark = [pytest.mark.slow, one_first]
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 SHARED = REPOSITORY.parent / "shared" / "templates"

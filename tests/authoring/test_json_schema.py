@@ -27,9 +27,9 @@ from hearth.schema.check import coerce
 from hearth.template import load
 from hearth.template.versions import BY_VERSION, GRAMMARS, VERSION_KEYS, Grammar
 from tests.conftest import lacking
-from tests.daily import in_turn
+from tests.selection import one_first
 
-pytestmark = [pytest.mark.slow, in_turn(3)]
+pytestmark = [pytest.mark.slow, one_first]
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 SHARED = REPOSITORY.parent / "shared" / "templates"

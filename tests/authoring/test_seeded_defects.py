@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import lacking
-from tests.daily import part_of
+from tests.selection import part_of
 
 HERE = Path(__file__).resolve().parents[1]
 SHARED = HERE.parents[1] / "shared"

@@ -22,10 +22,10 @@ from tests.canary.birds import PREFIX, Birds
 from tests.cli.test_serve import BROKER, CONFIG
 from tests.clients.dev import HEARTH, wait_for
 from tests.conftest import lacking
-from tests.daily import in_turn
 from tests.devcloud.running import Served
+from tests.selection import one_first
 
-pytestmark = [pytest.mark.slow, in_turn(3)]
+pytestmark = [pytest.mark.slow, one_first]
 
 LOGS_OF_SERVERS = {
     "postgresql": "/var/lib/postgresql/*/main/pg_wal/*",

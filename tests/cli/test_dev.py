@@ -20,11 +20,11 @@ from keystoneauth1.session import Session
 
 from hearth.cli.dev import _password, _prepare
 from tests.clients.dev import HEARTH, READY, Dev, hearth_dev, wait_for
-from tests.daily import in_turn
+from tests.selection import one_first
 
 HEAP = 64 * 1024 * 1024
 
-pytestmark = [pytest.mark.slow, in_turn(3)]
+pytestmark = [pytest.mark.slow, one_first]
 
 
 def refused(*arguments: str) -> str:

@@ -12,10 +12,10 @@ import pytest
 
 from hearth_devcloud.sandbox import fabric, haproxy
 from tests.clients.dev import Dev, hearth_dev
-from tests.daily import in_turn
 from tests.devcloud.sandbox.machines import haproxies, keepers, need_namespaces, until
+from tests.selection import one_first
 
-pytestmark = [pytest.mark.slow, in_turn(3)]
+pytestmark = [pytest.mark.slow, one_first]
 
 SCRIPT = "#!/bin/sh\necho hello from $(hostname), mode $(stat -c %a /etc)\nexec sleep 4712.5\n"
 

@@ -26,10 +26,10 @@ from hearth.process.wiring import _cfn_url, _identity_url
 from tests.clients.dev import HEARTH
 from tests.clients.signing import Signer
 from tests.conftest import lacking
-from tests.daily import in_turn
 from tests.devcloud.running import Served
+from tests.selection import one_first
 
-pytestmark = in_turn(2)
+pytestmark = one_first
 
 BROKER = os.environ.get("HEARTH_TEST_RABBITMQ", "rabbit://guest:guest@127.0.0.1:5672/")
 

@@ -12,9 +12,9 @@ import yaml
 
 from tests.clients.covered import runs
 from tests.clients.dev import CommandFailed, Dev, settled
-from tests.daily import in_turn
+from tests.selection import one_first
 
-pytestmark = [pytest.mark.slow, in_turn(3)]
+pytestmark = [pytest.mark.slow, one_first]
 HERE = Path(__file__).with_name("templates")
 TEMPLATE = ("-t", str(HERE / "web.yaml"), "-e", str(HERE / "env.yaml"))
 

@@ -12,9 +12,9 @@ from swiftclient.client import Connection
 from tests.clients.agent import Agent
 from tests.clients.covered import runs
 from tests.clients.dev import Dev, settled, wait_for
-from tests.daily import in_turn
+from tests.selection import one_first
 
-pytestmark = [pytest.mark.slow, in_turn(3)]
+pytestmark = [pytest.mark.slow, one_first]
 
 TEMPLATE = """
 heat_template_version: 2021-04-16

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from tests.clients.dev import Dev, wait_for
-from tests.daily import in_turn
+from tests.selection import one_first
 
-pytestmark = [pytest.mark.slow, in_turn(3)]
+pytestmark = [pytest.mark.slow, one_first]
 ADMIN = "hearth-admin"
 
 

@@ -7,10 +7,10 @@ import pytest
 
 from tests.clients.dev import hearth_dev
 from tests.clients.pages import DOCS, blocks, differing
-from tests.daily import each
 from tests.devcloud.sandbox.machines import need_namespaces
+from tests.selection import one_first
 
-pytestmark = [pytest.mark.slow, each(2, 0)]
+pytestmark = [pytest.mark.slow, one_first]
 
 
 def test_the_commands_work_and_print_what_the_page_shows(

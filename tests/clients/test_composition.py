@@ -8,9 +8,9 @@ import yaml
 from heatclient import exc
 
 from tests.clients.dev import Dev, hearth_dev, settled
-from tests.daily import in_turn
+from tests.selection import one_first
 
-pytestmark = [pytest.mark.slow, in_turn(3)]
+pytestmark = [pytest.mark.slow, one_first]
 
 NESTED = """
 heat_template_version: 2021-04-16

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from tests.clients.dev import Dev
-from tests.daily import in_turn
+from tests.selection import one_first
 
-pytestmark = [pytest.mark.slow, in_turn(3)]
+pytestmark = [pytest.mark.slow, one_first]
 
 HERE = Path(__file__).parents[1]
 FOLDER = HERE / "vectors" / "deployments"

@@ -18,7 +18,7 @@ import pytest
 
 from tests.clients.dev import Dev
 from tests.conftest import lacking
-from tests.daily import part_of
+from tests.selection import part_of
 from tests.tempest.run import VENV
 
 pytestmark = pytest.mark.slow

@@ -16,9 +16,9 @@ from heatclient.v1.client import Client
 
 from tests.clients.covered import methods, noted, runs, said_by_tests
 from tests.clients.dev import Dev, settled, wait_for
-from tests.daily import in_turn
+from tests.selection import one_first
 
-pytestmark = [pytest.mark.slow, in_turn(3)]
+pytestmark = [pytest.mark.slow, one_first]
 HERE = Path(__file__).with_name("templates")
 
 PLAIN = "heat_template_version: 2021-04-16\nresources: {one: {type: OS::Heat::TestResource}}\n"

@@ -3,9 +3,9 @@
 import pytest
 
 from tests.clients.dev import CommandFailed, Dev, settled
-from tests.daily import in_turn
+from tests.selection import one_first
 
-pytestmark = [pytest.mark.slow, in_turn(3)]
+pytestmark = [pytest.mark.slow, one_first]
 CREATE = "stack create -t {good} no"
 
 GOOD = """\

@@ -10,9 +10,9 @@ import requests
 from heatclient import exc
 
 from tests.clients.dev import Dev, hearth_dev, settled, wait_for
-from tests.daily import in_turn
+from tests.selection import one_first
 
-pytestmark = [pytest.mark.slow, in_turn(3)]
+pytestmark = [pytest.mark.slow, one_first]
 SLOW_S = 0.5  # what a member takes where the test needs time
 
 

@@ -15,9 +15,9 @@ from hearth.clusters.objects import NodeGroup
 from hearth.service.clusters.template_files import template_texts
 from tests.clients.dev import Dev, hearth_dev, settled
 from tests.clusters.examples import FACTS, WORKERS, cluster_at, group, request
-from tests.daily import in_turn, part_of
+from tests.selection import one_first
 
-pytestmark = [pytest.mark.slow, in_turn(3)]
+pytestmark = [pytest.mark.slow, one_first]
 LB, NO_LB = Balancer.OCTAVIA, Balancer.NONE
 CHOICES = [  # each position of each axis, with each other axis in both positions
     FeatureChoice(True, False, False, NO_LB, False, False),
@@ -96,7 +96,7 @@ def label(choice: FeatureChoice) -> str:
     return " ".join(name.removesuffix(".yaml") for name in environment_files(choice))
 
 
-@pytest.mark.parametrize("choice", part_of(CHOICES, 2), ids=label)
+@pytest.mark.parametrize("choice", CHOICES, ids=label)
 def test_a_cluster_is_created_and_leaves_nothing(heat: Any, dev: Dev, choice: FeatureChoice):
     dev.mark()
     wanted = request(**cluster_at(choice), workers={"node_count": 1})

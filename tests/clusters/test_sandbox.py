@@ -15,8 +15,8 @@ from tests.clients.dev import Dev, hearth_dev, wait_for
 from tests.clusters.authority import ClusterApi, cluster_api
 from tests.clusters.examples import FACTS, request
 from tests.clusters.test_running import begin, outputs, settled, update
-from tests.daily import each
 from tests.devcloud.sandbox.machines import need_namespaces
+from tests.selection import in_rest
 
 pytestmark = pytest.mark.slow
 
@@ -131,7 +131,7 @@ def test_kubectl_lists_the_nodes_of_a_cluster(dev: Dev, api: ClusterApi, tmp_pat
         assert settled(heat, stack_id, "DELETE").stack_status == "DELETE_COMPLETE"
 
 
-@each(2, 1)
+@in_rest
 def test_three_masters_survive_the_loss_of_one(dev: Dev, api: ClusterApi, tmp_path: Path):
     if shutil.which("haproxy") is None:
         pytest.skip("needs haproxy (package haproxy)")

@@ -11,7 +11,7 @@ import pytest
 import requests
 
 from tests.clients.dev import Dev, hearth_dev, wait_for
-from tests.daily import each
+from tests.selection import in_rest
 
 pytestmark = pytest.mark.slow
 
@@ -79,7 +79,7 @@ def free_ports() -> int:
                 return found
 
 
-@each(3, 0)
+@in_rest
 def test_kubectl_and_health_of_a_simulated_cluster(tmp_path: Path):
     if shutil.which("kubectl") is None:
         pytest.skip("needs kubectl (package kubernetes-client)")
@@ -148,7 +148,7 @@ def stacks_below(dev: Dev, stack_id: str) -> tuple[int, int]:
     return len(nested) + 1, len(found) - len(nested)
 
 
-@each(3, 1)
+@in_rest
 def test_a_large_cluster_is_created_resized_upgraded_and_deleted(tmp_path: Path):
     if shutil.which("kubectl") is None:
         pytest.skip("needs kubectl (package kubernetes-client)")

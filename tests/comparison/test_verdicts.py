@@ -11,7 +11,7 @@ from tests.clients.dev import hearth_dev
 from tests.comparison.settled import Judgement
 from tests.comparison.sides import Side
 from tests.comparison.sweep import CALLERS, VERDICTS, judged, variants
-from tests.daily import part_of
+from tests.selection import part_of
 from tests.types.case import subject
 
 pytestmark = pytest.mark.slow

@@ -22,9 +22,9 @@ from hearth.store.clusters.tables import cluster_task
 from tests.conductor.test_conductor import created, gone
 from tests.conductor.test_faults import with_resources
 from tests.conductor.world import World, story, world
-from tests.daily import in_turn
+from tests.selection import one_first
 
-pytestmark = [pytest.mark.slow, in_turn(3)]
+pytestmark = [pytest.mark.slow, one_first]
 
 FULL = {"forbidden": {"message": "VolumeLimitExceeded: quota 'volumes' is used up", "code": 413}}
 BROKEN = {"badRequest": {"message": "this volume type cannot be used", "code": 400}}

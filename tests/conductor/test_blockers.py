@@ -13,9 +13,9 @@ from hearth.store.clusters import clusters
 from hearth.store.clusters.clusters import FullCluster
 from tests.conductor.test_conductor import created, gone
 from tests.conductor.world import World, small_files, story, world
-from tests.daily import in_turn
+from tests.selection import one_first
 
-pytestmark = [pytest.mark.slow, in_turn(3)]
+pytestmark = [pytest.mark.slow, one_first]
 
 NETWORK = {
     "net": {"type": "OS::Neutron::Net", "properties": {"name": "of-cluster"}},

@@ -18,9 +18,9 @@ from hearth.service.clusters.upgrade import upgrade_cluster
 from hearth.store.clusters.key_table import cluster_identity, cluster_key_pair, cluster_rotation
 from hearth.store.clusters.tables import cluster_task
 from tests.conductor.world import World, story, world
-from tests.daily import in_turn
+from tests.selection import one_first
 
-pytestmark = [pytest.mark.slow, in_turn(3)]
+pytestmark = [pytest.mark.slow, one_first]
 
 
 async def created(here: World, **wanted: Any) -> Any:

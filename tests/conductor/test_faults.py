@@ -22,9 +22,9 @@ from hearth.store.clusters.key_table import cluster_key_pair
 from hearth.store.clusters.tables import cluster
 from tests.conductor.test_conductor import created, gone
 from tests.conductor.world import World, small_files, story, world
-from tests.daily import in_turn
+from tests.selection import one_first
 
-pytestmark = [pytest.mark.slow, in_turn(3)]
+pytestmark = [pytest.mark.slow, one_first]
 
 BALANCER = {
     "name": "kube_service_web", "vip_subnet_id": "private-subnet",

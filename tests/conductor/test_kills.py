@@ -20,7 +20,7 @@ from hearth.store.clusters.tables import cluster_task
 from hearth.store.database import Store, Tx
 from tests.conductor.test_notifications import words
 from tests.conductor.world import World, story, world
-from tests.daily import part_of
+from tests.selection import part_of
 
 T = TypeVar("T")
 LIVES_MAX = 1000

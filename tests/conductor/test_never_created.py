@@ -22,9 +22,9 @@ from hearth.store.clusters.tasks import Task
 from hearth.store.database import Tx
 from tests.conductor.test_conductor import created, gone
 from tests.conductor.world import World, story, world
-from tests.daily import in_turn
+from tests.selection import one_first
 
-pytestmark = [pytest.mark.slow, in_turn(3)]
+pytestmark = [pytest.mark.slow, one_first]
 
 
 async def settled(here: World, uuid: str) -> Cluster:

@@ -21,9 +21,9 @@ from hearth.store import outbox
 from hearth.store.clusters import clusters
 from tests.conductor.test_conductor import created
 from tests.conductor.world import World, small_files, story, world
-from tests.daily import in_turn
+from tests.selection import one_first
 
-pytestmark = [pytest.mark.slow, in_turn(3)]
+pytestmark = [pytest.mark.slow, one_first]
 
 TO = Notifications("rabbit://nowhere", topics=("audit",), cluster_publisher_id="magnum.host")
 

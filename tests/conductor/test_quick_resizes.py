@@ -15,9 +15,9 @@ from hearth.service.clusters.rotate import rotate_credential
 from hearth.store.clusters import clusters, tasks
 from tests.conductor.test_conductor import created
 from tests.conductor.world import World, small_files, story, world
-from tests.daily import in_turn
+from tests.selection import one_first
 
-pytestmark = [pytest.mark.slow, in_turn(3)]
+pytestmark = [pytest.mark.slow, one_first]
 
 SLOW_S = 0.6
 

@@ -12,7 +12,7 @@ import pytest
 import requests
 
 from tests.clients.dev import CommandFailed, Dev, hearth_dev, wait_for
-from tests.daily import each
+from tests.selection import in_rest
 
 pytestmark = pytest.mark.slow
 
@@ -161,7 +161,7 @@ def test_three_masters_and_five_workers_with_a_load_balancer(dev: Dev, tmp_path:
     assert dev.left_over() == []
 
 
-@each(3, 0)
+@in_rest
 def test_a_server_of_the_user_stops_the_delete_until_it_is_forced(dev: Dev) -> None:
     dev.shell(
         "coe", "cluster", "template", "create", "tiny", "--coe", "kubernetes",

@@ -18,9 +18,9 @@ from hearth.store.database import Tx
 from tests.conductor.kubernetes import Kubernetes, served
 from tests.conductor.test_conductor import created
 from tests.conductor.world import World, story, world
-from tests.daily import in_turn
+from tests.selection import one_first
 
-pytestmark = [pytest.mark.slow, in_turn(3)]
+pytestmark = [pytest.mark.slow, one_first]
 
 VERSION = (1, 14)
 NEWER = "ubuntu-kube-v1.32.1"

@@ -13,7 +13,7 @@ import sqlalchemy as sa
 
 from tests.conftest import SERVERS, drop_database, fresh_database, lacking
 from tests.crash.processes import Client, Cloud, Hearth, until
-from tests.daily import part_of
+from tests.selection import part_of
 
 pytestmark = pytest.mark.slow
 

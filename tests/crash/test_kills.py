@@ -14,7 +14,7 @@ from tests.crash.lives import Made, Outcome
 from tests.crash.plan import LATE, PAIRED, STORIES, Life, plan
 from tests.crash.run import carry_out, fault, not_reached, summary, types_of
 from tests.crash.windows import STOPPED, WINDOWS
-from tests.daily import each, part_of
+from tests.selection import in_rest, part_of
 from tests.types.case import kinds
 
 IN_STORIES = set().union(*(story.types() for story in STORIES))
@@ -27,9 +27,9 @@ SEED = 56  # whose first kills are in all windows
 def test_a_stack_survives_the_death_of_its_engine_in_every_window(tmp_path: Path) -> None:
     lives = plan(KILLS, SEED, pairs=False)
     assert {kill.window for life in lives for kill in life.kills} >= WINDOWS.keys()
-    today = part_of(lives, 4)
-    kills = [kill for life in today for kill in life.kills]
-    result = summary(carry_out(today, tmp_path))
+    chosen = part_of(lives, 4)
+    kills = [kill for life in chosen for kill in life.kills]
+    result = summary(carry_out(chosen, tmp_path))
     assert not result["wrong"], json.dumps(result["wrong"], indent=1)
     assert result["kills"] >= len(kills) * 0.9
     assert result["windows"].keys() >= {kill.window for kill in kills} & WINDOWS.keys()
@@ -46,7 +46,7 @@ def test_every_type_is_in_a_story_or_in_the_run_of_all_types() -> None:
     assert {one for one in makes if not isinstance(kinds()[one], NestedType)} == set()
 
 
-@each(3, 0)
+@in_rest
 @pytest.mark.slow
 def test_types_survive_side_by_side(tmp_path: Path) -> None:
     some = (
@@ -60,10 +60,10 @@ def test_types_survive_side_by_side(tmp_path: Path) -> None:
     assert {name for name, verb, _ in result.hit if verb == "create"} >= set(some)
 
 
-@each(3, 1)
+@in_rest
 @pytest.mark.slow
 def test_every_type_survives_that_each_call_loses_its_answer(tmp_path: Path) -> None:
-    names = part_of(everything(), 8)
+    names = everything()
     result = run_lost(tmp_path, names)
     assert result.wrong == []
     assert result.lost > 8 * len(names)

@@ -10,9 +10,9 @@ import pytest
 
 from tests.clients.dev import hearth_dev
 from tests.conftest import lacking
-from tests.daily import in_turn
+from tests.selection import one_first
 
-pytestmark = [pytest.mark.slow, in_turn(3)]
+pytestmark = [pytest.mark.slow, one_first]
 
 HERE = Path(__file__).resolve().parent
 VENV = Path(os.environ.get("DASHBOARD_VENV", HERE.parents[1] / ".dashboard-venv"))

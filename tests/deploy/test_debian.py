@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import lacking
-from tests.daily import each
 from tests.deploy.known import DEPLOY, ROOT, unknown_settings
 from tests.deploy.test_wheel import NO_INDEX
+from tests.selection import in_rest
 
 RECIPE = DEPLOY / "debian"
 SCRIPTS = sorted(RECIPE.glob("hearth.p*"))
@@ -55,7 +55,7 @@ def test_the_scripts_of_the_package_are_correct(script: Path):
 
 
 @pytest.mark.slow
-@each(7, 5)
+@in_rest
 def test_the_package_builds_and_has_a_hearth_that_runs(tmp_path: Path):
     for tool in ("dpkg-buildpackage", "dh"):
         if shutil.which(tool) is None:

@@ -16,8 +16,8 @@ from deploy.wheel.build import CLOUD, build, build_cloud, build_sources
 
 from hearth import __version__
 from tests.conftest import lacking
-from tests.daily import each
 from tests.deploy.known import ROOT
+from tests.selection import in_rest
 
 pytestmark = pytest.mark.slow
 
@@ -89,7 +89,7 @@ def test_the_bill_of_materials_is_beside_the_wheel(built: tuple[Path, Path]):
     assert hearth["hashes"] == [{"alg": "SHA-256", "content": digest}]
 
 
-@each(3, 0)
+@in_rest
 def test_one_line_installs_it_with_the_libraries_of_the_lock(
     built: tuple[Path, Path], cloud: Path, tmp_path: Path
 ):

@@ -12,9 +12,9 @@ import pytest
 import requests
 
 from tests.clients.dev import HEARTH, Dev, hearth_dev, settled
-from tests.daily import in_turn
+from tests.selection import one_first
 
-pytestmark = [pytest.mark.slow, in_turn(3)]
+pytestmark = [pytest.mark.slow, one_first]
 PACKAGE = Path(__file__).parents[2] / "examples" / "hearth-acme"
 TYPE = "Acme::Swift::Object"
 

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from hearth.cloud.transport import ATTEMPTS_MAX, LASTING_MAX
-from tests.daily import in_turn
 from tests.engine.worker.test_faults import SMALL, Town, state, told
+from tests.selection import one_first
 
-pytestmark = in_turn(3)
+pytestmark = one_first
 
 WANTED = {"network.networks": 1, "network.subnets": 1, "compute.servers": 1}
 CALLS_MAX = 80  # of a create and a delete of three resources; 40 without faults

@@ -12,11 +12,11 @@ import pytest
 
 from tests.conftest import drop_database, fresh_database
 from tests.crash.processes import Client, Cloud, Hearth, until
-from tests.daily import in_turn
 from tests.faults.proxy import Loss, LossyProxy, in_front_of
 from tests.faults.test_store import check_ended
+from tests.selection import one_first
 
-pytestmark = [pytest.mark.slow, in_turn(3)]
+pytestmark = [pytest.mark.slow, one_first]
 
 NOTHING = """
 heat_template_version: 2021-04-16

@@ -21,10 +21,10 @@ import sqlalchemy as sa
 from tests.conftest import SERVERS, drop_database, fresh_database
 from tests.crash import account
 from tests.crash.processes import Client, Cloud, Hearth, until
-from tests.daily import in_turn
 from tests.engine.worker.test_faults import SMALL
+from tests.selection import one_first
 
-pytestmark = [pytest.mark.slow, in_turn(3)]
+pytestmark = [pytest.mark.slow, one_first]
 
 WANTED = {"network.networks": 1, "network.subnets": 1, "compute.servers": 1, "identity.trusts": 1}
 OUT_S = 7.0  # longer than a driver waits for a lock

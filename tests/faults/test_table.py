@@ -1,4 +1,4 @@
-"""A few rows of the table of faults each day; `make faults` runs all of them.
+"""A few rows of the table of faults; `make faults` runs all of them.
 
 One is of the plain world, and one of a world that takes longer to start.
 """
@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import lacking
-from tests.daily import part_of
 from tests.faults.rows import ROWS
 from tests.faults.table import table
 from tests.faults.world import Site
+from tests.selection import part_of
 
 LONG = {
     "an engine stands still for 60 s", "an engine dies and stays away",

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.daily import part_of
 from tests.fuzz.bombs import BOMBS
+from tests.selection import part_of
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -10,8 +10,8 @@ import time
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 
-from tests.daily import part_of
 from tests.fuzz.targets import TARGETS
+from tests.selection import part_of
 
 TIMES = int(os.environ.get("HEARTH_FUZZ", "1"))
 EXAMPLES = {"load": 1000, "functions": 800, "examine": 500, "environment": 200}

@@ -7,12 +7,12 @@ import pytest
 
 from tests.clients.conftest import dev as dev
 from tests.clients.dev import Dev, settled, wait_for
-from tests.daily import in_turn
 from tests.guests.guests import need, running
 from tests.guests.run import as_json, table
 from tests.guests.story import SIGNALS, TEMPLATE, TRANSPORTS, Story, section_of, tell
+from tests.selection import one_first
 
-pytestmark = [pytest.mark.slow, in_turn(3)]
+pytestmark = [pytest.mark.slow, one_first]
 PART = [
     ("hearth", "POLL_SERVER_CFN", "HEAT_SIGNAL"),
     ("hearth", "POLL_SERVER_HEAT", "CFN_SIGNAL"),

@@ -9,12 +9,12 @@ import yaml
 from hearth.resources.heat.agent_text import agent_text
 from tests.clients.dev import Dev, hearth_dev, settled
 from tests.conftest import lacking
-from tests.daily import in_turn
 from tests.devcloud.sandbox.machines import need_namespaces
 from tests.guests.booted import missing_in_servers
 from tests.guests.story import tell
+from tests.selection import one_first
 
-pytestmark = [pytest.mark.slow, in_turn(3)]
+pytestmark = [pytest.mark.slow, one_first]
 TEMPLATE = """
 heat_template_version: 2021-04-16
 parameters:

@@ -22,7 +22,6 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from tests.clients.dev import Dev, hearth_dev
-from tests.daily import part_of
 from tests.hostile.clients import (
     HOT,
     TEMPLATES,
@@ -221,10 +220,8 @@ class Pair:
         return found
 
 
-def pairs(seconds: float, folder: Path, parts: int = 1) -> list[Pair]:
-    """Each small hostile request beside an innocent one, for so many seconds; of several `parts`
-    that of the day.
-    """
+def pairs(seconds: float, folder: Path) -> list[Pair]:
+    """Each small hostile request beside an innocent one, for so many seconds."""
     found = []
     with hearth_dev(folder) as dev:
         mine = Api(dev.url, dev.auth_url, "demo", PASSWORD)
@@ -240,7 +237,7 @@ def pairs(seconds: float, folder: Path, parts: int = 1) -> list[Pair]:
             "deserter": deserter(theirs),
         }  # fmt: skip
         alone = _beside(mine, None, seconds)
-        for name, act in part_of(list(acts.items()), parts):
+        for name, act in acts.items():
             one = _beside(mine, act, seconds)
             found.append(Pair(name, alone.p95_s(), one.p95_s(), len(one.times), one.failed))
     return found

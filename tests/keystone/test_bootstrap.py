@@ -20,7 +20,6 @@ from hearth.cli.main import cli
 from hearth.config.configuration import read
 from tests.clients.dev import HEARTH, wait_for
 from tests.clients.test_operating import PAGE, blocks
-from tests.daily import in_turn
 from tests.devcloud.running import Served
 from tests.forked import Forked
 from tests.keystone import guide, real
@@ -28,8 +27,9 @@ from tests.keystone.identity import Identity
 from tests.keystone.prepare import PASSWORD, REGION
 from tests.keystone.site import Site
 from tests.keystone.test_stacks import USERS, outputs
+from tests.selection import one_first
 
-pytestmark = [pytest.mark.slow, in_turn(4)]
+pytestmark = [pytest.mark.slow, one_first]
 
 TABLES = ("domains", "projects", "roles", "users", "regions", "services", "endpoints",
           "role_assignments")  # fmt: skip

@@ -9,12 +9,12 @@ import yaml
 
 from tests.clients.dev import Dev, wait_for
 from tests.conftest import drop_database, fresh_database
-from tests.daily import in_turn
 from tests.keystone.identity import Identity, Person
 from tests.keystone.prepare import PASSWORD, REGION
 from tests.keystone.site import Site, hearth_serve
+from tests.selection import one_first
 
-pytestmark = [pytest.mark.slow, in_turn(3)]
+pytestmark = [pytest.mark.slow, one_first]
 
 TEMPLATE = {
     "heat_template_version": "2021-04-16",

@@ -9,12 +9,12 @@ import pytest
 import requests
 
 from tests.clients.dev import wait_for
-from tests.daily import in_turn
 from tests.keystone.identity import Identity, Person, token_of
 from tests.keystone.prepare import PASSWORD
 from tests.keystone.site import Site, hearth_serve
+from tests.selection import one_first
 
-pytestmark = [pytest.mark.slow, in_turn(3)]
+pytestmark = [pytest.mark.slow, one_first]
 
 VERSION = "2021-04-16"
 SECRET = {"heat_template_version": VERSION, "resources": {"r": {"type": "OS::Heat::RandomString"}}}

@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 
 from tests.clients.dev import wait_for
-from tests.daily import in_turn
 from tests.keystone.identity import Identity, Person, token_of
 from tests.keystone.site import KEPT_S, Site
+from tests.selection import one_first
 
-pytestmark = [pytest.mark.slow, in_turn(3)]
+pytestmark = [pytest.mark.slow, one_first]
 
 BRIEF_S = 4
 

@@ -13,10 +13,10 @@ import requests
 
 from tests.conftest import drop_database, fresh_database
 from tests.crash.processes import Client, Cloud, settings, until
-from tests.daily import in_turn
 from tests.forked import Forked
+from tests.selection import one_first
 
-pytestmark = [pytest.mark.slow, in_turn(3)]
+pytestmark = [pytest.mark.slow, one_first]
 COUNT = 3
 
 

@@ -8,7 +8,7 @@ from collections import Counter
 
 import pytest
 
-from tests.daily import part_of
+from tests.selection import part_of
 from tests.simulator.faults import with_odds
 from tests.simulator.history import simulate
 from tests.simulator.loop import VirtualLoop, run
@@ -25,7 +25,7 @@ FEATURES = ("adopt", "cancel", "check", "conflict", "crash", "load", "failure", 
 
 
 MANY = 80
-RANGES = [8 + MANY * part for part in range(6)]  # of seeds, one each day
+RANGES = [8 + MANY * part for part in range(6)]  # of seeds
 SHARE = 30  # a feature is in one of so many histories at least
 
 

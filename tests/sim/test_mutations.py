@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.daily import part_of
+from tests.selection import part_of
 from tests.sim.mutate import MUTATIONS, Stale, apply, caught, known_seed, linked
 
 NEARBY = 300

@@ -22,13 +22,13 @@ from hearth.service.stacks.prediction import DesiredStack, StackPrediction, pred
 from hearth.store.accept import OperationRequest
 from hearth.store.rows import Revision, record_of
 from hearth.store.tables import resource
-from tests.daily import in_turn
+from tests.selection import one_first
 from tests.simulator.cloud import TwinCloud
 from tests.simulator.loop import VirtualLoop, run
 from tests.simulator.types import Other, Thing
 from tests.simulator.world import Clouds, World
 
-pytestmark = in_turn(3)
+pytestmark = one_first
 
 PROGRAMS = Programs(
     Catalog({kind.type_name: kind for kind in (Thing(), Other())}), template_type=TemplateResource

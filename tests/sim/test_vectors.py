@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import lacking
-from tests.daily import in_turn
+from tests.selection import one_first
 
-pytestmark = in_turn(3)
+pytestmark = one_first
 
 HERE = Path(__file__).resolve().parents[1]
 SHARED = HERE.parents[1] / "shared"

@@ -13,11 +13,11 @@ from hearth.model.problem import Rejected
 from hearth.template import Environment
 from hearth.template.parameters import ParameterType
 from hearth.template.versions import VERSION_KEYS
-from tests.daily import in_turn
 from tests.fuzz.checks import template_is_compiled
 from tests.fuzz.strategies import CFN_TEMPLATES, TEMPLATES, VALUES, dumped
+from tests.selection import one_first
 
-pytestmark = [pytest.mark.slow, in_turn(3)]
+pytestmark = [pytest.mark.slow, one_first]
 
 TIMES = int(os.environ.get("HEARTH_FUZZ", "1"))
 QUICK = settings(

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from tests.conftest import lacking
-from tests.daily import part_of
+from tests.selection import part_of
 
 HERE = Path(__file__).resolve().parents[1]
 SHARED = HERE.parents[1] / "shared"

@@ -20,8 +20,8 @@ from hearth.resources.registry import builtin_types
 from hearth.template.defaults import DEFAULTS
 from tests.clients.dev import Dev, hearth_dev, settled, wait_for
 from tests.conftest import lacking
-from tests.daily import part_of
 from tests.resources.facts import FACTS
+from tests.selection import part_of
 
 pytestmark = pytest.mark.slow
 FOLDER = Path(__file__).resolve().parents[3] / "shared" / "templates" / "heat-templates"

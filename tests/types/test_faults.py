@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from hearth.resources.base import NOTHING_MADE
-from tests.daily import each, part_of
+from tests.selection import part_of
 from tests.types.case import Subject, Template, kinds, subject, without_refs
 from tests.types.cloud import QUOTAS, UNLIMITED, Place, in_a_box, limit
 from tests.types.fleet import fleet
@@ -22,7 +22,7 @@ NAMES = [
 ]
 """The types that change something in the cloud in a box."""
 
-TODAY = part_of(NAMES, 8)
+CHOSEN = part_of(NAMES, 12)
 LIMITED = {  # types of which a project may have so many
     "AWS::EC2::EIP",
     "AWS::EC2::Instance",
@@ -156,14 +156,14 @@ def example(one: Subject) -> Template | str:
 
 
 def test_a_refusal_is_told_in_the_words_of_the_cloud(place: Place):
-    with fleet(place, TODAY, "no") as stacks:
+    with fleet(place, CHOSEN, "no") as stacks:
         assert stacks.create(without) == {}
-        for service in sorted({OF_TWO.get(n) or TYPES[n].service or "" for n in TODAY}):
+        for service in sorted({OF_TWO.get(n) or TYPES[n].service or "" for n in CHOSEN}):
             effect = {"status": 403, "body": BODIES.get(service, OTHERS)}
             place.knobs(writes(service, effect))
         said = stacks.update(example)
-        assert {name for name in TODAY if WORDS not in said.get(name, "")} == set()
-        for name in TODAY:
+        assert {name for name in CHOSEN if WORDS not in said.get(name, "")} == set()
+        for name in CHOSEN:
             shown = stacks.resource(name)
             assert shown["resource_status"] == "CREATE_FAILED", name
             assert WORDS in shown["resource_status_reason"], name
@@ -173,7 +173,7 @@ def test_a_refusal_is_told_in_the_words_of_the_cloud(place: Place):
 
 def test_a_limit_is_told_and_nothing_is_left_over(place: Place):
     admin = place.connections["admin"]
-    with fleet(place, TODAY, "full") as stacks:
+    with fleet(place, CHOSEN, "full") as stacks:
         assert stacks.create(without) == {}
         limit(admin, 0, QUOTAS)
         try:
@@ -181,21 +181,20 @@ def test_a_limit_is_told_and_nothing_is_left_over(place: Place):
         finally:
             limit(admin, UNLIMITED, QUOTAS)
         assert set(NAMES) >= LIMITED
-        assert said.keys() == LIMITED & set(TODAY)
+        assert said.keys() == LIMITED & set(CHOSEN)
         told = re.compile("Quota exceeded|Quota has been met|Maximum number of volumes allowed")
         assert {name for name in said if told.search(said[name]) is None} == set()
         assert stacks.update(example) == {}
 
 
-@each(3, 2)
 def test_what_goes_into_an_error_state_fails_and_is_made_again(place: Place):
-    with fleet(place, TODAY, "ill") as stacks:
+    with fleet(place, CHOSEN, "ill") as stacks:
         assert stacks.create(without) == {}
-        for service in sorted({TYPES[name].service or "" for name in TODAY}):
+        for service in sorted({TYPES[name].service or "" for name in CHOSEN}):
             place.knobs(writes(service, {"error": True}))
         said = stacks.update(example)
         assert set(NAMES) >= STATEFUL
-        assert said.keys() == STATEFUL & set(TODAY)
+        assert said.keys() == STATEFUL & set(CHOSEN)
         told = re.compile(r"Went to status (?i:error) due to|failed: 500 - Process failure")
         assert {name for name in said if told.search(said[name]) is None} == set()
         place.knobs_off()
@@ -204,7 +203,7 @@ def test_what_goes_into_an_error_state_fails_and_is_made_again(place: Place):
 
 
 def test_what_was_deleted_behind_our_back_is_noticed_and_made_again(place: Place):
-    names = [name for name in TODAY if "lost" not in subject(name).case]
+    names = [name for name in CHOSEN if "lost" not in subject(name).case]
     with fleet(place, names, "gone") as stacks:
         assert stacks.create(example) == {}
         for name in names:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from hearth.resources.described import example
-from tests.daily import part_of
+from tests.selection import part_of
 from tests.types.case import kinds, subject
 from tests.types.cloud import Place, in_a_box
 from tests.types.mistakes import mistakes

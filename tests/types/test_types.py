@@ -10,7 +10,7 @@ from hearth.resources.described import example
 from hearth.resources.index import REVIVED
 from hearth_devcloud.cloud import SERVICES
 from hearth_devcloud.http import Service
-from tests.daily import part_of
+from tests.selection import part_of
 from tests.types.case import kinds, subject
 from tests.types.cloud import in_a_box
 from tests.types.run import lives
@@ -22,20 +22,20 @@ DEVCLOUD_NAMES = {"block-storage": "volume"}
 OURS = {"container-infra", "orchestration"}  # Hearth itself is the service
 PREFIXES: tuple[tuple[str, ...], ...] = ((), ("v1",), ("v1.0",), ("v2",), ("v2.1",), ("v3",))
 """What endpoints of the catalogue have before the paths of collections."""
-TODAY = part_of(NAMES, 16)  # `make types`: all
+CHOSEN = part_of(NAMES, 16)  # `make types`: all
 
 
 @pytest.fixture(scope="module")
 def stories(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mapping[str, Story]]:
-    """Those of the day, several at once, and nothing left over."""
+    """The chosen ones, several at once, and nothing left over."""
     with in_a_box(tmp_path_factory.mktemp("hearth")) as place:
-        told = {story.type_name: story for story in lives(place, TODAY)}
+        told = {story.type_name: story for story in lives(place, CHOSEN)}
         yield told
         assert place.left_over() == []
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", TODAY)
+@pytest.mark.parametrize("name", CHOSEN)
 def test_it_is_made_changed_replaced_checked_and_deleted(stories: Mapping[str, Story], name: str):
     assert stories[name].wrong == []
     assert not stories[name].unavailable

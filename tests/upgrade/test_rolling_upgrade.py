@@ -17,8 +17,8 @@ import pytest
 
 from tests.conftest import drop_database, fresh_database, lacking
 from tests.crash.processes import Client, Cloud, Hearth
-from tests.daily import part_of
 from tests.faults.users import Users
+from tests.selection import part_of
 
 ROOT = Path(__file__).resolve().parents[2]
 BEFORE = "e780d00169883781c473aa9c99ec9d97be7efa88"

@@ -1,4 +1,4 @@
-"""The language server with templates that others wrote, and broken ones: a part each day."""
+"""The language server with templates that others wrote, and broken ones."""
 
 import asyncio
 import random
@@ -12,7 +12,7 @@ from tests.authoring.lsp.desk import HOT
 from tests.authoring.lsp.in_process import InProcess
 from tests.authoring.lsp.mutations import MUTATIONS
 from tests.conftest import lacking
-from tests.daily import part_of
+from tests.selection import part_of
 
 PARTS = 40
 TEXT = HOT + "resources:\n  a:\n    type: OS::Heat::Value\n    properties: {value: 'é 😀'}\n"

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from benchmarks.editor import Client, Failed, marked
 
-from tests.daily import in_turn
+from tests.selection import one_first
 
-pytestmark = [pytest.mark.slow, in_turn(3)]
+pytestmark = [pytest.mark.slow, one_first]
 
 HOT = "heat_template_version: 2018-08-31\n"
 BAD = HOT + "resources:\n  web:\n    type: OS::Nova::Serverr\n"

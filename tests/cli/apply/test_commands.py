@@ -16,9 +16,9 @@ import requests
 
 from tests.clients.dev import HEARTH, Dev, hearth_dev, wait_for
 from tests.conftest import lacking
-from tests.daily import in_turn
+from tests.selection import one_first
 
-pytestmark = [pytest.mark.slow, in_turn(3)]
+pytestmark = [pytest.mark.slow, one_first]
 
 NET = """\
 heat_template_version: 2021-04-16

@@ -10,9 +10,9 @@ import requests
 
 from tests.cli.apply.test_commands import Shell
 from tests.clients.dev import Dev, hearth_dev, wait_for
-from tests.daily import in_turn
+from tests.selection import one_first
 
-pytestmark = [pytest.mark.slow, in_turn(4)]
+pytestmark = [pytest.mark.slow, one_first]
 
 TEMPLATE = """\
 heat_template_version: 2021-04-16

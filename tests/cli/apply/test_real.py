@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from tests.clients.dev import hearth_dev
-from tests.daily import each
+from tests.selection import one_first
 
-pytestmark = [pytest.mark.slow, each(2, 1)]
+pytestmark = [pytest.mark.slow, one_first]
 
 
 def test_every_step_of_the_story_is_right(tmp_path: Path):

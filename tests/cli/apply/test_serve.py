@@ -24,9 +24,9 @@ from hearth.cli.apply.state import StateFile
 from tests.cli.apply.test_commands import CHANGES, Shell
 from tests.clients.dev import Dev, wait_for
 from tests.crash.processes import free_port
-from tests.daily import in_turn
+from tests.selection import one_first
 
-pytestmark = [pytest.mark.slow, in_turn(2)]
+pytestmark = [pytest.mark.slow, one_first]
 
 HEAD = "heat_template_version: 2021-04-16\nresources:\n"
 WAIT = (

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.daily import in_turn
 from tests.devcloud.sandbox.machines import need_namespaces, until
+from tests.selection import one_first
 
-pytestmark = [pytest.mark.slow, in_turn(3)]
+pytestmark = [pytest.mark.slow, one_first]
 COMMAND = [sys.executable, "-m", "hearth.cli.main", "demo"]
 REFUSED = 'echo 0 > /proc/sys/user/max_user_namespaces; exec "$@"'
 

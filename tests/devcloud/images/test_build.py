@@ -11,10 +11,10 @@ import pytest
 from hearth_devcloud.images import __main__ as command
 from hearth_devcloud.images import build, debian, shelf
 from hearth_devcloud.sandbox.identity import FIRST_ID, has_range
-from tests.daily import in_turn
 from tests.devcloud.images.pretended import pretend
+from tests.selection import one_first
 
-pytestmark = [pytest.mark.slow, in_turn(3)]
+pytestmark = [pytest.mark.slow, one_first]
 
 
 @pytest.fixture

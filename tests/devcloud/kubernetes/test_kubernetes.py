@@ -26,9 +26,9 @@ from hearth_devcloud.kubernetes.api import MASTERS, NODES
 from hearth_devcloud.kubernetes.node import Facts, register, report
 from hearth_devcloud.kubernetes.served import ApiServer, client_context, server_context
 from hearth_devcloud.kubernetes.storage import Etcd
-from tests.daily import in_turn
+from tests.selection import one_first
 
-pytestmark = [pytest.mark.slow, in_turn(3)]
+pytestmark = [pytest.mark.slow, one_first]
 
 
 class Authority:

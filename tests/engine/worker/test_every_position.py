@@ -17,12 +17,12 @@ from hearth.store import accept, reads
 from hearth.store.database import Tx
 from hearth.store.rows import Revision
 from tests.crash.tiers import tiers
-from tests.daily import in_turn
 from tests.engine.worker.test_faults import UNATTENDED, Town, state, told
 from tests.resources.test_in_engine import new_id
+from tests.selection import one_first
 from tests.templates.test_heat_templates import CASES, FOLDER
 
-pytestmark = [pytest.mark.slow, in_turn(3)]
+pytestmark = [pytest.mark.slow, one_first]
 
 WRITES = (
     r"/(networks|subnets|routers|ports|security-groups|security-group-rules|floatingips|servers|"

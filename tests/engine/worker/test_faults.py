@@ -22,8 +22,8 @@ from tests.crash import account
 from tests.crash.shelf import SHELF, shelf
 from tests.crash.story import Story
 from tests.crash.tiers import THREE_TIERS, tiers
-from tests.daily import part_of
 from tests.resources.test_in_engine import House, new_id
+from tests.selection import part_of
 
 pytestmark = pytest.mark.slow
 

@@ -16,14 +16,14 @@ from hearth.resources.registry import Catalog
 from hearth.store import reads
 from hearth.store.accept import OperationRequest
 from hearth.store.rows import Revision
-from tests.daily import in_turn, part_of
+from tests.selection import one_first
 from tests.simulator.checks import STACK_TYPE, events_of
 from tests.simulator.cloud import Fault, TwinCloud
 from tests.simulator.loop import VirtualLoop, run
 from tests.simulator.types import Thing
 from tests.simulator.world import World
 
-pytestmark = [pytest.mark.slow, in_turn(3)]
+pytestmark = [pytest.mark.slow, one_first]
 
 TYPES = (Thing(), ResourceGroup(), AutoScalingGroup())
 PROGRAMS = Programs(Catalog({one.type_name: one for one in TYPES}), template_type=TemplateResource)
@@ -213,7 +213,7 @@ def test_a_batch_that_fails_is_the_last_and_the_next_update_goes_on():
 
 
 @pytest.mark.parametrize("kind", [indexed, scaling])
-@pytest.mark.parametrize("key", part_of(["u", "r"], 2))
+@pytest.mark.parametrize("key", ["u", "r"])
 def test_an_engine_may_die_at_any_call_of_a_rolling_update(kind, key):
     whole = Life().play(kind("1", key=key), kind("2", key=key))
     assert whole.calls > 20

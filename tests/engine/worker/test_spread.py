@@ -14,8 +14,8 @@ import sqlalchemy as sa
 from hearth.store import tables
 from tests.conftest import drop_database, fresh_database
 from tests.crash.processes import Client, Cloud, Hearth, until
-from tests.daily import part_of
 from tests.forked import Forked
+from tests.selection import part_of
 
 MEMBERS = 36
 ENDED = ("GONE", "DELETE_COMPLETE")

@@ -9,12 +9,12 @@ import pytest
 
 from hearth.model.state import Action
 from hearth.store import accept
-from tests.daily import in_turn
 from tests.engine.worker.test_faults import state
 from tests.engine.worker.test_old_object import SERVERS, Site, at_site, nova, revision
 from tests.resources.test_in_engine import new_id
+from tests.selection import one_first
 
-pytestmark = [pytest.mark.slow, in_turn(3)]
+pytestmark = [pytest.mark.slow, one_first]
 
 
 async def shown(site: Site) -> tuple[str, str]:

@@ -16,7 +16,7 @@ from hearth.store.claim import LEASE_S
 from tests.conftest import drop_database, fresh_database
 from tests.crash import account
 from tests.crash.processes import Client, Cloud, Hearth, until
-from tests.daily import part_of
+from tests.selection import part_of
 
 TEMPLATE = """
 heat_template_version: 2021-04-16

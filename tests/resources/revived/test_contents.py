@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from tests.api.conftest import Caller
-from tests.daily import in_turn
+from tests.selection import one_first
 
-pytestmark = [pytest.mark.slow, in_turn(2)]
+pytestmark = [pytest.mark.slow, one_first]
 NET: dict[str, Any] = {
     "net": {"type": "OS::Neutron::Net"},
     "subnet": {

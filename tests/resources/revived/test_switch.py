@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from tests.crash.processes import Client, Cloud, Hearth, until
-from tests.daily import in_turn
+from tests.selection import one_first
 
-pytestmark = [pytest.mark.slow, in_turn(4)]
+pytestmark = [pytest.mark.slow, one_first]
 END_S = 60.0
 LBAAS = "OS::Neutron::LBaaS"
 NAMES = (

@@ -28,12 +28,12 @@ from hearth.service.clusters.key_store import new_key_store
 from hearth.service.clusters.x509 import new_ca, sign
 from hearth.service.policy import Policy
 from hearth.store.clusters import key_pairs
-from tests.daily import in_turn
+from tests.selection import one_first
 from tests.service.clusters.requests import csr
 from tests.service.clusters.test_x509 import loaded
 from tests.service.clusters.world import NOW, cluster_of, world
 
-pytestmark = [pytest.mark.slow, in_turn(3)]
+pytestmark = [pytest.mark.slow, one_first]
 
 OWN = ClusterConfig()
 BARBICAN = ClusterConfig(cert_manager="barbican")

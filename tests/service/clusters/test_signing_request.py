@@ -24,11 +24,11 @@ from hearth.service.clusters.signing_request import (
     usages_of,
 )
 from hearth.service.clusters.x509 import new_ca, sign
-from tests.daily import in_turn
+from tests.selection import one_first
 from tests.service.clusters.requests import csr, key
 from tests.service.clusters.test_x509 import NOW, extension, loaded
 
-pytestmark = [pytest.mark.slow, in_turn(3)]
+pytestmark = [pytest.mark.slow, one_first]
 
 OPTIONS = X509()
 CA = new_ca("prod", OPTIONS, NOW)

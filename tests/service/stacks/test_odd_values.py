@@ -18,7 +18,7 @@ from hearth.service.stacks import request as stack_request
 from hearth.service.stacks.preview import plan_create
 from hearth.service.stacks.request import StackRequest
 from hearth.service.stacks.validate import validate
-from tests.daily import part_of
+from tests.selection import part_of
 from tests.service.stacks.test_types_used import Rules, played
 from tests.types.case import Subject, kinds, subject
 from tests.types.values import NeedsCase

@@ -14,9 +14,9 @@ from hearth.template.functions import EvaluationError
 from hearth.template.functions.bounds import library
 from hearth.template.functions.query import yaql
 from tests.adapters.catalog import Catalog
-from tests.daily import in_turn
+from tests.selection import one_first
 
-pytestmark = [pytest.mark.slow, in_turn(3)]
+pytestmark = [pytest.mark.slow, one_first]
 
 LONG = "a" * 40 + "!"
 

@@ -21,9 +21,9 @@ from hearth.model.problem import Rejected
 from hearth.resources.registry import shared_catalog
 from hearth.template import NOWHERE, Environment, Limits, Program
 from hearth.template.values import Stack
-from tests.daily import in_turn
+from tests.selection import one_first
 
-pytestmark = [pytest.mark.slow, in_turn(3)]
+pytestmark = [pytest.mark.slow, one_first]
 
 COMMAND = (sys.executable, "-m", "hearth.process.compute")  # which finds the functions below
 OWN = Stack("s", "1", "p")
