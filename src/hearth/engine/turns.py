@@ -18,6 +18,8 @@ LIGHT_S = 2.0
 """A project that has used at most this time lately is light: about a seventh of a core, always."""
 
 PROJECTS_MAX = 10_000  # of which the used time is known
+PIECE_S = 0.004
+"""How long a computation on the event loop may run before others get their turn."""
 
 
 class Usage:
@@ -45,6 +47,19 @@ class Usage:
     def light(self, project: str) -> bool:
         """Return whether a project has used little time lately."""
         return self.lately(project) <= LIGHT_S
+
+
+class Pauses:
+    """Lets others run between the pieces of a long computation on the event loop."""
+
+    def __init__(self) -> None:
+        self._since = monotonic()
+
+    async def here(self) -> None:
+        """Let others run, unless the last pause was less than PIECE_S seconds ago."""
+        if monotonic() - self._since >= PIECE_S:
+            await asyncio.sleep(0)
+            self._since = monotonic()
 
 
 class Turns:

@@ -112,7 +112,7 @@ async def create(request: Request) -> Response:
     await demand(services, caller, "cluster:create")
     if argument(request, "dry_run"):
         preview = await preview_cluster(services, caller, fields, version=version)
-        return JSONResponse(view.preview(request, preview))
+        return JSONResponse(await view.preview(request, preview))
     return _accepted(await create_cluster(services, caller, fields, version=version))
 
 

@@ -175,7 +175,7 @@ def _condition(condition: Condition) -> Body:
     return body
 
 
-def preview(request: Request, preview: Preview) -> Body:
+async def preview(request: Request, preview: Preview) -> Body:
     """Return the body for a preview, without ids and links, because the objects do not exist.
 
     `preview` is the result of the preview. A part that could not be predicted is null.
@@ -185,7 +185,7 @@ def preview(request: Request, preview: Preview) -> Body:
         "checks": [_check(check) for check in preview.checks],
         "cluster": None,
         "nodegroups": None,
-        "stack": None if preview.stack is None else _stack_preview(preview.stack),
+        "stack": None if preview.stack is None else await _stack_preview(preview.stack),
     }
     if (draft := preview.draft) is not None:
         of_cluster = cluster(request, draft.cluster, draft.groups, draft.template)
@@ -205,7 +205,7 @@ def _unborn(body: Body) -> Body:
     return {name: value for name, value in body.items() if name not in _OF_STORED}
 
 
-def _stack_preview(prediction: StackPrediction) -> Body:
+async def _stack_preview(prediction: StackPrediction) -> Body:
     """Return the preview of a stack in the form of the Orchestration API; hidden values are
     masked.
     """
@@ -216,7 +216,7 @@ def _stack_preview(prediction: StackPrediction) -> Body:
         "parameters": parameter_texts(program),
         "timeout_mins": row.timeout_mins,
         "disable_rollback": row.disable_rollback,
-        "resources": created_items(prediction),
+        "resources": await created_items(prediction),
         "outputs": [
             {
                 "output_key": output.key,

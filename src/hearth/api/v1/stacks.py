@@ -115,7 +115,7 @@ async def preview(request: Request) -> Response:
     prediction = await plan_create(
         services_of(request), caller, _new_name(data), await parse.stack_request_of(request, data)
     )
-    row, items = prediction.desired.row, created_items(prediction)
+    row, items = prediction.desired.row, await created_items(prediction)
     body = view.stack(request, row, prediction.desired.program, created_outputs(prediction))
     for key in ("stack_status", "stack_status_reason"):
         del body[key]

@@ -10,6 +10,7 @@ from hearth.engine.core.plan import Entry
 from hearth.engine.core.predict import MASK, PlannedAction
 from hearth.engine.core.record import Record
 from hearth.engine.core.rules import RequestKind, refusal
+from hearth.engine.turns import Pauses
 from hearth.model.problem import Rejected
 from hearth.model.unknown import Unknown, nulled
 from hearth.service.caller import Caller
@@ -183,23 +184,26 @@ class _BornWorld(NullWorld):
         return unknown if hidden else walk(evaluated.properties.get(repeated), path)
 
 
-def created_items(
-    prediction: StackPrediction, above: Above | None = None
+async def created_items(
+    prediction: StackPrediction, above: Above | None = None, pauses: Pauses | None = None
 ) -> list[Item | list[Any]]:
     """Return the resources of a stack that does not exist yet.
 
     The resources of a nested stack are a list inside the list. If the stack is nested, `above` has
     the names of its parent stack and of its resource there; the name of the stack is composed of
-    both.
+    both. Others run between the resources, at `pauses`.
     """
+    pauses = pauses or Pauses()
     desired, world = prediction.desired, prediction.plan.world
     assert world is not None
     stack_name = f"{above.stack_name}-{above.resource}" if above else desired.row.name
     items: list[Item | list[Any]] = []
     users = _Dependents()
     for entry in prediction.plan.entries:
+        await pauses.here()
         if entry.name in prediction.below:
-            items.append(created_items(prediction.below[entry.name], Above(stack_name, entry.name)))
+            below = prediction.below[entry.name]
+            items.append(await created_items(below, Above(stack_name, entry.name), pauses))
             continue
         definition = desired.program.resources[entry.name]
         row = desired.row.having(name=stack_name)
@@ -255,9 +259,10 @@ async def changes(
         lambda tx: _read_nested(tx, prediction.desired.row, records=show_nested)
     )
     groups: dict[str, list[Item]] = {group: [] for group in GROUPS.values()}
-    users = _Dependents()
-    for entry, predicted, above in _planned_entries(prediction, None, show_nested=show_nested):
-        record = next((r for r in predicted.desired.records if r.id == entry.record_id), None)
+    users, pauses = _Dependents(), Pauses()
+    for planned in _planned_entries(prediction, None, show_nested=show_nested):
+        await pauses.here()
+        entry, record, predicted, above = planned
         group = groups[GROUPS[entry.planned]]
         if record is None:
             group.append(_created_item(predicted, entry, above, users))
@@ -351,17 +356,18 @@ class _Dependents:
 
 def _planned_entries(
     prediction: StackPrediction, above: str | None, *, show_nested: bool
-) -> Iterator[tuple[Entry, StackPrediction, str | None]]:
-    """Yield (entry, prediction, parent resource) for each planned action.
+) -> Iterator[tuple[Entry, Record | None, StackPrediction, str | None]]:
+    """Yield (entry, existing record, prediction, parent resource) for each planned action.
 
     Older records of a name, which only wait for their deletion, are left out. If `show_nested` is
     true, the actions in nested stacks follow that of their resource.
     """
+    records = {record.id: record for record in prediction.desired.records}
     standing = {record.id for record in reads.in_charge(prediction.desired.records).values()}
     for entry in prediction.plan.entries:
         going = entry.planned in (PlannedAction.DELETE, PlannedAction.RETAIN)
         if not going or entry.record_id in standing:
-            yield entry, prediction, above
+            yield entry, records.get(entry.record_id), prediction, above
         if show_nested and entry.name in prediction.below:
             yield from _planned_entries(prediction.below[entry.name], entry.name, show_nested=True)
 
