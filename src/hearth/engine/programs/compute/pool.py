@@ -45,9 +45,9 @@ FIRST_MEMORY_BYTES = 256 << 20
 there.
 """
 
-LIGHT_NICENESS, FIRST_NICENESS, LONG_NICENESS = 0, 5, 15
+LIGHT_NICENESS, FIRST_NICENESS, LONG_NICENESS = 5, 10, 15
 """How much the priority of a job's process is lowered, in the first queue for light projects and
-for others, and in the second.
+for others, and in the second. The event loop, which serves everybody, always goes first.
 """
 
 CPU_S = 10
@@ -56,7 +56,7 @@ CHARACTERS_A_SECOND = 50_000
 characters of text.
 """
 
-WAIT_FACTOR = 3
+WAIT_FACTOR = 10
 """The maximum elapsed time of a job, as a multiple of its CPU time; the machine may be busy."""
 
 MEMORY_BYTES = 1 << 30
