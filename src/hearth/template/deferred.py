@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import wraps
 from typing import Any, TypeVar, cast
+from weakref import ReferenceType
 
 from msgspec import Struct, field
 
@@ -57,10 +58,11 @@ class Deferred(BaseException):
 class Answer(Struct, frozen=True):
     """The result or the error of an evaluation, and the values of the world on which it depends.
 
-    A reference to `target` is kept so that no other object can get the same id.
+    The reference to the target is weak: a target may be a whole program. Another object that gets
+    its id later has no answers.
     """
 
-    target: Any
+    target: ReferenceType[Any]
     replies: Sequence[tuple[Question, Any]]
     value: Any = None
     error: BaseException | None = None
@@ -115,7 +117,7 @@ class Answers(Struct):
     def find(self, deferred: Deferred) -> Answer | None:
         """Return the answer for an evaluation that is valid in its world, or None."""
         for answer in reversed(self.by_key.get(deferred.key, ())):
-            if answer.holds(deferred.world):
+            if answer.target() is deferred.target and answer.holds(deferred.world):
                 return answer
         return None
 

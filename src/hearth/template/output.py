@@ -15,7 +15,7 @@ from hearth.template.scope import Scope
 from hearth.template.world import World
 
 
-class Output(Struct, frozen=True, eq=False):
+class Output(Struct, frozen=True, eq=False, weakref=True):
     """An output of a template. If its condition is false, its value is null."""
 
     name: str

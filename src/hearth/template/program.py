@@ -75,7 +75,7 @@ class Binding(Struct, frozen=True, eq=False):
     inside: tuple[Problem, ...] = ()
 
 
-class Module(Struct, frozen=True, eq=False, dict=True):
+class Module(Struct, frozen=True, eq=False, dict=True, weakref=True):
     """A template that is parsed and checked, with its resource types but without parameter values.
 
     The compiler creates instances of a subclass that can create programs.
@@ -190,7 +190,7 @@ class Module(Struct, frozen=True, eq=False, dict=True):
         raise NotImplementedError
 
 
-class ResourceDefinition(Struct, frozen=True, eq=False):
+class ResourceDefinition(Struct, frozen=True, eq=False, weakref=True):
     """The definition of a resource whose condition is not false."""
 
     name: str

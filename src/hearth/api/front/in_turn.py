@@ -2,8 +2,8 @@
 
 The loop runs what is ready in its order of arrival, one piece after the other. Eight requests for
 long lists would make every other request wait for eight pieces of work at each of its own steps.
-So the steps of projects that have used much time lately run one at a time, and all others between
-them, for at least as long.
+So the steps of projects that have used much time lately, and those of long requests, run one at a
+time, and all others between them, for at least as long.
 """
 
 import asyncio
@@ -24,6 +24,11 @@ from hearth.store.database import account
 LIGHT_MAX = 4
 """A project with more requests in progress counts as one that uses much."""
 
+QUICK_S = 0.01
+"""A request that has run for longer counts as a long one, whoever sent it: many projects that each
+use little may together use all of the time.
+"""
+
 REST_S = 0.002  # the shortest; a timer of the loop is not finer
 ACTIVE_S = 0.5
 """So long after a step of a project that has used little, there is other work."""
@@ -33,8 +38,8 @@ class Steps:
     """Runs coroutines so that their steps take turns. `usage` counts the time of the steps.
 
     A step is what a coroutine does from one wait for something else to the next. After each step of
-    a project that has used much, such steps rest for as long as it took if there is other work, so
-    they take at most half of the loop's time.
+    a project that has used much, or of a long request, such steps rest for as long as it took if
+    there is other work, so they take at most half of the loop's time.
     """
 
     def __init__(self, usage: Usage) -> None:
@@ -57,11 +62,11 @@ class Steps:
         owner = ""
         try:
             error: BaseException | None = None
-            spent_s = 0.0
+            spent_s = total_s = 0.0
             while True:
                 if not owner and (owner := whose()):
                     self._running[owner] += 1
-                waits = bool(owner) and self.waits(owner)
+                waits = bool(owner) and (total_s > QUICK_S or self.waits(owner))
                 try:
                     if waits:
                         yield from self._turn(owner)
@@ -77,6 +82,7 @@ class Steps:
                 finally:
                     step_s = thread_time() - began
                     spent_s += step_s
+                    total_s += step_s
                     if waits:
                         self._ended(step_s)
                     if project := owner or whose():

@@ -45,6 +45,7 @@ MODULES_MAX = 200
 PROGRAMS_MAX = 50
 CONTENTS_MAX = 20  # few, because the keys contain the texts
 CHARACTERS_MAX = 1_000_000
+TEXT_SHARE = 16  # how many times less memory a text needs that is not compiled
 """The maximum total length of the source texts of all cached items, in characters. A module needs
 several hundred bytes of memory per character.
 """
@@ -130,6 +131,22 @@ def _content_key(revision: Revision) -> _Content:
     return revision.template, frozenset(revision.files.items()), variant
 
 
+def _weight(template: str, module: Module) -> int:
+    """Return about how much memory a module needs, in characters of the templates in it.
+
+    Most of it is for what was compiled. The other files are texts, which nested stacks share.
+    """
+    names, waiting = set[str](), [module]
+    while waiting:
+        for binding in waiting.pop().bindings.values():
+            if binding.child is not None and binding.entry is not None:
+                if binding.entry.template not in names:
+                    waiting.append(binding.child)
+                names.add(binding.entry.template)
+    compiled_texts = sum(len(module.files.get(name, "")) for name in names)
+    return len(template) + compiled_texts + sum(map(len, module.files.values())) // TEXT_SHARE
+
+
 class NestedTypes(Protocol):
     """A function that returns the resource type for a template used as a type."""
 
@@ -182,9 +199,10 @@ class Programs:
         program = await self.compute.run(
             specialised, module, parameters, identity, revision.facade, project=stack.project_id
         )
+        self.compute.share(module, program.module)
         module = program.module  # not the same object if the program came from another process
         self._keep_content(revision, environment, module)
-        self._programs.keep(key, (module, program), revision.characters)
+        self._programs.keep(key, (module, program), _weight(revision.template, module))
         return program
 
     async def results_of(self, stack: StackRow, revision: Revision) -> Program:
@@ -243,7 +261,7 @@ class Programs:
             project=project,
             characters=characters,
         )
-        self._modules.keep(key, module, characters)
+        self._modules.keep(key, module, _weight(template, module))
         return module
 
     def sources(self, revision: Revision) -> Sources:

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Any, TypeVar
+from weakref import ref
 
 from hearth.engine.programs.compute.job import Job, too_much
 from hearth.engine.programs.compute.pool import Pool
@@ -75,6 +76,13 @@ class Compute:
         value: T = await self._elsewhere(project, Job(function, arguments), characters)
         return value
 
+    def share(self, value: Any, copy: Any) -> None:
+        """Send `value` to other processes, if it came from one, when an equal `copy` is needed
+        there.
+        """
+        if self.pool is not None:
+            self.pool.packs.share(value, copy)
+
     async def evaluated(self, work: Callable[[], T], project: str = "") -> T:
         """Return the result of `work`, a function that evaluates values and may be called several
         times.
@@ -118,7 +126,7 @@ class Compute:
             value, error = await self._elsewhere(project, job, 0, answer), None
         except Exception as problem:
             value, error = None, problem
-        self.answers.keep(deferred, Answer(deferred.target, replies, value, error))
+        self.answers.keep(deferred, Answer(ref(deferred.target), replies, value, error))
 
     async def _elsewhere(
         self,

@@ -37,7 +37,7 @@ class Bounds(Struct, frozen=True):
 
 
 class Job(Struct, frozen=True):
-    """A function to run in a separate process, with its arguments.
+    """A function to run in a separate process, with its arguments, some of which may be packed.
 
     If `asks` is true, the function gets a World as an additional first argument. The values of that
     World stay in the parent process.
@@ -55,11 +55,11 @@ class Ask(Struct, frozen=True):
 
 
 class JobResult(Struct, frozen=True):
-    """A message to the parent process that ends the job: its result, or the exception that it
-    raised, and the CPU time that it used, in seconds.
+    """A message to the parent process that ends the job: its packed result, or the exception that
+    it raised, and the CPU time that it used, in seconds.
     """
 
-    value: Any = None
+    value: wire.Packed | None = None
     error: BaseException | None = None
     cpu_s: float = 0.0
 
@@ -129,8 +129,13 @@ def carry_out(sock: socket.socket) -> None:
     try:
         with spending():
             world = (DistantWorld(sock),) if job.asks else ()
-            value = job.function(*world, *job.arguments)
-        data = wire.pack(JobResult(value, cpu_s=time.process_time()))
+            arguments = [
+                wire.unpack(argument.data) if isinstance(argument, wire.Packed) else argument
+                for argument in job.arguments
+            ]
+            value = job.function(*world, *arguments)
+        packed = wire.Packed(wire.pack(value))
+        data = wire.pack(JobResult(packed, cpu_s=time.process_time()))
     except RecursionError:
         data = wire.pack(_failed(Rejected([too_much("too deep a recursion")])))
     except Exception as error:

@@ -18,6 +18,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from time import monotonic
 from typing import Any
 
+from msgspec.structs import replace
+
 from hearth.engine.programs.compute import wire
 from hearth.engine.programs.compute.job import Ask, Bounds, Job, JobResult, too_much
 from hearth.engine.turns import Turns, Usage
@@ -97,6 +99,7 @@ class Pool:
     def __init__(self, command: tuple[str, ...] = COMMAND, usage: Usage | None = None) -> None:
         self._command = command
         self.usage = usage or Usage()
+        self.packs = wire.Packs()
         self._first = Turns(self.usage, PLACES, of_one=PROJECT_PLACES, spare=SPARE)
         self._long = Turns(self.usage, LONG_PLACES, of_one=LONG_PROJECT_PLACES, spare=LONG_SPARE)
         thread_count = PLACES + SPARE + LONG_PLACES + LONG_SPARE
@@ -232,7 +235,8 @@ class _Running:
         its limit.
         """
         began = self._began = monotonic()
-        data = wire.pack((self.bounds, self.job))
+        arguments = tuple(map(self.pool.packs.packed, self.job.arguments))
+        data = wire.pack((self.bounds, replace(self.job, arguments=arguments)))
         try:
             with self._process() as sock:
                 deadline = monotonic() + WAIT_FACTOR * self.bounds.cpu_s
@@ -258,7 +262,7 @@ class _Running:
             raise _NeedsMore("too much memory")
         if done.error is not None:
             raise done.error
-        return done.value
+        return None if done.value is None else self.pool.packs.unpacked(done.value)
 
     def used_s(self) -> float:
         """Return the CPU time of the job; if it was killed, how long it may have been."""
