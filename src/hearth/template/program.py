@@ -506,6 +506,19 @@ def _step(text: str) -> str | int:
     return int(text) if text.isdecimal() and len(text) <= INDEX_DIGITS_MAX else text
 
 
+WHOLE = 100  # parts; as many as it takes to evaluate and check a resource
+CONSTANT, CHECKED = 10, 1  # the parts of one without functions, and of one that was checked before
+
+
+def _parts_to_check(definition: ResourceDefinition) -> int:
+    """Return about how much work it is to check a resource, in parts of WHOLE."""
+    core = definition.core
+    if core.static is not None:
+        return CHECKED
+    is_constant = isinstance(core.properties, Const) and isinstance(core.metadata, Const)
+    return CONSTANT if is_constant else WHOLE
+
+
 class Program(Struct, frozen=True, eq=False, weakref=True):
     """A template with parameter values: the desired state of a stack."""
 
@@ -546,7 +559,7 @@ class Program(Struct, frozen=True, eq=False, weakref=True):
         findings = TreeFindings(resources=len(self.resources), types=set(self.module.types))
         with collector_paused(), spending() as budget:
             budget.widen(len(self.resources))
-            budget.compiled(len(self.resources))
+            budget.compiled(sum(_parts_to_check(one) for one in self.resources.values()) // WHOLE)
             for definition in self.resources.values():
                 if definition.type_info.name not in findings.used:
                     findings.used[definition.type_info.name] = definition.span

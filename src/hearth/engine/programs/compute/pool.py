@@ -29,7 +29,7 @@ from hearth.template.deferred import Question
 log = logging.getLogger(__name__)
 
 PLACES = 2
-SPARE = 4
+SPARE = 2
 PROJECT_PLACES = 2
 """The maximum number of running jobs in the first queue: PLACES for all projects together, SPARE
 more for light projects, and PROJECT_PLACES for one project.
