@@ -63,8 +63,10 @@ _NONE: Mapping[str, Any] = {}
 class Account(Protocol):
     """The project for which transactions run."""
 
-    def turn(self) -> AbstractAsyncContextManager[Any]:
-        """Return a block in which one of its transactions may run."""
+    def turn(self, *, alone: bool) -> AbstractAsyncContextManager[Any]:
+        """Return a block in which one of its transactions may run. If `alone` is true, there is one
+        thread for all of them and for those of the service itself.
+        """
         ...
 
     def spent(self, seconds: float) -> None:
@@ -304,6 +306,7 @@ class Store:
         self._engine = self._connect(durable)
         self._kept = self._engine.raw_connection() if self._memory else None
         self._writers: ThreadPoolExecutor | None = None
+        self._one_writer = self.dialect == "sqlite"
         self._readers: ThreadPoolExecutor | None = None
         if not inline:
             writers = 1 if self.dialect == "sqlite" else SERVER_CONNECTIONS
@@ -389,7 +392,7 @@ class Store:
             return await loop.run_in_executor(pool, transaction)
         timed = _Timed(transaction)
         try:
-            async with payer.turn():
+            async with payer.turn(alone=pool is self._writers and self._one_writer):
                 return await loop.run_in_executor(pool, timed)
         finally:
             payer.spent(timed.seconds)

@@ -265,3 +265,36 @@ def test_transactions_of_those_who_use_much_run_one_at_a_time_if_there_is_other_
     asyncio.run(story())
     assert (max(seen) > 1) is together
     assert usage.lately("p") - used_s >= 0.03
+
+
+def test_the_engine_waits_for_one_transaction_of_the_api_where_there_is_one_writer(
+    tmp_path: Path,
+) -> None:
+    """However many projects write: each of its commits would wait for all of them."""
+    ended: list[str] = []
+
+    async def story() -> None:
+        steps, unused = Steps(Usage(lambda: 0.0)), cast(Any, None)
+        store = Store(f"sqlite:///{tmp_path}/s.db", sealer_from_secret("x" * 32))
+
+        async def app(scope: Any, receive: Any, send: Any) -> None:
+            project = scope["project"]
+            scope["state"]["caller"] = Caller("u", "u", project, "p", frozenset(), "t", "")
+            await asyncio.sleep(0)
+
+            def transaction(tx: Any) -> None:
+                time.sleep(0.02)
+                ended.append(project)
+
+            await store.run(transaction)
+
+        scopes = [{"type": "http", "state": {}, "project": f"p{n}"} for n in range(8)]
+        asking = [asyncio.create_task(InTurn(app, steps)(one, unused, unused)) for one in scopes]
+        await asyncio.sleep(0.01)
+        await store.run(lambda tx: ended.append("engine"))
+        await asyncio.gather(*asking)
+        store.close()
+
+    asyncio.run(story())
+    assert sorted(ended) == ["engine", *(f"p{n}" for n in range(8))]
+    assert ended.index("engine") <= 2

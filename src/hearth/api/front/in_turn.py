@@ -17,7 +17,7 @@ from typing import Any, cast
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from hearth.api.front.scope import state
-from hearth.engine.turns import Usage
+from hearth.engine.turns import Turns, Usage
 from hearth.service.caller import Caller
 from hearth.store.database import account
 
@@ -46,6 +46,7 @@ class Steps:
         self.usage = usage
         self._waiting: list[tuple[str, asyncio.Future[None]]] = []
         self.transactions = asyncio.Semaphore(1)  # of projects that use much
+        self.writing = Turns(usage, 1, of_one=1)  # to a database with one writer
         self._running = Counter[str]()  # pieces of work of each project
         self._chosen = False  # a step is about to begin, or planned
         self._owed_s = 0.0  # the rest that is due
@@ -154,12 +155,15 @@ class _Account:
         self._steps = steps
         self._whose = whose
 
-    def turn(self) -> AbstractAsyncContextManager[Any]:
+    def turn(self, *, alone: bool) -> AbstractAsyncContextManager[Any]:
         """Return a block for one transaction.
 
-        Transactions of projects that use much run one at a time if there is other work.
+        Transactions of projects that use much run one at a time if there is other work. If `alone`
+        is true, all do, so that those of the engine wait for one of them only.
         """
         project = self._whose()
+        if project and alone:
+            return self._steps.writing.turn(project)
         wait = bool(project) and self._steps.active and self._steps.waits(project)
         return self._steps.transactions if wait else AT_ONCE
 
