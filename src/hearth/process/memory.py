@@ -22,7 +22,7 @@ collection. A collection takes time in proportion to the size.
 """
 
 GROWN_AT_REST_BYTES = 1024 * 1024
-REST_SHARE = 0.2  # of a core; with less, the process has hardly any work
+REST_SHARE = 0.05  # of a core; with less, the process has hardly any work
 
 COLLECT_EVERY_S = 30.0
 """The time between two collections. Garbage that stays longer keeps its surroundings from being
