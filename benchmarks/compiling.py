@@ -7,7 +7,7 @@ from benchmarks.figure import Figure, median_s
 from hearth.resources.registry import default_catalog
 from hearth.template import NOWHERE, Environment, Limits, Module, compile_template
 
-LIMITS = Limits(resources_max=-1, template_size_max=100_000_000)
+LIMITS = Limits(max_resources_per_stack=-1, max_template_size=100_000_000)
 
 
 def _compiled(text: str) -> Module:

@@ -14,7 +14,7 @@ from benchmarks.bare import bare_s
 from benchmarks.figure import Figure
 from benchmarks.inside import Spent, inside
 from benchmarks.machine import peak_mib
-from hearth.store.retention import Retention
+from hearth.store.config import StoreConfig
 
 RUNS = 3
 
@@ -54,7 +54,7 @@ async def _ratio(count: int) -> float:
     on both sides is the same."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "hearth.db"
-        async with inside(path, retention=Retention(events=0)) as running:
+        async with inside(path, config=StoreConfig(max_events_per_stack=0)) as running:
             await running.create("warm", templates.wide(10))
             row, spent = await running.create("wide", templates.wide(count))
             bare = min(bare_s(path, row.id) for _ in range(3))

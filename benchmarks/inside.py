@@ -19,8 +19,9 @@ from hearth.model import collector
 from hearth.resources.heat.template_resource import TemplateResource
 from hearth.resources.registry import default_catalog
 from hearth.service.caller import Caller
+from hearth.service.limits import RequestLimits
 from hearth.service.policy import Policy
-from hearth.service.services import RequestLimits, Services
+from hearth.service.services import Services
 from hearth.service.stack_clouds import StackClouds
 from hearth.service.stacks.create import create_stack
 from hearth.service.stacks.request import StackRequest
@@ -28,15 +29,15 @@ from hearth.service.stacks.types_used import refused_types
 from hearth.service.stacks.update import delete_stack, update_stack
 from hearth.store import claim
 from hearth.store.clock import DatabaseClock
+from hearth.store.config import StoreConfig
 from hearth.store.database import Store, Tx
 from hearth.store.migrate import upgrade
-from hearth.store.retention import Retention
 from hearth.store.rows import StackRow
 from hearth.store.seal import sealer_from_secret
 from hearth.telemetry.ids import new_id
-from hearth.template import Limits as TemplateLimits
+from hearth.template import Limits
 
-UNBOUND = RequestLimits(resources_per_stack=-1)
+UNBOUND = Limits(max_resources_per_stack=-1, max_template_size=100_000_000)
 MEMBER = frozenset({"member", "reader"})
 CALLER = Caller("user", "user", "project", MEMBER, token="token", auth_url="http://nowhere")
 
@@ -105,22 +106,18 @@ def _row(tx: Tx, stack_id: str) -> StackRow:
 @contextlib.asynccontextmanager
 async def inside(
     database: Path | str,
-    asked: RequestLimits = UNBOUND,
-    retention: Retention | None = None,
+    limits: RequestLimits | None = None,
+    templates: Limits = UNBOUND,
+    config: StoreConfig | None = None,
     policy: Policy | None = None,
 ) -> AsyncIterator[Inside]:
     """Services on a fresh SQLite file, or on an empty database by its URL."""
     url = database if isinstance(database, str) else f"sqlite:///{database}"
-    store = Store(url, sealer_from_secret("benchmark"), retention=retention)
+    store = Store(url, sealer_from_secret("benchmark"), config=config)
     upgrade(store)
     pool = CloudPool()
     clouds = StackClouds(pool)
-    limits = TemplateLimits(
-        resources_max=asked.resources_per_stack,
-        template_size_max=100_000_000,
-        stack_depth_max=asked.nested_depth,
-    )
-    programs = Programs(default_catalog(), template_type=TemplateResource, limits=limits)
+    programs = Programs(default_catalog(), template_type=TemplateResource, limits=templates)
 
     endpoints = Endpoints()
     clock = DatabaseClock()
@@ -135,8 +132,9 @@ async def inside(
     bus = Bus()
     bus.listen(engine.wake)
     services = Services(
-        store, programs, clouds, bus, clock, new_id, endpoints, asked, policy=policy
-    )
+        store, programs, clouds, bus, clock, new_id, endpoints,
+        limits or RequestLimits(), policy=policy,
+    )  # fmt: skip
     running = asyncio.create_task(engine.run())
     try:
         yield Inside(services)

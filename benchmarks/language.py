@@ -19,7 +19,7 @@ from hearth.template import Environment, Limits, Module, Node, Program, compile_
 from hearth.template.check import examine
 from hearth.template.compile import draft_template
 
-LIMITS = Limits(resources_max=-1, template_size_max=100_000_000)
+LIMITS = Limits(max_resources_per_stack=-1, max_template_size=100_000_000)
 SMALL = templates.referring(10)
 
 

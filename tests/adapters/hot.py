@@ -44,13 +44,6 @@ CATALOG = Catalog()
 PROJECT = "0123456789abcdef0123456789abcdef"
 ZONES = ["nova"]
 LETTERS = string.ascii_lowercase + string.digits
-LIMIT_NAMES = {
-    "max_template_size": "template_size_max",
-    "max_nested_stack_depth": "stack_depth_max",
-    "max_resources_per_stack": "resources_max",
-    "yaql.limit_iterators": "yaql_iterators_max",
-    "yaql.memory_quota": "yaql_memory_bytes",
-}
 VALUE_KINDS = {
     "string": STRING,
     "number": NUMBER,
@@ -253,9 +246,9 @@ def physical(stack: str, resource: str) -> str:
 
 def limits_of(vector: Mapping[str, Any]) -> Limits:
     given = vector.get("limits") or {}
-    return Limits(
-        **{LIMIT_NAMES[name]: value for name, value in given.items() if name in LIMIT_NAMES}
-    )
+    names = {name: name.replace(".", "_") for name in given}
+    known = Limits.__struct_fields__
+    return Limits(**{names[name]: given[name] for name in given if names[name] in known})
 
 
 def environment_of(vector: Mapping[str, Any]) -> Environment:

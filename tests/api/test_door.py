@@ -12,8 +12,9 @@ from sqlalchemy.exc import OperationalError
 from hearth.api import door
 from hearth.api.access_rules import ApiCall
 from hearth.api.door import Door
+from hearth.cloud.config import STACK_USER_ROLE
 from hearth.cloud.fault import CloudFault
-from hearth.service.caller import STACK_USER_ROLE, Caller
+from hearth.service.caller import Caller
 
 GUEST = Caller("u", "u", "p", roles=frozenset({STACK_USER_ROLE}))
 PATH = "/v1/p/stacks/web/{stack}/resources/{name}/metadata"

@@ -22,8 +22,9 @@ from hearth.api.front.access_log import AccessLog
 from hearth.api.front.front import Front
 from hearth.api.front.shortcut import Answering, Shortcut
 from hearth.api.v1.app import application, routes
+from hearth.cloud.config import STACK_USER_ROLE
 from hearth.cloud.fault import CloudFault
-from hearth.service.caller import STACK_USER_ROLE, AccessRule, Caller
+from hearth.service.caller import AccessRule, Caller
 from hearth.service.reading import outputs as service
 from hearth.store import tables
 from hearth.telemetry.observer import Observer

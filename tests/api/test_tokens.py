@@ -10,6 +10,7 @@ from hearth.api.access_rules import ApiCall
 from hearth.api.auth import Tokens
 from hearth.cloud.contract import Cloud
 from hearth.cloud.fault import CloudFault
+from hearth.config.settings import TokenChecks
 
 CALL = ApiCall("orchestration", "GET", "/v1/p/stacks")
 
@@ -38,7 +39,7 @@ class Keystone:
 
 def judged(role: str, *, service_token: str | None = "service", **more: Any) -> Any:
     async def ask() -> Any:
-        tokens = Tokens(cast(Cloud, Keystone(role)), "http://keystone", **more)
+        tokens = Tokens(cast(Cloud, Keystone(role)), "http://keystone", TokenChecks(**more))
         return await tokens.caller("user", CALL, service_token)
 
     return asyncio.run(ask())
@@ -49,9 +50,9 @@ def judged(role: str, *, service_token: str | None = "service", **more: Any) -> 
     [
         ("service", {}, True),
         ("member", {}, False),
-        ("member", {"any_service": True}, True),
-        ("helpers", {"service_roles": frozenset({"helpers"})}, True),
-        ("service", {"service_roles": frozenset({"helpers"})}, False),
+        ("member", {"service_token_roles_required": False}, True),
+        ("helpers", {"service_token_roles": ("helpers",)}, True),
+        ("service", {"service_token_roles": ("helpers",)}, False),
         ("service", {"service_token": None}, False),
     ],
 )
@@ -61,12 +62,12 @@ def test_an_expired_token_passes_with_that_of_a_service(
     assert (judged(role, **more) is not None) == passes
 
 
-@pytest.mark.parametrize(("kept_s", "asked"), [(60.0, 1), (-1.0, 3)])
-def test_an_answer_is_kept_as_long_as_it_is_said(kept_s: float, asked: int):
+@pytest.mark.parametrize(("kept_s", "asked"), [(60, 1), (-1, 3)])
+def test_an_answer_is_kept_as_long_as_it_is_said(kept_s: int, asked: int):
     keystone = Keystone("service")
 
     async def ask() -> None:
-        tokens = Tokens(cast(Cloud, keystone), "http://keystone", kept_s=kept_s)
+        tokens = Tokens(cast(Cloud, keystone), "http://keystone", TokenChecks(kept_s))
         for _ in range(3):
             assert await tokens.caller("service", CALL) is not None
 

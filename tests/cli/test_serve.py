@@ -7,14 +7,13 @@ import socket
 import subprocess
 import uuid
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import aio_pika
 import pytest
 import requests
-from msgspec import structs
+from msgspec.structs import replace
 
 from hearth.cloud.credential import PasswordCredential
 from hearth.cloud.fault import NoService
@@ -186,8 +185,8 @@ password = other
 """)
     user = PasswordCredential("http://main/v3", "hearth", "secret", project_name="service")
     assert signers.signers(read([path]).conf, user) == (
-        structs.replace(user, auth_url="http://a"),
-        structs.replace(user, auth_url="http://b/v3", username="hearth-b", password="other"),
+        replace(user, auth_url="http://a"),
+        replace(user, auth_url="http://b/v3", username="hearth-b", password="other"),
     )
     path.write_text("")
     assert signers.signers(read([path]).conf, user) == (user,)
@@ -244,9 +243,9 @@ def test_servers_are_told_the_endpoint_of_keystone_that_is_set(cloud: Served):
     )  # fmt: skip
     settings = Settings("", "", user.auth_url, user, identity_url="http://told/v3")
     assert asyncio.run(_identity_url(settings)) == "http://told/v3"
-    chosen = replace(settings, identity_interface="internal")
+    chosen = replace(settings, server_keystone_endpoint_type="internal")
     assert asyncio.run(_identity_url(chosen)).startswith(f"{cloud.url}/identity")
-    away = replace(chosen, service_user=structs.replace(user, password="wrong"))
+    away = replace(chosen, service_user=replace(user, password="wrong"))
     assert asyncio.run(_identity_url(away)) == "http://told/v3"
 
 

@@ -88,7 +88,7 @@ class Street:
     async def open(self) -> AsyncIterator[CloudPool]:
         server = await asyncio.start_server(self.serve, "127.0.0.1", 0)
         self.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
-        pool = CloudPool(CloudConfig(region="one", foreign_networks=LOOPBACK))
+        pool = CloudPool(CloudConfig(region="one", foreign_cloud_networks=LOOPBACK))
         try:
             yield pool
         finally:

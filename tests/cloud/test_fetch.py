@@ -13,9 +13,7 @@ import pytest
 from hearth.cloud.fetch import FetchConfig, NotFetched, fetch
 
 OPEN = FetchConfig(enabled=True, timeout_s=2)
-HERE = FetchConfig(
-    enabled=True, timeout_s=2, bytes_max=1000, networks=(ipaddress.ip_network("127.0.0.0/8"),)
-)
+HERE = FetchConfig(enabled=True, timeout_s=2, networks=(ipaddress.ip_network("127.0.0.0/8"),))
 
 
 class Shop(BaseHTTPRequestHandler):
@@ -54,7 +52,7 @@ def shop() -> Iterator[int]:
 
 
 def get(url: str, config: FetchConfig = HERE) -> str:
-    return asyncio.run(fetch(url, config))
+    return asyncio.run(fetch(url, config, 1000))
 
 
 def refused(url: str, config: FetchConfig = HERE) -> str:

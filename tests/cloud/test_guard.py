@@ -50,7 +50,7 @@ async def inside(networks=()):
     site = web.TCPSite(runner, "127.0.0.1", 0)
     await site.start()
     port = runner.addresses[0][1]
-    pool = CloudPool(CloudConfig(foreign_networks=networks))
+    pool = CloudPool(CloudConfig(foreign_cloud_networks=networks))
     try:
         yield service, port, pool
     finally:

@@ -40,7 +40,7 @@ def demo_at(auth_url):
 async def own(config=None):
     """A cloud as its user demo sees it."""
     running = await serve(settings=Settings())
-    pool = CloudPool(config or CloudConfig(region="RegionOne", foreign_networks=LOOPBACK))
+    pool = CloudPool(config or CloudConfig(region="RegionOne", foreign_cloud_networks=LOOPBACK))
     try:
         yield running, pool, pool.cloud(demo_of(running))
     finally:
@@ -87,7 +87,7 @@ def test_a_region_is_one_of_this_cloud_under_the_same_credential():
     async def story():
         config = CloudConfig(
             region="RegionOne",
-            foreign_networks=LOOPBACK,
+            foreign_cloud_networks=LOOPBACK,
             services={"network": Reach(region="RegionOne")},
         )
         async with own(config) as (running, _, here):
@@ -170,7 +170,7 @@ def test_certificates_of_another_cloud_are_believed_as_its_user_says(
         (_, secure), (_, plain) = runner.addresses
         town.url = f"https://127.0.0.1:{secure}"
         auth_url = town.url if keystone == "https" else f"http://127.0.0.1:{plain}"
-        pool = CloudPool(CloudConfig(tls=mine, foreign_networks=LOOPBACK))
+        pool = CloudPool(CloudConfig(tls=mine, foreign_cloud_networks=LOOPBACK))
         here = pool.cloud(PasswordCredential("http://127.0.0.1:9", "u", "p"))
         there = here.elsewhere(credential=demo_at(auth_url), tls=Tls(**said) if said else None)
         try:

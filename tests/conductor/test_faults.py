@@ -20,6 +20,7 @@ from hearth.service.clusters.rotate import rotate_ca
 from hearth.service.clusters.upgrade import upgrade_cluster
 from hearth.store.clusters.key_table import cluster_key_pair
 from hearth.store.clusters.tables import cluster
+from hearth.template import Limits
 from tests.conductor.test_conductor import created, gone
 from tests.conductor.world import World, small_files, story, world
 from tests.selection import one_first
@@ -125,12 +126,11 @@ async def test_nodes_that_never_signal_end_with_the_time_limit(tmp_path: Path) -
 
 @story
 async def test_a_refused_resize_gives_the_group_its_former_number(tmp_path: Path) -> None:
-    limits = {"resources_per_stack": 20}
     async with world(tmp_path) as here:
         here.start()
         found = await created(here)
         services = here.services
-        services.limits = structs.replace(services.limits, **limits)
+        services.programs.limits = Limits(max_resources_per_stack=20)
         await resize_cluster(services, here.caller, found, 50, (), None)
         after = await here.settled(found.uuid)
         assert after is not None
@@ -227,7 +227,7 @@ async def test_a_load_balancer_that_stays_stops_the_delete(tmp_path: Path) -> No
 
 @story
 async def test_the_quota_holds_for_creates_at_the_same_moment(tmp_path: Path) -> None:
-    async with world(tmp_path, ClusterConfig(clusters_per_project=2)) as here:
+    async with world(tmp_path, ClusterConfig(max_clusters_per_project=2)) as here:
         template = await here.template()
         made = await asyncio.gather(
             *(here.create(template, name=f"c{n}") for n in range(6)), return_exceptions=True

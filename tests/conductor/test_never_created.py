@@ -38,7 +38,7 @@ async def with_lost_group(here: World) -> tuple[Cluster, NodeGroup]:
     here.start()
     found = await created(here)
     limits = here.services.limits
-    here.services.limits = structs.replace(limits, stacks_per_project=1)
+    here.services.limits = structs.replace(limits, max_stacks_per_tenant=1)
     made = await create_group(here.services, here.caller, found, {"name": "big", "role": "big"})
     after = await settled(here, found.uuid)
     here.services.limits = limits
@@ -99,7 +99,7 @@ async def test_a_resize_behind_a_create_that_fails(tmp_path: Path) -> None:
         found = await created(here)
         await conductor.stop()
         services, caller = here.services, here.caller
-        services.limits = structs.replace(services.limits, stacks_per_project=1)
+        services.limits = structs.replace(services.limits, max_stacks_per_tenant=1)
         wanted = {"name": "big", "node_count": 1}
         await create_group(services, caller, found, wanted)
         await resize_cluster(services, caller, found, 3, (), "big")
@@ -120,7 +120,7 @@ async def test_a_conductor_dies_while_it_creates_a_group(tmp_path: Path) -> None
         conductor = here.start()
         found = await created(here)
         services, caller = here.services, here.caller
-        services.limits = structs.replace(services.limits, stacks_per_project=1)
+        services.limits = structs.replace(services.limits, max_stacks_per_tenant=1)
         await conductor.stop()
         group = await create_group(services, caller, found, {"name": "big"})
         here.start()

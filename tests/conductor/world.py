@@ -15,6 +15,7 @@ import yaml
 from msgspec.structs import replace
 
 from hearth.api.auth import caller_from
+from hearth.cloud.config import CloudConfig
 from hearth.cloud.credential import PasswordCredential
 from hearth.clusters.bundle import ROOT, Bundle, bundle
 from hearth.clusters.config import ClusterConfig
@@ -244,11 +245,13 @@ async def world(folder: Path, config: ClusterConfig | None = None) -> AsyncItera
             service_user=user(
                 "hearth", "Default", project_name="service", project_domain_name="Default"
             ),
-            domain_admin=user("heat_domain_admin", "heat", domain_name="heat"),
-            stack_domain_name="heat",
-            region="RegionOne",
+            cloud=CloudConfig(
+                region="RegionOne",
+                domain_admin=user("heat_domain_admin", "heat", domain_name="heat"),
+            ),
+            stack_user_domain_name="heat",
             heat_url="http://127.0.0.1:1/v1/{project}",
-            cfn_url="http://127.0.0.1:1/cfn/v1",
+            heat_metadata_server_url="http://127.0.0.1:1/cfn/v1",
             clusters=replace(
                 config or ClusterConfig(),
                 url="http://127.0.0.1:1/container-infra/v1",

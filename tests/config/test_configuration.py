@@ -1,20 +1,22 @@
 """A heat.conf as operators have it: what counts, what does nothing, what nobody knows."""
 
 import logging
-from dataclasses import fields
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from msgspec.structs import fields
 
 from hearth.cloud.reach import Reach, Tls
 from hearth.config.configuration import read
 from hearth.config.from_conf import settings
 from hearth.config.options import OPTIONS
-from hearth.config.options.option import Option
+from hearth.config.options.declared import options_of, parts, read_struct
 from hearth.config.settings import Settings
 from hearth.config.wrong import WrongSetting
-from hearth.process.reloading import CLUSTERS_AT_START
+from hearth.model.option import Option
+from hearth.process.reloading import put as put_live
 
 NEEDED = {
     "DEFAULT": {"auth_encryption_key": "0123456789abcdef0123456789abcdef"},
@@ -135,8 +137,6 @@ NOTIFIED = {
     "DEFAULT": {"transport_url": "rabbit://h/"},
     "oslo_messaging_notifications": {"driver": "messaging"},
 }
-IN_FORCE_AT_ONCE = {"limits", "fetching", "retention", "action_timeout_s", "front", "clusters"}
-"""What a process takes over while it runs: see hearth.process.reloading.put."""
 FILES = ("ca_file", "cert_file", "key_file", "cafile", "certfile", "keyfile")
 NOT_SETTINGS = {
     "debug",
@@ -186,12 +186,35 @@ def test_what_is_said_to_do_something_does(option: Option, tmp_path: Path):
         if one.name != "policy" and getattr(before, one.name) != getattr(after, one.name)
     }
     assert changed_fields
-    announced = any(
-        getattr(before.clusters, name) != getattr(after.clusters, name)
-        for name in CLUSTERS_AT_START
-    )
-    live = changed_fields <= IN_FORCE_AT_ONCE and not announced
-    assert option.live == live, changed_fields
+    process = parts_of(before)
+    put_live(process, after, SimpleNamespace(stacks=None, clusters=None))
+    assert option.live == (process != parts_of(before)), changed_fields
+    if option.live:
+        assert process == parts_of(after)
+
+
+def parts_of(found: Settings) -> Any:
+    """The parts of a process that a reload reaches, as they are at its start."""
+    services = SimpleNamespace(
+        limits=found.limits, fetching=found.fetching, clusters=found.clusters, policy=None,
+        cluster_policy=None, programs=SimpleNamespace(limits=found.templates),
+        store=SimpleNamespace(config=found.store),
+    )  # fmt: skip
+    return SimpleNamespace(services=services, front=SimpleNamespace(settings=found.front))
+
+
+STRUCTS = [part for _, part in parts(Settings) if isinstance(part, type) and any(options_of(part))]
+
+
+@pytest.mark.parametrize("struct", STRUCTS, ids=lambda one: one.__name__)
+def test_without_a_setting_a_struct_has_its_own_defaults(struct: type[Any], tmp_path: Path):
+    assert read_struct(struct, written(tmp_path).conf) == struct()
+
+
+def test_a_setting_is_declared_once():
+    places = [option.place for option in OPTIONS]
+    assert sorted(set(places)) == sorted(places)
+    assert {option.place for option in options_of(Settings)} < set(places)
 
 
 def test_services_are_reached_as_their_sections_say(tmp_path: Path):
@@ -204,8 +227,9 @@ def test_services_are_reached_as_their_sections_say(tmp_path: Path):
         clients_keystone={"auth_uri": "http://keystone.public"},
     )
     found = settings(told.conf, "http://me", "http://cfn")
-    assert (found.interface, found.tls, found.region) == ("internal", Tls(insecure=True), "one")
-    assert found.services == {
+    assert (found.cloud.interface, found.cloud.region) == ("internal", "one")
+    assert found.cloud.tls == Tls(insecure=True)
+    assert found.cloud.services == {
         "compute": Reach("admin", None, Tls()),
         "image": Reach(region="all"),
         "block-storage": Reach(region="all"),

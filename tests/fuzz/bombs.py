@@ -16,7 +16,7 @@ from tests.adapters.catalog import Catalog
 from tests.fuzz.checks import draft, files_are_linted
 
 HOT = "heat_template_version: 2021-04-16\n"
-FULL = Limits().template_size_max
+FULL = Limits().max_template_size
 TEST, REAL = Catalog(), default_catalog()
 
 # -- what is done to an input -------------------------------------------------------------------

@@ -38,7 +38,7 @@ from hearth.template.world import Facade
 from tests.adapters.catalog import Catalog
 from tests.fuzz.oracle import Refused, comparable, expected
 
-LIMITS = Limits(template_size_max=100_000)
+LIMITS = Limits(max_template_size=100_000)
 CATALOG = Catalog()
 CHILD = "heat_template_version: 2018-08-31\nparameters: {p: {type: json, default: {}}}\n"
 SEVERAL_DEEP = 30

@@ -291,7 +291,7 @@ def test_the_checks_cannot_write_to_the_cloud(monkeypatch: pytest.MonkeyPatch):
     running: Any = SimpleNamespace(
         engine=SimpleNamespace(id="e", workers={"a": waiting, "b": working}),
         services=Parts(), pool=SimpleNamespace(config=config), observer=UNOBSERVED,
-        settings=SimpleNamespace(drift_every_s=7.0),
+        settings=SimpleNamespace(drift_check_interval_s=7.0),
     )  # fmt: skip
     asyncio.run(lifetime._watch_drift(running))
     pool, every_s, busy = found[0]

@@ -11,7 +11,7 @@ from hearth.config.from_conf import settings
 from hearth.config.policies import policies
 from hearth.process.reloading import Reloading, put
 from hearth.service.policy import Policy, WrongRules
-from tests.config.test_configuration import written
+from tests.config.test_configuration import parts_of, written
 
 RULE = '"cluster:create": "role:nobody"\n'
 
@@ -19,10 +19,7 @@ RULE = '"cluster:create": "role:nobody"\n'
 def running(told):
     """The parts of a process that a reload reaches, as they are at its start."""
     found = settings(told.conf, "http://me", "http://cfn", "http://clusters")
-    services = SimpleNamespace(
-        clusters=found.clusters, programs=SimpleNamespace(), store=SimpleNamespace()
-    )
-    return SimpleNamespace(services=services, front=SimpleNamespace())
+    return parts_of(found)
 
 
 def put_again(process, told):
@@ -35,7 +32,7 @@ def put_again(process, told):
 def test_limits_and_defaults_of_clusters_count_at_once(tmp_path: Path):
     process = running(written(tmp_path))
     put_again(process, written(tmp_path, quotas={"max_clusters_per_project": "3"}))
-    assert process.services.clusters.clusters_per_project == 3
+    assert process.services.clusters.max_clusters_per_project == 3
 
 
 def test_what_the_api_of_clusters_announces_stays(tmp_path: Path):

@@ -116,7 +116,10 @@ class House:
         )
         self.pool = CloudPool(
             CloudConfig(
-                service_user=user("hearth", "service"), domain_admin=keeper, stack_domain_id=domain
+                service_user=user("hearth", "service"),
+                domain_admin=keeper,
+                stack_user_domain_id=domain,
+                reauthentication_auth_method="trusts",
             )
         )
         demo = self.pool.cloud(user("demo", "demo"))
@@ -297,7 +300,7 @@ def hints_of_creates(**endpoints):
 
 
 def test_schedulers_are_told_where_a_server_or_volume_belongs_if_the_operator_wants_it():
-    told, stacks = hints_of_creates(schedulers_told=True)
+    told, stacks = hints_of_creates(stack_scheduler_hints=True)
     (root, group, member) = sorted(stacks, key=len)
     root_id, member_id = stacks[root][0], stacks[member][0]
     assert told["volumes"]["OS-SCH-HNT:scheduler_hints"] == {

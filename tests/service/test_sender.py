@@ -173,7 +173,7 @@ async def second(running: Inside, first: str) -> str:
 
 def test_a_real_broker_has_them_under_their_levels(tmp_path: Path) -> None:
     topic = f"hearth-test-{uuid.uuid4().hex[:8]}"
-    to = Notifications(BROKER, (topic,), exchange=topic)
+    to = Notifications(BROKER, (topic,), control_exchange=topic)
 
     async def story() -> None:
         connection = await reachable()
@@ -203,7 +203,7 @@ def test_a_real_broker_has_them_under_their_levels(tmp_path: Path) -> None:
 def test_a_message_that_no_queue_takes_is_not_sent() -> None:
     async def story() -> None:
         topic = f"t{uuid.uuid4().hex}"
-        to = Notifications(BROKER, (topic,), exchange=topic)
+        to = Notifications(BROKER, (topic,), control_exchange=topic)
         message = BrokerMessage("1", (f"{topic}.info",), b"{}")
         connection = await reachable()
         async with connection, Publisher(to) as publisher:

@@ -60,7 +60,9 @@ NOT_EVERYWHERE = "Test::Other"
 RESOURCES_MAX = 60
 PROGRAMS, POOR_PROGRAMS = (
     Programs(
-        Catalog(types), template_type=TemplateResource, limits=Limits(resources_max=RESOURCES_MAX)
+        Catalog(types),
+        template_type=TemplateResource,
+        limits=Limits(max_resources_per_stack=RESOURCES_MAX),
     )
     for types in (TYPES, {name: kind for name, kind in TYPES.items() if name != NOT_EVERYWHERE})
 )

@@ -11,6 +11,7 @@ from typing import Any, Protocol, TypeVar
 import sqlalchemy as sa
 from sqlalchemy.exc import OperationalError
 
+from hearth.cloud.config import STACK_USER_ROLE
 from hearth.cloud.fault import CloudFault
 from hearth.engine.core.plan import Plan
 from hearth.engine.core.record import Record
@@ -21,7 +22,7 @@ from hearth.engine.worker.ports import LOOK_S, Plugin, Tools
 from hearth.model.state import Action, Status
 from hearth.resources.base import Scaling
 from hearth.resources.heat.adjustment import Adjustment, AdjustmentType
-from hearth.service.caller import STACK_USER_ROLE, Caller
+from hearth.service.caller import Caller
 from hearth.service.stacks.prediction import DesiredStack, predict_stack
 from hearth.service.stacks.scale import scale
 from hearth.service.stacks.signal import signal

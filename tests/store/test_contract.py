@@ -18,13 +18,13 @@ from hearth.store import accept, claim, events, idle, reads, tables, texts
 from hearth.store.clusters import clusters
 from hearth.store.clusters.tables import cluster_event
 from hearth.store.commit import Changes, CommitPart, Fate, commit
+from hearth.store.config import StoreConfig
 from hearth.store.credentials import Requester
 from hearth.store.database import Store, Tx
 from hearth.store.engines import drain, held_on
 from hearth.store.messages import Signalled
 from hearth.store.migrate import upgrade
 from hearth.store.prepared import Prepared
-from hearth.store.retention import Retention
 from hearth.store.rows import COLUMNS, AttemptRow, Event, Revision, record_of, stack_row
 from hearth.store.seal import sealer_from_secret
 from tests.conftest import drop_database, fresh_database
@@ -543,7 +543,7 @@ def appended(
 
 
 def test_the_oldest_events_of_a_stack_go_in_batches_and_numbers_go_on(store: Store) -> None:
-    store.retention = Retention(events=10, events_batch=4)
+    store.config = StoreConfig(max_events_per_stack=10, event_purge_batch_size=4)
     stack_id = made(store)
     appended(store, [stack_id], stack_id, 30)
     kept = events_of(store, stack_id)
@@ -553,7 +553,7 @@ def test_the_oldest_events_of_a_stack_go_in_batches_and_numbers_go_on(store: Sto
 
 
 def test_a_stack_with_few_events_keeps_them_whatever_its_siblings_do(store: Store) -> None:
-    store.retention = Retention(events=10, events_batch=4)
+    store.config = StoreConfig(max_events_per_stack=10, event_purge_batch_size=4)
     stack_id, child = made(store), new_id()
     appended(store, [child], stack_id, 5)
     appended(store, [stack_id], stack_id, 40)
@@ -563,14 +563,14 @@ def test_a_stack_with_few_events_keeps_them_whatever_its_siblings_do(store: Stor
 
 
 def test_events_are_kept_for_ever_where_there_is_no_bound(store: Store) -> None:
-    store.retention = Retention(events=0, events_batch=4)
+    store.config = StoreConfig(max_events_per_stack=0, event_purge_batch_size=4)
     stack_id = made(store)
     appended(store, [stack_id], stack_id, 30)
     assert len(events_of(store, stack_id)) == 31
 
 
 def test_a_follower_sees_each_event_once_though_its_marker_was_purged(store: Store) -> None:
-    store.retention = Retention(events=10, events_batch=4)
+    store.config = StoreConfig(max_events_per_stack=10, event_purge_batch_size=4)
     stack_id = made(store)
     seen: list[str] = []
     marker = None
@@ -621,7 +621,7 @@ def test_pages_of_stacks_by_their_update_have_each_stack_once(
 def test_pages_of_sorted_events_have_each_event_once(
     store: Store, keys: tuple[str, ...], *, descending: bool
 ) -> None:
-    store.retention = Retention()
+    store.config = StoreConfig()
     stack_id = made(store)
     for number, rtype in enumerate(["T::B", "T::A", "T::B", "T::C", "T::A", "T::B", "T::A"]):
         appended(store, [stack_id], stack_id, 1, resource_type=rtype, time=float(number))
@@ -660,7 +660,7 @@ def test_the_case_of_letters_does_not_count_in_filters_of_stacks(
 
 
 def test_the_events_of_a_resource_are_not_those_of_another_case(store: Store) -> None:
-    store.retention = Retention()
+    store.config = StoreConfig()
     stack_id = made(store)
     for name in ("one", "One"):
         appended(store, [stack_id], stack_id, 1, resource_name=name)
@@ -691,7 +691,7 @@ def numbers(store: Store, stack_id: str) -> list[int]:
 
 
 def test_the_last_revisions_are_kept_and_those_still_needed(store: Store) -> None:
-    store.retention = Retention(revisions=5)
+    store.config = StoreConfig(revisions=5)
     stack_id = made(store)
     engine_id = an_engine(store)
     (one,) = claimed(store, engine_id)
@@ -709,7 +709,7 @@ def test_the_last_revisions_are_kept_and_those_still_needed(store: Store) -> Non
 
 
 def test_all_revisions_are_kept_where_there_is_no_bound(store: Store) -> None:
-    store.retention = Retention(revisions=0)
+    store.config = StoreConfig(revisions=0)
     stack_id = made(store)
     for i in range(2, 10):
         wanted = accept.OperationRequest(Action.UPDATE, Revision(f"t{i}"))

@@ -233,7 +233,7 @@ def test_a_repeat_that_would_fill_the_memory_is_an_error_of_its_property():
 
 def test_too_many_resources_are_refused():
     rows = "".join(f"  r{n}: {{type: OS::Heat::None}}\n" for n in range(11))
-    (problem,) = problems_of(HOT + "resources:\n" + rows, resources_max=10)
+    (problem,) = problems_of(HOT + "resources:\n" + rows, max_resources_per_stack=10)
     assert problem.kind == "RequestLimitExceeded"
 
 

@@ -109,7 +109,7 @@ def test_ten_times_the_resources_take_ten_times_as_long_to_load():
 
     def loaded(count):
         text = "resources:\n" + "".join(row.format(n) for n in range(count))
-        load(text, limits=Limits(template_size_max=10_000_000))
+        load(text, limits=Limits(max_template_size=10_000_000))
 
     assert growth(loaded, 500, 5_000) < 2
 

@@ -389,7 +389,7 @@ def test_an_update_policy_is_checked_against_that_of_the_type():
 
 def test_only_resources_that_are_switched_on_count_against_the_limit():
     rows = "".join(f"  r{n}: {{type: OS::Heat::None, condition: false}}\n" for n in range(5))
-    assert not program_of(HOT + "resources:\n" + rows, resources_max=2).resources
+    assert not program_of(HOT + "resources:\n" + rows, max_resources_per_stack=2).resources
 
 
 def test_no_message_holds_the_value_of_a_hidden_parameter():

@@ -28,7 +28,7 @@ def walk(folder: Path) -> tuple[str, list[str]]:
 
 def _routes(folder: Path) -> list[Row]:
     found: list[Row] = []
-    with running(folder, ClusterConfig(clusters_per_project=1000)) as api:
+    with running(folder, ClusterConfig(max_clusters_per_project=1000)) as api:
         world = routes.World(api)
         for version in routes.VERSIONS:
             for row in routes.ROWS:

@@ -17,20 +17,20 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from hearth.api.access_rules import SUPPORTED, ApiCall, permits, rules_from
 from hearth.api.answer import JSONResponse
 from hearth.api.front.scope import below
+from hearth.cloud.config import STACK_USER_ROLE
 from hearth.cloud.contract import Cloud
 from hearth.cloud.fault import CloudFault, NoToken
+from hearth.config.settings import TokenChecks
 from hearth.model.cache import Cache
-from hearth.service.caller import RESTRICTED, STACK_USER_ROLE, TRUST, UNRESTRICTED, Caller
+from hearth.service.caller import RESTRICTED, TRUST, UNRESTRICTED, Caller
 from hearth.telemetry.about import about, working_on
 
 log = logging.getLogger(__name__)
 
-KEPT_S = 60.0  # lifetime of a cached answer
 CHECKED_S = 10.0  # an older one is refreshed in the background
 GUEST_FACTOR = 5  # results about stack domain users are cached this many times longer
 KEPT_MAX = 20_000
 TOKEN_MAX = 8_000  # characters; no Keystone issues longer tokens, and no server accepts the header
-SERVICE_ROLES = frozenset({"service"})
 SIGNED = "/cfn/"
 OTHER_VERSION = re.compile(r"/v(?!1(/|$))[0-9]+(\.[0-9]+)?(/|$)")
 OPEN_PATHS = frozenset({"", "/", "/versions", "/v1", "/v1/", "/healthcheck", "/openapi.json"})
@@ -69,33 +69,28 @@ class TokenChecker(Protocol):
 class Tokens:
     """Asks Keystone to whom a token belongs. `service` is the cloud of the service user.
 
-    A result is cached for `kept_s` seconds, but not longer than the token is valid. The first
+    A result is cached as long as `checks` says, but not longer than the token is valid. The first
     request that uses a result older than ten seconds still gets the cached result, but starts a
     refresh in the background. So a revoked token can be accepted for ten seconds, and until the
     next refresh has ended. While Keystone does not respond, cached results stay in use until they
     expire. Concurrent requests with the same token share one call to Keystone.
 
-    A service token is trusted if its user has one of the `service_roles`; if `any_service` is true,
-    every valid service token is trusted. `guest_role` is the role of stack domain users. They are
-    many and poll all the time, so a result about a stack domain user is cached five times as long,
-    without a refresh.
+    `checks` also says which service tokens are trusted. `guest_role` is the role of stack domain
+    users. They are many and poll all the time, so a result about a stack domain user is cached five
+    times as long, without a refresh.
     """
 
     def __init__(
         self,
         service: Cloud,
         auth_url: str,
+        checks: TokenChecks | None = None,
         *,
-        kept_s: float = KEPT_S,
-        service_roles: frozenset[str] = SERVICE_ROLES,
-        any_service: bool = False,
         guest_role: str = STACK_USER_ROLE,
     ) -> None:
         self._service = service
         self._auth_url = auth_url
-        self._kept_s = kept_s
-        self._service_roles = service_roles
-        self._any_service = any_service
+        self._checks = checks or TokenChecks()
         self._guest_role = guest_role
         self._validations = Cache[_Key, _Validation](KEPT_MAX)
         self._asking: dict[_Key, asyncio.Task[_Validation]] = {}
@@ -117,7 +112,9 @@ class Tokens:
         service = await self._caller_of(service_token, expired=False)
         if service is None:
             return None
-        trusted = self._any_service or bool(service.roles & self._service_roles)
+        trusted = not self._checks.service_token_roles_required or not service.roles.isdisjoint(
+            self._checks.service_token_roles
+        )
         caller = await self._caller_of(token, expired=trusted)
         return None if caller is None else replace(caller, service_roles=service.roles)
 
@@ -149,11 +146,11 @@ class Tokens:
     async def _validate(self, key: _Key, token: str, *, expired: bool) -> _Validation:
         facts = await self._validated(token, expired=expired)
         now = time.time()
-        until, caller, check_at = now + self._kept_s, None, now + CHECKED_S
+        until, caller, check_at = now + self._checks.token_cache_time_s, None, now + CHECKED_S
         if facts is not None:
             caller = caller_from(facts, token, self._auth_url, self._guest_role)
             if caller.guest:
-                until = check_at = now + GUEST_FACTOR * self._kept_s
+                until = check_at = now + GUEST_FACTOR * self._checks.token_cache_time_s
             if not expired:
                 until = min(until, _moment(facts["expires_at"]))
         validation = _Validation(caller, until, check_at)

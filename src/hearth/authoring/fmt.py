@@ -34,8 +34,8 @@ def formatted(text: str, file: str = "template") -> str:
         after = laid_out(plain)
         if is_json(after):  # except for an unusual line break it was formatted already
             after = laid_out_json(after)
-    if len(after) > LIMITS.template_size_max >= len(text):
-        limit = LIMITS.template_size_max
+    if len(after) > LIMITS.max_template_size >= len(text):
+        limit = LIMITS.max_template_size
         raise _unchanged(
             file, f"make the file {len(after)} characters long, more than the limit of {limit}"
         )

@@ -5,12 +5,14 @@ import logging
 import socket
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any
+from typing import Annotated, Any
 from urllib.parse import urlsplit
 
 from msgspec import Struct
+
+from hearth.model.discreet import Discreet
+from hearth.model.option import Option
 
 LOGGER = "oslo.messaging.notification"
 SERVICE = "orchestration"
@@ -21,16 +23,34 @@ SCHEMES = ("rabbit", "amqp", "kombu+amqp", "kombu+rabbit")
 PORT = 5672
 
 
-@dataclass(frozen=True)
-class Notifications:
+def level_of(name: str) -> str:
+    """Return the name of a level in upper case. Raises ValueError if there is no such level."""
+    if name.upper() not in LEVELS:
+        raise ValueError(f"expected one of {', '.join(LEVELS)}; got {name.upper()}")
+    return name.upper()
+
+
+class Notifications(Discreet, frozen=True):
     """The settings of notifications: broker, topics, publisher ids and drivers."""
 
-    transport_url: str = field(repr=False)
-    topics: tuple[str, ...] = ("notifications",)
-    level: str = "INFO"
+    hidden = frozenset({"transport_url"})
+
+    transport_url: str
+    topics: Annotated[
+        tuple[str, ...],
+        Option(
+            "Topics of notifications.",
+            group="oslo_messaging_notifications",
+            formerly=(("DEFAULT", "notification_topics"),),
+        ),
+    ] = ("notifications",)
+    level: Annotated[
+        str,
+        Option("Priority of notifications.", name="default_notification_level", convert=level_of),
+    ] = "INFO"
     publisher_id: str = f"{SERVICE}.{socket.gethostname()}"
     cluster_publisher_id: str = f"magnum.{socket.gethostname()}"
-    exchange: str = "heat"
+    control_exchange: Annotated[str, Option("Exchange for notifications.")] = "heat"
     envelope: bool = True  # the driver messagingv2; without it messaging
     logged: bool = False  # also use the driver log; without a transport_url only this one
 

@@ -83,7 +83,7 @@ class Publisher:
             publisher_confirms=True, on_return_raises=True
         )
         self._exchange = await self._channel.declare_exchange(
-            self._to.exchange, aio_pika.ExchangeType.TOPIC, durable=False, auto_delete=False
+            self._to.control_exchange, aio_pika.ExchangeType.TOPIC, durable=False, auto_delete=False
         )
         return self._exchange
 

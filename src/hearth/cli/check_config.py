@@ -52,11 +52,11 @@ def _lines(configuration: Configuration, effective: Settings, role: str) -> Iter
         yield f"cloudformation: {_address(conf.heat_api_cfn)}/v1/"
     yield f"database: {shown_url(effective.database)}"
     yield f"identity: {effective.auth_url}, as {effective.service_user.username or 'a user id'}"
-    if effective.trustee is not None:
-        yield f"trusts: given to {effective.trustee.username or effective.trustee.user_id}"
-    if effective.domain_admin is not None:
-        domain = effective.stack_domain_name or effective.stack_domain_id
-        yield f"users of stacks: in {domain}, by {effective.domain_admin.username}"
+    if (trustee := effective.cloud.trustee) is not None:
+        yield f"trusts: given to {trustee.username or trustee.user_id}"
+    if (admin := effective.cloud.domain_admin) is not None:
+        domain = effective.stack_user_domain_name or effective.cloud.stack_user_domain_id
+        yield f"users of stacks: in {domain}, by {admin.username}"
     else:
         yield "users of stacks: in the project of the stack, because stack_domain_admin is not set"
     notifications = effective.notifications

@@ -12,7 +12,6 @@ import sys
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from ipaddress import ip_network
 from itertools import chain
 from pathlib import Path
@@ -20,6 +19,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from hearth.cli.embedded_cloud import demand_installed
 from hearth.config.wrong import WrongSetting
@@ -155,13 +155,15 @@ async def _run(port: int, folder: Path, options: DevOptions) -> int:
     password = _password(folder)
     cloud = _start_cloud(port + 1 if port else 0, folder, url, options.servers)
     try:  # the cloud starts during slow imports
+        from hearth.config.type_settings import TypeSettings
         from hearth.process.lifetime import until_stopped
         from hearth.process.sockets import Sockets
         from hearth.process.wiring import wired
 
         auth_url = await _auth_url(cloud)
         settings = _settings(folder, url, auth_url, password)
-        settings = replace(settings, monitored=bool(watched), revive_retired_types=options.revive)
+        types = TypeSettings(revive_retired_types=options.revive)
+        settings = replace(settings, monitored=bool(watched), types=types)
         _write_clouds(folder, auth_url, password)
         async with wired(settings, lock_file) as running:
             return await until_stopped(
@@ -211,35 +213,39 @@ async def _auth_url(cloud: "subprocess.Popen[str]") -> str:
 
 
 def _settings(folder: Path, url: str, auth_url: str, password: str) -> "Settings":
+    from hearth.cloud.config import CloudConfig
     from hearth.cloud.credential import PasswordCredential
     from hearth.clusters.config import ClusterConfig
     from hearth.config.settings import Settings
-    from hearth.service.services import RequestLimits
+    from hearth.service.limits import RequestLimits
 
     def user(name: str, domain: str, **scope: str) -> PasswordCredential:
         return PasswordCredential(auth_url, name, password, user_domain_name=domain, **scope)
 
     return Settings(
-        trust_from_start=False,  # a trust cannot create further trusts
         database=f"sqlite:///{folder / 'hearth.db'}",
         secret=_secret(folder / "secret"),
         auth_url=auth_url,
         service_user=user(
             "hearth", "Default", project_name="service", project_domain_name="Default"
         ),
-        domain_admin=user("heat_domain_admin", "heat", domain_name="heat"),
-        stack_domain_name="heat",
-        region=REGION,
+        cloud=CloudConfig(
+            region=REGION,
+            domain_admin=user("heat_domain_admin", "heat", domain_name="heat"),
+            foreign_cloud_networks=LOOPBACK,  # users may also use this cloud as another cloud
+        ),
+        stack_user_domain_name="heat",
         clusters=ClusterConfig(
             url=f"{url}/container-infra/v1",
             forwards_url=f"{auth_url.removesuffix('/identity/v3')}/devcloud/forwards",
         ),
-        limits=RequestLimits(adopt=True, abandon=True, hidden_stack_tags=(HIDDEN_TAG,)),
+        limits=RequestLimits(
+            enable_stack_adopt=True, enable_stack_abandon=True, hidden_stack_tags=(HIDDEN_TAG,)
+        ),
         heat_url=f"{url}/v1/{{project}}",
-        cfn_url=f"{url}/cfn/v1",
-        waitcondition_url=f"{url}/cfn/v1/waitcondition",
-        environment_dir=folder / "environment.d",
-        foreign_networks=LOOPBACK,  # users may also use this cloud as another cloud
+        heat_metadata_server_url=f"{url}/cfn/v1",
+        heat_waitcondition_server_url=f"{url}/cfn/v1/waitcondition",
+        environment_dir=str(folder / "environment.d"),
     )
 
 

@@ -5,7 +5,7 @@ from itertools import groupby
 
 from hearth.config.options import OPTIONS, no_effect
 from hearth.config.options.cloud import SERVICES
-from hearth.config.options.option import Option
+from hearth.model.option import Option
 
 HEAD = """# Settings
 
@@ -36,7 +36,6 @@ def page() -> str:
 
 def _sections() -> Iterator[str]:
     usual = [option for option in OPTIONS if not _repeated(option)]
-    usual.sort(key=lambda option: (option.group != "DEFAULT", option.group))
     for group, options in groupby(usual, key=lambda option: option.group):
         head = "| setting | default | effect |\n| --- | --- | --- |\n"
         note = ""

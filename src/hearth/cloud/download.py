@@ -15,8 +15,11 @@ from hearth.cloud.fault import NotFetched
 REDIRECTS_MAX = 5
 
 
-async def download(url: str, config: FetchConfig) -> str:
-    """Return the text at a URL; `config` need not enable it. Raises NotFetched."""
+async def download(url: str, config: FetchConfig, bytes_max: int) -> str:
+    """Return the text at a URL, at most `bytes_max` bytes; `config` need not enable it.
+
+    Raises NotFetched.
+    """
     connector = aiohttp.TCPConnector(resolver=_GuardedResolver(config), ttl_dns_cache=0, limit=1)
     timeout = aiohttp.ClientTimeout(total=config.timeout_s)
     jar = aiohttp.DummyCookieJar()
@@ -24,12 +27,14 @@ async def download(url: str, config: FetchConfig) -> str:
         async with aiohttp.ClientSession(
             connector=connector, timeout=timeout, cookie_jar=jar, auto_decompress=False
         ) as http:
-            return await _followed(http, _checked(url, config), config)
+            return await _followed(http, _checked(url, config), config, bytes_max)
     except (aiohttp.ClientError, OSError, TimeoutError, ValueError) as error:
         raise NotFetched(str(error) or type(error).__name__) from None
 
 
-async def _followed(http: aiohttp.ClientSession, url: URL, config: FetchConfig) -> str:
+async def _followed(
+    http: aiohttp.ClientSession, url: URL, config: FetchConfig, bytes_max: int
+) -> str:
     for _ in range(REDIRECTS_MAX + 1):
         headers = {"Accept-Encoding": "gzip, deflate"}
         async with http.get(url, allow_redirects=False, headers=headers) as answer:
@@ -38,7 +43,7 @@ async def _followed(http: aiohttp.ClientSession, url: URL, config: FetchConfig) 
                 continue
             if answer.status != 200:
                 raise NotFetched(f"the server returned {answer.status} {answer.reason}")
-            return await _text(answer, config.bytes_max)
+            return await _text(answer, bytes_max)
     raise NotFetched(f"the URL leads to more than {REDIRECTS_MAX} redirects")
 
 

@@ -9,8 +9,8 @@ from hearth.cloud.config import FetchConfig
 from hearth.cloud.fault import CloudFault, NotFetched
 
 
-async def fetch(url: str, config: FetchConfig) -> str:
-    """Fetch a URL and return its text.
+async def fetch(url: str, config: FetchConfig, bytes_max: int) -> str:
+    """Fetch a URL and return its text, which has at most `bytes_max` bytes.
 
     Raises NotFetched if fetching is disabled or fails, if the address is not allowed, or if the
     content is too large or not UTF-8.
@@ -21,13 +21,13 @@ async def fetch(url: str, config: FetchConfig) -> str:
         )
     from hearth.cloud.download import download  # its imports take long, and few processes fetch
 
-    return await download(url, config)
+    return await download(url, config, bytes_max)
 
 
-async def fetch_template(url: str, config: FetchConfig) -> str:
-    """Fetch the template at a URL and return its text. Raises CloudFault instead of NotFetched."""
+async def fetch_template(url: str, config: FetchConfig, bytes_max: int) -> str:
+    """Like `fetch`, but raise CloudFault instead of NotFetched."""
     try:
-        return await fetch(url, config)
+        return await fetch(url, config, bytes_max)
     except NotFetched as error:
         message = f"the template at {url} could not be fetched: {error}"
         raise CloudFault("web", 400, "TemplateNotFetched", message) from None
@@ -35,4 +35,4 @@ async def fetch_template(url: str, config: FetchConfig) -> str:
 
 async def fetch_nothing(url: str) -> str:
     """Raise CloudFault for every URL; used in place of `fetch_template` if fetching is disabled."""
-    return await fetch_template(url, FetchConfig())
+    return await fetch_template(url, FetchConfig(), 0)

@@ -14,6 +14,7 @@ from datetime import UTC, datetime, timedelta
 from urllib.parse import urlencode
 from uuid import UUID
 
+from hearth.cloud.config import STACK_USER_ROLE
 from hearth.cloud.contract import Body, Cloud, Response
 from hearth.cloud.fault import CloudFault, NoAnswer, NotFound
 from hearth.cloud.path import segment
@@ -118,7 +119,7 @@ class StackDomain:
     that of the administrator's project. `role` is the name of the role of stack users.
     """
 
-    def __init__(self, admin: Cloud, domain_id: str | None, role: str = "heat_stack_user") -> None:
+    def __init__(self, admin: Cloud, domain_id: str | None, role: str = STACK_USER_ROLE) -> None:
         self._admin = admin
         self.domain_id = domain_id
         self._domain_field = {} if domain_id is None else {"domain_id": domain_id}

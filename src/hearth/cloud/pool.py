@@ -55,7 +55,7 @@ class CloudPool:
         self._foreign_http: aiohttp.ClientSession | None = None
         self._identity_http = bounded_session(self.config.auth_threads)
         self._catalogues = Catalogues()
-        self._guard = Guard(self.config.foreign_networks)
+        self._guard = Guard(self.config.foreign_cloud_networks)
         self._contexts: Mapping[str, SSLContext | bool] = {}
 
     def cloud(self, credential: Credential, location: CloudLocation = HERE) -> HttpCloud:

@@ -177,9 +177,9 @@ def _common(
     if not labels.get("docker_volume_type"):
         plain["docker_volume_type"] = config.default_docker_volume_type or None
     subnet = _subnet_cidr(labels, facts)
-    pods = PODS_NETWORK.get(template.network_driver or config.network_driver, "")
+    pods = PODS_NETWORK.get(template.network_driver or config.kubernetes_default_network_driver, "")
     return plain | {
-        "network_driver": template.network_driver or config.network_driver,
+        "network_driver": template.network_driver or config.kubernetes_default_network_driver,
         "external_network": facts.external_network or template.external_network_id,
         KEY_PAIR: cluster.keypair if facts.keypair else None,
         "fixed_subnet_cidr": subnet,

@@ -35,7 +35,7 @@ PAGES_MAX = 40  # of a list; Kubernetes supports half as many nodes
 
 
 class HealthCheck:
-    """Checks the health of each cluster every `ClusterConfig.health_every_s` seconds."""
+    """Checks the health of each cluster every `ClusterConfig.health_polling_interval_s` seconds."""
 
     def __init__(self, services: Services) -> None:
         self._services = services
@@ -44,7 +44,7 @@ class HealthCheck:
 
     async def round(self) -> None:
         """Check all clusters whose next check is due. Do nothing if the interval is negative."""
-        every_s = self._services.clusters.health_every_s
+        every_s = self._services.clusters.health_polling_interval_s
         if every_s < 0:
             return
         store = self._services.store

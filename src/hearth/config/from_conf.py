@@ -1,23 +1,19 @@
 """Reads the settings of a process from a configuration in the format of heat.conf."""
 
-import ipaddress
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from hearth.bus.notification import LEVELS, Notifications, addresses
-from hearth.cloud.config import FetchConfig
+from hearth.bus.notification import Notifications, addresses
+from hearth.cloud.config import CloudConfig, interface_of
 from hearth.cloud.credential import PasswordCredential
 from hearth.cloud.reach import Reach, Tls
-from hearth.config.from_conf_clusters import cluster_config
-from hearth.config.front import Cors, FrontSettings, Health, Rate
+from hearth.clusters.config import ClusterConfig
+from hearth.clusters.drivers import Drivers
 from hearth.config.options.cloud import SERVICES
-from hearth.config.settings import Settings, TokenChecks, Tracing, with_version
+from hearth.config.options.declared import read_struct
+from hearth.config.settings import Settings, TokenChecks, with_version
 from hearth.config.signers import signers
 from hearth.config.wrong import WrongSetting
-from hearth.resources.nova.defaults import ServerDefaults
-from hearth.service.services import RequestLimits
-from hearth.store.retention import Retention
 from hearth.store.seal import KEY_CHARACTERS_MIN, keys_in
 
 CATALOGUE = {"volume": "block-storage", "volumev2": "block-storage", "volumev3": "block-storage"}
@@ -29,67 +25,49 @@ def settings(conf: Any, url: str, cfn_url: str, cluster_url: str = "") -> Settin
     `url`, `cfn_url` and `cluster_url` are the URLs at which its APIs listen; clients get them
     unless the configuration names others.
     """
-    tokens, clients, database = conf.keystone_authtoken, conf.clients, conf.database.connection
     _demand(conf)
     service_user = _service_user(conf)
-    admin = _domain_admin(conf)
-    auth_url = tokens.www_authenticate_uri or tokens.auth_url
-    return Settings(
+    tokens, database = conf.keystone_authtoken, conf.database.connection
+    return read_struct(
+        Settings,
+        conf,
         database=database,
         secret=conf.auth_encryption_key,
-        auth_url=auth_url,
+        auth_url=tokens.www_authenticate_uri or tokens.auth_url,
         service_user=service_user,
-        trustee=_trustee(conf, service_user),
-        signers=signers(conf, service_user),
-        domain_admin=admin,
-        stack_domain_id=conf.stack_user_domain_id,
-        stack_domain_name=conf.stack_user_domain_name if admin is not None else None,
-        stack_user_role=conf.heat_stack_user_role,
-        region=conf.region_name_for_services,
-        interface=clients.endpoint_type.removesuffix("URL"),
-        tls=_believed("clients", _tls(clients)),
-        services=_services(conf),
-        token_checks=_token_checks(conf),
-        trust_from_start=conf.reauthentication_auth_method == "trusts",
-        by_application=conf.deferred_auth_method == "application_credential",
-        trust_roles=tuple(conf.trusts_delegated_roles),
-        identity_url=conf.clients_keystone.auth_uri or "",
-        identity_interface=conf.server_keystone_endpoint_type,
-        servers=_server_defaults(conf),
-        revive_retired_types=conf.hearth.revive_retired_types,
-        schedulers_told=conf.stack_scheduler_hints,
-        heat_url=_heat_url(conf, url),
-        cfn_url=with_version(conf.heat_metadata_server_url or ""),
-        cfn_here=with_version(cfn_url),
-        waitcondition_url=conf.heat_waitcondition_server_url or "",
-        limits=_limits(conf),
-        clusters=cluster_config(conf, cluster_url, _networks(conf, "hearth", "cluster_networks")),
-        retention=Retention(
-            events=conf.max_events_per_stack, events_batch=conf.event_purge_batch_size
+        cloud=read_struct(
+            CloudConfig,
+            conf,
+            tls=_believed("clients", _tls(conf.clients)),
+            services=_services(conf),
+            trustee=_trustee(conf, service_user),
+            domain_admin=_domain_admin(conf),
         ),
-        action_timeout_s=float(conf.stack_action_timeout),
-        retries=conf.action_retry_limit,
-        fetching=_fetching(conf),
-        foreign_networks=_networks(conf, "hearth", "foreign_cloud_networks"),
-        front=front(conf),
+        clusters=_clusters(conf, cluster_url),
+        token_checks=read_struct(TokenChecks, conf, reach=_token_reach(conf)),
+        signers=signers(conf, service_user),
+        heat_url=_heat_url(conf, url),
+        cfn_here=with_version(cfn_url),
         policy=conf,
         notifications=_notifications(conf),
         broker=_broker(conf.transport_url),
         monitored=conf.hearth.monitoring_port is not None,
-        tracing=Tracing(conf.hearth.trace_endpoint or "", conf.hearth.trace_share),
-        drift_every_s=conf.hearth.drift_check_interval,
-        environment_dir=Path(conf.environment_dir),
         lock=_lock(database),
     )
 
 
-def _server_defaults(conf: Any) -> ServerDefaults:
-    return ServerDefaults(
-        conf.default_user_data_format,
-        conf.default_software_config_transport,
-        conf.max_server_name_length,
-        conf.default_deployment_signal_transport,
-    )
+def _clusters(conf: Any, url: str) -> ClusterConfig:
+    """Return the settings of the cluster service. Raises WrongSetting.
+
+    `url` is the URL of its API, which clients get unless the configuration names another.
+    """
+    base = (conf.hearth.cluster_public_url or url).rstrip("/").removesuffix("/v1")
+    config = read_struct(ClusterConfig, conf, url=f"{base}/v1")
+    try:
+        Drivers(disabled=config.disabled_drivers, default=config.default_driver)
+    except ValueError as problem:
+        raise WrongSetting(f"[drivers]: {problem}") from None
+    return config
 
 
 def _lock(database: str) -> Path | None:
@@ -224,115 +202,19 @@ def _services(conf: Any) -> dict[str, Reach]:
                 group.key_file or usual.key_file,
             )
             _believed(f"clients_{name}", tls)
-        interface = group.endpoint_type and group.endpoint_type.removesuffix("URL")
+        interface = group.endpoint_type and interface_of(group.endpoint_type)
         region = conf.region_name_for_shared_services if service in shared else None
         if (reach := Reach(interface, region, tls)) != Reach():
             reaches[service] = reach
     return reaches
 
 
-def _token_checks(conf: Any) -> TokenChecks:
-    """Return the settings for checking tokens. Raises WrongSetting."""
+def _token_reach(conf: Any) -> Reach:
+    """Return the access settings of the Keystone that checks tokens. Raises WrongSetting."""
     auth = conf.keystone_authtoken
     tls = Tls(bool(auth.insecure), auth.cafile, auth.certfile, auth.keyfile)
     trusted = None if tls == Tls() else _believed("keystone_authtoken", tls)
-    return TokenChecks(
-        kept_s=float(auth.token_cache_time),
-        service_roles=frozenset(auth.service_token_roles),
-        any_service=not auth.service_token_roles_required,
-        reach=Reach(
-            auth.interface and auth.interface.removesuffix("URL"), auth.region_name, trusted
-        ),
-    )
-
-
-def _limits(conf: Any) -> RequestLimits:
-    return RequestLimits(
-        stacks_per_project=conf.max_stacks_per_tenant,
-        operations_per_project=conf.hearth.operations_per_project,
-        resources_per_stack=conf.max_resources_per_stack,
-        snapshots_per_stack=conf.max_snapshots_per_stack,
-        software_configs_per_project=conf.max_software_configs_per_tenant,
-        software_deployments_per_project=conf.max_software_deployments_per_tenant,
-        adopt=conf.enable_stack_adopt,
-        abandon=conf.enable_stack_abandon,
-        nested_depth=conf.max_nested_stack_depth,
-        template_characters=conf.max_template_size,
-        body_bytes=conf.max_json_body_size,
-        hidden_stack_tags=tuple(conf.hidden_stack_tags),
-        observe_on_update=conf.observe_on_update,
-        yaql_iterators=conf.yaql.limit_iterators,
-        yaql_memory_bytes=conf.yaql.memory_quota,
-    )
-
-
-def _fetching(conf: Any) -> FetchConfig:
-    return FetchConfig(
-        enabled=conf.hearth.template_fetch_enabled,
-        timeout_s=conf.template_fetch_timeout,
-        bytes_max=conf.max_template_size,
-        networks=_networks(conf, "hearth", "template_fetch_networks"),
-    )
-
-
-def _networks(
-    conf: Any, section: str, option: str
-) -> tuple[ipaddress.IPv4Network | ipaddress.IPv6Network, ...]:
-    """Return the networks that an option lists. Raises WrongSetting."""
-    try:
-        return tuple(ipaddress.ip_network(network) for network in conf[section][option])
-    except ValueError as problem:
-        raise WrongSetting(f"[{section}] {option}: {problem}") from None
-
-
-def front(conf: Any) -> FrontSettings:
-    """Return the settings of the middleware: proxies, CORS, request limits, health checks.
-
-    Raises WrongSetting.
-    """
-    cors, health, hearth, proxies = conf.cors, conf.healthcheck, conf.hearth, conf.oslo_middleware
-    unknown = set(health.backends) - Health.CHECKS
-    if unknown:
-        expected = f"{', '.join(sorted(Health.CHECKS))}; got {', '.join(sorted(unknown))}"
-        raise WrongSetting(f"[healthcheck] backends: expected {expected}")
-    return FrontSettings(
-        proxies=proxies.enable_proxy_headers_parsing,
-        body_bytes=proxies.max_request_body_size,
-        cors=Cors(
-            origins=frozenset(origin.rstrip("/") for origin in cors.allowed_origin),
-            credentials=cors.allow_credentials,
-            expose=tuple(cors.expose_headers),
-            max_age_s=cors.max_age,
-            methods=tuple(method.upper() for method in cors.allow_methods),
-            headers=tuple(cors.allow_headers),
-        ),
-        requests_at_once=hearth.requests_at_once,
-        rate=Rate(hearth.requests_per_second, hearth.requests_burst),
-        guest_rate=Rate(hearth.guest_requests_per_second, hearth.guest_requests_burst),
-        health=Health(
-            path=health.path,
-            detailed=health.detailed,
-            checks=tuple(health.backends),
-            sources=_networks(conf, "healthcheck", "allowed_source_ranges"),
-            unproxied=health.ignore_proxied_requests,
-            disabled_by=health.disable_by_file_path,
-            disabled_by_port=_by_port(health.disable_by_file_paths),
-            enabled_by=tuple(health.enable_by_file_paths),
-        ),
-    )
-
-
-def _by_port(written: list[str]) -> dict[int, str]:
-    """Return {port: file} from entries PORT:FILE. Raises WrongSetting."""
-    files_by_port = {}
-    for entry in written:
-        port, colon, path = entry.partition(":")
-        if not colon or not port.isdecimal():
-            raise WrongSetting(
-                f"[healthcheck] disable_by_file_paths: expected PORT:FILE, got {entry}"
-            )
-        files_by_port[int(port)] = path
-    return files_by_port
+    return Reach(auth.interface and interface_of(auth.interface), auth.region_name, trusted)
 
 
 def _broker(transport_url: str | None) -> str:
@@ -358,24 +240,18 @@ def _notifications(conf: Any) -> Notifications | None:
     url = (group.transport_url or conf.transport_url) if senders else ""
     if senders and not url:
         raise WrongSetting(f"{section} transport_url: not set, but the driver requires it")
-    level = conf.default_notification_level.upper()
-    if level not in LEVELS:
-        raise WrongSetting(
-            f"default_notification_level: expected one of {', '.join(LEVELS)}; got {level}"
-        )
     try:
         if senders:
             addresses(url)
     except ValueError as problem:
         raise WrongSetting(f"{section} transport_url: {problem}") from None
-    to = Notifications(
-        url,
-        tuple(group.topics),
-        level,
-        exchange=conf.control_exchange,
+    publishers = ("publisher_id", "cluster_publisher_id")
+    set_id = conf.default_publisher_id
+    return read_struct(
+        Notifications,
+        conf,
+        transport_url=url,
         envelope="messagingv2" in drivers,
         logged=logged,
+        **({} if set_id is None else dict.fromkeys(publishers, set_id)),
     )
-    if (publisher_id := conf.default_publisher_id) is None:
-        return to
-    return replace(to, publisher_id=publisher_id, cluster_publisher_id=publisher_id)

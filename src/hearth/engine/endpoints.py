@@ -11,7 +11,8 @@ class Endpoints(Struct, frozen=True):
 
     `heat`, `cfn`, `waitcondition` and `metadata` are URLs of Hearth. In `heat`, the text
     `{project}` is a placeholder for the project id. `identity` is the URL of Keystone. If
-    `schedulers_told` is true, scheduler hints name the stack to which a server or volume belongs.
+    `stack_scheduler_hints` is true, scheduler hints name the stack to which a server or volume
+    belongs.
     """
 
     heat: str = ""
@@ -20,7 +21,7 @@ class Endpoints(Struct, frozen=True):
     region: str | None = None
     waitcondition: str = ""
     metadata: str = ""
-    schedulers_told: bool = False
+    stack_scheduler_hints: bool = False
 
 
 def stack_facts(stack: StackRow, at: Endpoints) -> StackFacts:
@@ -38,5 +39,5 @@ def stack_facts(stack: StackRow, at: Endpoints) -> StackFacts:
         metadata_url=at.metadata,
         waitcondition_url=at.waitcondition,
         timeout_mins=stack.timeout_mins,
-        schedulers_told=at.schedulers_told,
+        stack_scheduler_hints=at.stack_scheduler_hints,
     )

@@ -126,7 +126,7 @@ def _begun(running: RunningProcess, *, work: bool) -> list[asyncio.Task[Any]]:
         return [*tasks, loop.create_task(_keep_time(running), name=SENDING)]
     tasks.append(loop.create_task(running.engine.run()))
     tasks.append(loop.create_task(_post_events(running), name=SENDING))
-    if running.settings.drift_every_s:
+    if running.settings.drift_check_interval_s:
         tasks.append(loop.create_task(_watch_drift(running), name=SENDING))
     if (to := running.settings.notifications) is not None:
         tasks.append(loop.create_task(_send(running, to), name=SENDING))
@@ -158,7 +158,7 @@ def _servers(
     bound_to = (sockets.main, sockets.cfn, sockets.clusters)
     if any(bound_to):
         pairs = zip(applications(running), bound_to, strict=True)
-        by_proxy = running.front.settings.proxies
+        by_proxy = running.front.settings.enable_proxy_headers_parsing
         servers += [(server(*served, by_proxy=by_proxy), bound) for served, bound in pairs if bound]
     if sockets.monitoring:
         from hearth.process.monitoring import monitoring
@@ -272,7 +272,7 @@ async def _watch_drift(running: RunningProcess) -> None:
     pool.may_write = _never
     watching = structs.replace(services, clouds=StackClouds(pool))
     watched = WatchSettings(
-        running.settings.drift_every_s,
+        running.settings.drift_check_interval_s,
         engine.id,
         lambda: any(not worker.waits for worker in engine.workers.values()),
     )

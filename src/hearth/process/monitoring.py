@@ -109,7 +109,7 @@ class _Counts:
                 async with asyncio.timeout(DATABASE_S):
                     now = services.clock.now()
                     self.states = await services.store.read(lambda tx: states(tx, now))
-                    if self._running.settings.drift_every_s:
+                    if self._running.settings.drift_check_interval_s:
                         self.drift = await services.store.read(drift_checks.states)
                 self._read_at = time.monotonic()
             except (TimeoutError, SQLAlchemyError):

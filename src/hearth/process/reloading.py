@@ -5,24 +5,19 @@ import logging
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
-from msgspec.structs import replace
-
 from hearth.config.configuration import Configuration
 from hearth.config.options import OPTIONS
+from hearth.config.options.declared import reloaded
 from hearth.config.policies import Policies, policies
 from hearth.config.settings import Settings
 from hearth.config.wrong import WrongSetting
 from hearth.process.logs import checked_levels, levels
-from hearth.process.wiring import RunningProcess, template_limits
+from hearth.process.wiring import RunningProcess
 from hearth.service.policy import WrongRules
 
 log = logging.getLogger(__name__)
 
 LIVE = frozenset(option.place for option in OPTIONS if option.live)
-CLUSTERS_AT_START = ("header_service", "url", "version_max")
-"""Cluster settings that stay the same while a process runs, because the cluster API has already
-announced them to clients.
-"""
 Read = Callable[[], tuple[Configuration, Settings]]
 
 
@@ -76,13 +71,11 @@ class Reloading:
 
 def put(running: RunningProcess, settings: Settings, rules: Policies) -> None:
     """Apply the live settings and the policy rules to a running process."""
-    services = running.services
-    services.limits = settings.limits
-    services.fetching = settings.fetching
+    services, store = running.services, running.services.store
+    services.limits = reloaded(services.limits, settings.limits)
+    services.fetching = reloaded(services.fetching, settings.fetching)
+    services.clusters = reloaded(services.clusters, settings.clusters)
     services.policy, services.cluster_policy = rules.stacks, rules.clusters
-    at_start = {name: getattr(services.clusters, name) for name in CLUSTERS_AT_START}
-    services.clusters = replace(settings.clusters, **at_start)
-    services.programs.limits = template_limits(settings.limits)
-    services.store.retention = settings.retention
-    services.store.action_timeout_s = settings.action_timeout_s
-    running.front.settings = settings.front
+    services.programs.limits = reloaded(services.programs.limits, settings.templates)
+    store.config = reloaded(store.config, settings.store)
+    running.front.settings = reloaded(running.front.settings, settings.front)

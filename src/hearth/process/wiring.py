@@ -8,6 +8,7 @@ import socket
 from collections.abc import AsyncIterator, Set
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import TextIO
 
 from msgspec import structs
@@ -20,7 +21,6 @@ from hearth.bus.relay import Relay
 from hearth.cloud.config import CloudConfig
 from hearth.cloud.credential import PasswordCredential
 from hearth.cloud.fault import CloudFault
-from hearth.cloud.fetch import fetch_template
 from hearth.cloud.path import segment
 from hearth.cloud.pool import CloudPool
 from hearth.cloud.reach import Reach
@@ -28,7 +28,6 @@ from hearth.conductor.conductor import Conductor
 from hearth.config.global_environment import global_environment
 from hearth.config.policies import Policies, policies
 from hearth.config.settings import Settings, with_version
-from hearth.config.type_settings import TypeSettings
 from hearth.config.wrong import WrongSetting
 from hearth.engine.endpoints import Endpoints
 from hearth.engine.programs.compute.compute import Compute
@@ -43,7 +42,7 @@ from hearth.resources.heat.template_resource import TemplateResource
 from hearth.resources.registry import Catalog, share
 from hearth.service.clusters.template_files import template_files
 from hearth.service.key_threads import KeyThreads
-from hearth.service.services import RequestLimits, Services
+from hearth.service.services import Services
 from hearth.service.stack_clouds import StackClouds
 from hearth.service.stacks.types_used import refused_types
 from hearth.store import claim
@@ -55,7 +54,6 @@ from hearth.store.seal import keys_in, sealer_of
 from hearth.telemetry.ids import new_id
 from hearth.telemetry.observer import UNOBSERVED, Observer
 from hearth.telemetry.span import SpanSink
-from hearth.template import Limits as TemplateLimits
 
 log = logging.getLogger(__name__)
 
@@ -88,9 +86,8 @@ def open_store(settings: Settings) -> Store:
         store = Store(
             settings.database,
             sealer_of(keys),
-            retention=settings.retention,
+            config=settings.store,
             notifies=settings.notifications is not None,
-            action_timeout_s=settings.action_timeout_s,
         )
         upgrade(store)
         unlock(store, keys)
@@ -120,9 +117,8 @@ async def wired(
     observer = _observer(settings)
     pool = CloudPool(await _cloud_config(settings), observer)
     token_pool = _token_pool(pool, settings, observer)
-    types = TypeSettings(settings.servers, settings.revive_retired_types)
-    catalog = share(types.catalog())
-    compute = Compute(Pool((*COMMAND, types.as_text())))
+    catalog = share(settings.types.catalog())
+    compute = Compute(Pool((*COMMAND, settings.types.as_text())))
     clock = DatabaseClock()
     await clock.ask(store)
     clouds = StackClouds(pool)
@@ -139,8 +135,8 @@ async def wired(
         jitter=random.random,
         endpoints=endpoints,
         plugins=plugins,
-        retries=settings.retries,
-        fetch=lambda url: fetch_template(url, services.fetching),
+        retries=settings.action_retry_limit,
+        fetch=lambda url: services.fetch_template(url),
         refused_types=partial(refused_types, rules.stacks),
         tell_others=bus.tell_others,
         observer=observer,
@@ -207,8 +203,8 @@ def _programs(catalog: Catalog, settings: Settings, compute: Compute) -> Program
     return Programs(
         catalog,
         template_type=TemplateResource,
-        base=global_environment(settings.environment_dir),
-        limits=template_limits(settings.limits),
+        base=global_environment(Path(settings.environment_dir)),
+        limits=settings.templates,
         compute=compute,
     )
 
@@ -223,16 +219,16 @@ def _observer(settings: Settings) -> Observer:
 
     If neither is configured, return UNOBSERVED. Raises WrongSetting.
     """
-    if not settings.monitored and not settings.tracing.endpoint:
+    if not settings.monitored and not settings.trace_endpoint:
         return UNOBSERVED
     observer = Observer()
     if settings.monitored:
         from hearth.telemetry.prometheus import Metrics
 
         observer = Metrics()
-    if settings.tracing.endpoint:
-        observer.share = settings.tracing.share
-        observer.spans = _collector(settings.tracing.endpoint)
+    if settings.trace_endpoint:
+        observer.share = settings.trace_share
+        observer.spans = _collector(settings.trace_endpoint)
     return observer
 
 
@@ -282,15 +278,16 @@ def _relay(settings: Settings, store: Store, name: str, bus: Bus) -> Relay | Non
 
 async def _endpoints(pool: CloudPool, settings: Settings) -> Endpoints:
     """Return the URLs that servers and users get."""
-    cfn_url = settings.cfn_url or await _cfn_url(pool, settings)
+    cfn_url = with_version(settings.heat_metadata_server_url or "")
+    cfn_url = cfn_url or await _cfn_url(pool, settings)
     return Endpoints(
         heat=settings.heat_url,
         cfn=cfn_url,
         identity=await _identity_url(settings),
-        region=settings.region,
-        waitcondition=settings.waitcondition_url,
+        region=settings.cloud.region,
+        waitcondition=settings.heat_waitcondition_server_url or "",
         metadata=f"{cfn_url}/" if cfn_url else "",
-        schedulers_told=settings.schedulers_told,
+        stack_scheduler_hints=settings.stack_scheduler_hints,
     )
 
 
@@ -299,9 +296,10 @@ async def _identity_url(settings: Settings) -> str:
     setting.
     """
     usual = settings.identity_url or settings.auth_url
-    if not settings.identity_interface:
+    if not settings.server_keystone_endpoint_type:
         return usual
-    config = replace(await _cloud_config(settings), interface=settings.identity_interface)
+    interface = settings.server_keystone_endpoint_type
+    config = replace(await _cloud_config(settings), interface=interface)
     pool = CloudPool(replace(config, services={}))
     try:
         return await pool.cloud(settings.service_user).endpoint("identity")
@@ -334,28 +332,13 @@ async def _cloud_config(settings: Settings) -> CloudConfig:
     """Return the settings for access to the cloud, with the id of the stack domain. Raises
     WrongSetting.
     """
-    config = CloudConfig(
-        region=settings.region,
-        interface=settings.interface,
-        tls=settings.tls,
-        services=settings.services,
-        service_user=settings.service_user,
-        trustee=settings.trustee,
-        foreign_networks=settings.foreign_networks,
-        stack_user_role=settings.stack_user_role,
-        domain_admin=settings.domain_admin,
-        stack_domain_id=settings.stack_domain_id,
-        trust_from_start=settings.trust_from_start,
-        by_application=settings.by_application,
-        trust_roles=settings.trust_roles,
-    )
-    if settings.stack_domain_name is None or settings.stack_domain_id is not None:
+    config = replace(settings.cloud, service_user=settings.service_user)
+    admin, name = config.domain_admin, settings.stack_user_domain_name
+    if admin is None or name is None or config.stack_user_domain_id is not None:
         return config
-    domain_id = await _domain_id(config, settings.service_user, settings.stack_domain_name)
-    admin = settings.domain_admin
-    if admin is not None:
-        admin = replace(admin, domain_id=domain_id)
-    return replace(config, stack_domain_id=domain_id, domain_admin=admin)
+    domain_id = await _domain_id(config, settings.service_user, name)
+    admin = replace(admin, domain_id=domain_id)
+    return replace(config, stack_user_domain_id=domain_id, domain_admin=admin)
 
 
 def _token_pool(pool: CloudPool, settings: Settings, observer: Observer) -> CloudPool:
@@ -366,23 +349,12 @@ def _token_pool(pool: CloudPool, settings: Settings, observer: Observer) -> Clou
     reach = settings.token_checks.reach
     if reach == Reach():
         return pool
-    services = dict(settings.services)
+    services = dict(settings.cloud.services)
     services["identity"] = replace(
         services.get("identity", Reach()),
         **{name: value for name, value in structs.asdict(reach).items() if value is not None},
     )
     return CloudPool(replace(pool.config, services=services), observer)
-
-
-def template_limits(limits: RequestLimits) -> TemplateLimits:
-    """Return those limits that the template compiler needs."""
-    return TemplateLimits(
-        template_size_max=limits.template_characters,
-        resources_max=limits.resources_per_stack,
-        stack_depth_max=limits.nested_depth,
-        yaql_iterators_max=limits.yaql_iterators,
-        yaql_memory_bytes=limits.yaql_memory_bytes,
-    )
 
 
 async def _domain_id(config: CloudConfig, user: PasswordCredential, name: str) -> str:

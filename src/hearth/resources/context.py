@@ -97,7 +97,7 @@ class StackFacts(Struct, frozen=True):
     metadata_url: str = ""  # of the cfn API as servers reach it
     waitcondition_url: str = ""
     timeout_mins: int | None = None
-    schedulers_told: bool = False  # whether schedulers hear where a server or volume belongs
+    stack_scheduler_hints: bool = False  # whether schedulers hear where a server or volume belongs
 
 
 class Change(Struct, frozen=True):

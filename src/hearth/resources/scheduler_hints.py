@@ -16,7 +16,7 @@ async def scheduler_hints(ctx: ResourceContext, requested: Mapping[str, Any] | N
     name.
     """
     hints = dict(requested or {})
-    if ctx.stack.schedulers_told:
+    if ctx.stack.stack_scheduler_hints:
         path = await ctx.path()
         hints |= {
             "heat_root_stack_id": ctx.stack.root_id or ctx.stack.id,

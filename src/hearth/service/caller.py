@@ -3,9 +3,8 @@
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from hearth.cloud.config import STACK_USER_ROLE
 from hearth.model.discreet import Discreet
-
-STACK_USER_ROLE = "heat_stack_user"
 
 TRUST = "trust"
 RESTRICTED = "restricted application credential"

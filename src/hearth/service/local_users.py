@@ -10,11 +10,12 @@ from collections.abc import Callable, Mapping
 
 from msgspec import Struct, field
 
+from hearth.cloud.config import STACK_USER_ROLE
 from hearth.cloud.contract import Cloud
 from hearth.cloud.fault import CloudFault
 from hearth.model.state import Action
 from hearth.resources.base import Users
-from hearth.service.caller import STACK_USER_ROLE, Caller
+from hearth.service.caller import Caller
 from hearth.store import reads
 from hearth.store.database import Store, Tx
 from hearth.store.rows import StackRow

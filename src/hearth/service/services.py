@@ -9,6 +9,7 @@ from hearth.bus.local import Bus
 from hearth.cloud.config import FetchConfig
 from hearth.cloud.contract import Cloud
 from hearth.cloud.credential import TokenCredential
+from hearth.cloud.fetch import fetch, fetch_template
 from hearth.clusters.config import ClusterConfig
 from hearth.engine.clock import Clock
 from hearth.engine.endpoints import Endpoints
@@ -19,6 +20,7 @@ from hearth.model.problem import Rejected
 from hearth.service import cluster_policy_rules
 from hearth.service.caller import Caller
 from hearth.service.key_threads import KeyThreads
+from hearth.service.limits import RequestLimits
 from hearth.service.policy import Policy
 from hearth.service.stack_clouds import StackClouds
 from hearth.store import reads
@@ -34,30 +36,6 @@ new row of the stack.
 
 PROGRAMS_MAX = 200
 DESCRIBED_MAX = 20_000  # stacks whose resources' descriptions are kept
-
-
-class RequestLimits(Struct, frozen=True):
-    """The limits and switches for requests, from the configuration.
-
-    For the numbers per project and per stack, -1 means no limit. Source: docs/spec/engine.md,
-    section 37.
-    """
-
-    stacks_per_project: int = 512
-    operations_per_project: int = 0  # stacks in progress at the same time; 0: no limit
-    resources_per_stack: int = 1000
-    nested_depth: int = 5
-    snapshots_per_stack: int = 32
-    software_configs_per_project: int = 4096
-    software_deployments_per_project: int = 4096
-    adopt: bool = False  # whether stacks may be adopted
-    abandon: bool = False  # whether stacks may be abandoned and exported
-    template_characters: int = 524288
-    body_bytes: int = 1024 * 1024  # of a request
-    hidden_stack_tags: tuple[str, ...] = ()  # stacks with one of them are listed on request only
-    observe_on_update: bool = False  # whether each update examines the real state first
-    yaql_iterators: int = 200  # elements of one sequence in a YAQL expression
-    yaql_memory_bytes: int = 10000
 
 
 class Audience(Enum):
@@ -106,6 +84,14 @@ class Services(Struct, eq=False):
         """Return the cloud, used with the caller's token."""
         credential = TokenCredential(caller.auth_url, caller.token, caller.project_id)
         return self.clouds.pool.cloud(credential)
+
+    async def fetch(self, url: str) -> str:
+        """Return the text at a URL that a user names. Raises NotFetched."""
+        return await fetch(url, self.fetching, self.programs.limits.max_template_size)
+
+    async def fetch_template(self, url: str) -> str:
+        """Return the template at a URL that a user names. Raises CloudFault."""
+        return await fetch_template(url, self.fetching, self.programs.limits.max_template_size)
 
     async def program(self, row: StackRow) -> tuple[Revision, Program]:
         """Return the target revision of a stack, and its program. Raises Rejected if it does not

@@ -51,9 +51,11 @@ class StackClouds:
         self._fallbacks = Recent[tuple[Credential, Credential | str], FallbackCloud]()
         self._domain: StackDomain | None = None
         config = pool.config
-        if config.domain_admin is not None and config.stack_domain_id is not None:
+        if config.domain_admin is not None and config.stack_user_domain_id is not None:
             self._domain = StackDomain(
-                pool.cloud(config.domain_admin), config.stack_domain_id, config.stack_user_role
+                pool.cloud(config.domain_admin),
+                config.stack_user_domain_id,
+                config.heat_stack_user_role,
             )
 
     def of(self, row: StackRow, credential: StackCredential | None) -> Cloud:
@@ -150,11 +152,11 @@ class StackClouds:
         if by in KEEPS_NOTHING:
             raise CloudFault("identity", 403, "Forbidden", KEEPS_NOTHING[by])
         if config.by_application or by == UNRESTRICTED:
-            return await _application(cloud, config.trust_roles, key=key)
+            return await _application(cloud, config.trusts_delegated_roles, key=key)
         return await self._trust(row, cloud, key), None
 
     async def _trust(self, row: StackRow, cloud: Cloud, key: str) -> str:
-        to, roles = self.pool.config.trusted, self.pool.config.trust_roles
+        to, roles = self.pool.config.trusted, self.pool.config.trusts_delegated_roles
         assert to is not None
         trustee = await self.pool.cloud(to).whoami()
         lost = row.takeovers > 0  # an earlier owner may have requested one
@@ -303,7 +305,7 @@ class StackClouds:
         service = self.pool.config.service_user
         if service is None:
             return None
-        role = self.pool.config.stack_user_role
+        role = self.pool.config.heat_stack_user_role
         domain = StackDomain(self.pool.cloud(service), service.user_domain_id, role)
         return StackUsers(self.pool, domain, row.having(user_project_id=row.project_id), on_project)
 

@@ -542,7 +542,7 @@ def _new_values(tx: Tx, row: StackRow) -> dict[str, Any]:
 
 
 def _timeout_s(tx: Tx, timeout_mins: int | None) -> float:
-    return timeout_mins * 60.0 if timeout_mins else tx.action_timeout_s
+    return timeout_mins * 60.0 if timeout_mins else tx.config.stack_action_timeout_s
 
 
 def bound(values: Mapping[str, Any]) -> dict[str, Any]:

@@ -31,9 +31,9 @@ from sqlalchemy.exc import (
 )
 from sqlalchemy.pool import PoolProxiedConnection, StaticPool
 
+from hearth.store.config import StoreConfig
 from hearth.store.idle import bound, watch
 from hearth.store.prepared import NOW, Listed, Prepared, SqlText
-from hearth.store.retention import Retention
 from hearth.store.schema import all_tables
 from hearth.store.seal import Sealer
 from hearth.store.silence import limit_silence, postgresql_defaults
@@ -45,7 +45,6 @@ Statement = sa.Executable | Prepared
 ATTEMPTS_MAX = 12
 PAUSE_S = 0.02
 SERVER_CONNECTIONS = 4
-ACTION_TIMEOUT_S = 3600.0  # of an operation if the stack has no timeout
 SQLITE_READERS = 3
 SQLITE_BUSY_MS = 10_000
 SQLITE_CACHE_KIB = 32 * 1024  # per connection, when used; ids are random, so inserts touch it all
@@ -96,8 +95,8 @@ class _Timed(Generic[T]):
 class Tx:
     """One transaction, on its own connection.
 
-    `statements` counts the statements so far. `sealer`, `retention`, `notifies` and
-    `action_timeout_s` are those of the store.
+    `statements` counts the statements so far. `sealer`, `config` and `notifies` are
+    those of the store.
     """
 
     def __init__(
@@ -106,14 +105,12 @@ class Tx:
         link: PoolProxiedConnection,
         raw: Any,
         sealer: Sealer,
-        retention: Retention,
+        config: StoreConfig,
         notifies: bool,
-        action_timeout_s: float,
     ) -> None:
         self.sealer = sealer
-        self.action_timeout_s = action_timeout_s
         self.notifies = notifies
-        self.retention = retention
+        self.config = config
         self.statements = 0
         self.stored: set[str] = set()  # hashes of texts that are known to be stored
         self._hashes: dict[str, str] = {}  # hashes of the texts used so far
@@ -269,7 +266,7 @@ class Store:
     `url` has SQLAlchemy's format: `sqlite:///path`, `sqlite://` (in memory, inline), or a
     `postgresql+psycopg://` or `mariadb+pymysql://` address. On SQLite, `clock` replaces the clock
     of a database server. If `notifies` is true, each new state of a stack or cluster is added to
-    the outbox. `retention` and `action_timeout_s` may be changed at any time. If `inline` is true,
+    the outbox. `config` may be changed at any time. If `inline` is true,
     transactions run at once in the calling thread, for simulations. If `durable` is false, a loss
     of power can destroy an SQLite file, but writes are faster. If `receipts` is true, `run_once`
     writes receipts; this is the default except on SQLite.
@@ -283,14 +280,12 @@ class Store:
         clock: Callable[[], float] = time.time,
         inline: bool = False,
         durable: bool = True,
-        retention: Retention | None = None,
+        config: StoreConfig | None = None,
         notifies: bool = False,
-        action_timeout_s: float = ACTION_TIMEOUT_S,
         receipts: bool | None = None,
     ) -> None:
         self.sealer = sealer
-        self.action_timeout_s = action_timeout_s
-        self.retention = retention or Retention()
+        self.config = config or StoreConfig()
         self.notifies = notifies
         self.url = _with_driver(url)
         self.dialect = (
@@ -439,15 +434,7 @@ class Store:
             elif self.dialect == "postgresql" and raw.autocommit is write:
                 # a read has a snapshot for each statement, so BEGIN and COMMIT add only round trips
                 raw.autocommit = not write
-            tx = Tx(
-                self._engine,
-                link,
-                raw,
-                self.sealer,
-                self.retention,
-                self.notifies,
-                self.action_timeout_s,
-            )
+            tx = Tx(self._engine, link, raw, self.sealer, self.config, self.notifies)
             try:
                 if note is not None:
                     _leave(tx, note, again=bool(unknown))

@@ -87,10 +87,10 @@ def append(tx: Tx, events: Iterable[Event]) -> None:
         ]
     if rows:
         tx.many(_INSERT, rows)
-    batch = tx.retention.events_batch
+    batch = tx.config.event_purge_batch_size
     for root_id, last in lasts.items():
         before = last - len(by_root[root_id])
-        if tx.retention.events > 0 and before // batch != last // batch:
+        if tx.config.max_events_per_stack > 0 and before // batch != last // batch:
             _purge(tx, root_id, after=min(before, last - batch))
     if tx.notifies:
         outbox.put_states(tx, events)
@@ -107,7 +107,7 @@ def _purge(tx: Tx, root_id: str, after: int) -> None:
     """Delete the oldest events of each stack that has too many and has events after the number
     `after`.
     """
-    keep = {"b_keep": tx.retention.events}
+    keep = {"b_keep": tx.config.max_events_per_stack}
     for full in tx.rows(_FULL, {"b_root": root_id, "b_after": after, **keep}):
         parameters = {"b_stack": full.stack_id}
         surplus = tx.first(_SURPLUS, {**parameters, **keep})

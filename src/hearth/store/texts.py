@@ -155,10 +155,10 @@ def _body(tx: Tx, revision: Revision) -> tuple[dict[str, str], str, dict[str, An
 
 
 def _forget(tx: Tx, newest: Mapping[str, int]) -> None:
-    """Delete the revisions that `Retention` does not keep, except those that the stack or one of
+    """Delete the revisions that `StoreConfig` does not keep, except those that the stack or one of
     its records uses.
     """
-    lasts = {i: number - tx.retention.revisions for i, number in newest.items()}
+    lasts = {i: number - tx.config.revisions for i, number in newest.items()}
     old = [{"stack_id": i, "last": last} for i, last in lasts.items() if 0 < last < newest[i]]
     if old:
         tx.many(_OLD, old)

@@ -351,8 +351,8 @@ class _Compiler:
         self, source: ResourceSource, entry: TemplateEntry, environment: Environment, depth: int
     ) -> Binding:
         at = place_of_type(source)
-        if depth >= self.limits.stack_depth_max:
-            message = f"Recursion depth exceeds {self.limits.stack_depth_max}."
+        if depth >= self.limits.max_nested_stack_depth:
+            message = f"Recursion depth exceeds {self.limits.max_nested_stack_depth}."
             problem = StackValidationFailed(replace(at, path=way_into(source, entry)), message)
             return Binding(None, entry=entry, problems=(replace(problem, code=TOO_DEEP),))
         text: str | Node | None = self.parsed.get(entry.template) or self.files.get(entry.template)

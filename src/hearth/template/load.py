@@ -147,8 +147,8 @@ def load(
     limits = limits or Limits()
     if not isinstance(source, str):
         return from_plain(source, file, limits)
-    if len(source) > limits.template_size_max:
-        message = f"{len(source)} characters are more than the {limits.template_size_max} allowed"
+    if len(source) > limits.max_template_size:
+        message = f"{len(source)} characters are more than the {limits.max_template_size} allowed"
         raise Rejected([RequestLimitExceeded(Span(file), message)])
     plain = _as_json(source)
     is_json = plain is not None

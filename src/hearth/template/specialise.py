@@ -159,7 +159,7 @@ class Specialiser:
                 enabled[name] = source
             elif scope.conditions.failed and len(self.problems) == before:
                 self.check_conditions_within(source, scope)
-        maximum = self.module.limits.resources_max
+        maximum = self.module.limits.max_resources_per_stack
         if -1 < maximum < len(enabled):
             message = too_many_resources(len(enabled), maximum)
             self.problems.append(RequestLimitExceeded(Span(self.syntax.file), message))

@@ -9,7 +9,7 @@ from starlette.requests import Request
 
 from hearth.api.cfn.faults import CfnError
 from hearth.api.cfn.query import FIELDS_MAX, FORM, RequestParts, members, read
-from hearth.service.services import RequestLimits
+from hearth.service.limits import RequestLimits
 
 LIMIT = 100
 
@@ -21,7 +21,7 @@ def asked(query: str, body: bytes = b"", kind: str = FORM, *, form: bool = True)
     async def receive() -> dict[str, object]:
         return sent.pop(0)
 
-    services = SimpleNamespace(limits=RequestLimits(body_bytes=LIMIT))
+    services = SimpleNamespace(limits=RequestLimits(max_json_body_size=LIMIT))
     scope = {
         "type": "http",
         "method": "POST",

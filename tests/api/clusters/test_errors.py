@@ -68,18 +68,18 @@ class Causes:
         return self.ask("PATCH", path, [one | ({"value": value[0]} if value else {})], **more)
 
     def limited(self) -> requests.Response:
-        self.api.configure(clusters_per_project=0)
+        self.api.configure(max_clusters_per_project=0)
         try:
             return self.new_cluster()
         finally:
-            self.api.configure(clusters_per_project=1000)
+            self.api.configure(max_clusters_per_project=1000)
 
     def without_calico(self) -> requests.Response:
-        self.api.configure(network_drivers=("flannel",))
+        self.api.configure(kubernetes_allowed_network_drivers=("flannel",))
         try:
             return self.new_template(network_driver="calico")
         finally:
-            self.api.configure(network_drivers=("flannel", "calico"))
+            self.api.configure(kubernetes_allowed_network_drivers=("flannel", "calico"))
 
     def upgrade_of_group(self) -> requests.Response:
         made = self.new_group(name="extra")
@@ -335,7 +335,7 @@ def critical() -> str:
 @contextlib.contextmanager
 def prepared(folder: Path) -> Iterator[Causes]:
     """Run an API with everything that requests go wrong with."""
-    with running(folder, ClusterConfig(clusters_per_project=1000)) as api:
+    with running(folder, ClusterConfig(max_clusters_per_project=1000)) as api:
         prepare(api)
         found = Causes(api)
         unready = api.cluster("unready", found.used)

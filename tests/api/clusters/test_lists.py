@@ -68,13 +68,13 @@ def test_the_next_address_carries_all_arguments(listed: Api):
 
 
 def test_a_page_is_never_longer_than_the_configured_limit(listed: Api):
-    listed.configure(limit_max=3)
+    listed.configure(max_limit=3)
     try:
         for query in ("", "?limit=100"):
             body = listed.call("GET", f"/v1/clusters{query}").json()
             assert (len(body["clusters"]), "limit=3&" in body["next"]) == (3, True)
     finally:
-        listed.configure(limit_max=1000)
+        listed.configure(max_limit=1000)
 
 
 def test_a_marker_of_another_project_is_unknown(listed: Api):

@@ -69,7 +69,7 @@ class Walk:
         if name == "duplicate names":
             second = self.api.cluster("c1", self.template)
         if name == "quota exceeded":
-            self.api.configure(clusters_per_project=0)
+            self.api.configure(max_clusters_per_project=0)
         if name == "create with template name":  # an earlier case renamed the first one
             self.api.template("clustermodel1")
         header = case["version_header"]
@@ -80,7 +80,7 @@ class Walk:
                 case["method"], path, body, by=case.get("role", "member"), version=header, raw=raw
             )
         finally:
-            self.api.configure(clusters_per_project=20)
+            self.api.configure(max_clusters_per_project=20)
             if second is not None:
                 gone = cluster.delete().where(cluster.c.uuid == second)
                 self.api.run(lambda tx: tx.execute(gone))

@@ -56,7 +56,7 @@ class World:
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
-    config = ClusterConfig(clusters_per_project=1000)
+    config = ClusterConfig(max_clusters_per_project=1000)
     with running(tmp_path_factory.mktemp("api"), config) as api:
         used, free = api.template("used"), api.template("free")
         found = World(api)

@@ -118,7 +118,7 @@ BODIES: dict[tuple[str, str], Make] = {
 
 @pytest.fixture(scope="module")
 def world(magnum: Api) -> World:
-    magnum.configure(clusters_per_project=1000)
+    magnum.configure(max_clusters_per_project=1000)
     return World(magnum)
 
 

@@ -31,7 +31,12 @@ GOOD, EVIL = "https://dashboard.example", "https://evil.example"
 def test_only_what_is_allowed_is_named_and_credentials_only_for_named_origins(
     origins: set[str], origin: str, asks: dict[str, str], refused: bool
 ):
-    cors = Cors(frozenset(origins), methods=("GET",), headers=("X-Auth-Token",), expose=("X-Id",))
+    cors = Cors(
+        tuple(origins),
+        allow_methods=("GET",),
+        allow_headers=("X-Auth-Token",),
+        expose_headers=("X-Id",),
+    )
     sent = {f"access-control-request-{name}": value for name, value in asks.items()}
     status, headers = answer(cors, "OPTIONS" if asks else "GET", {"origin": origin, **sent})
     assert (status, headers["vary"]) == (200, "Origin")
@@ -46,7 +51,7 @@ def test_only_what_is_allowed_is_named_and_credentials_only_for_named_origins(
 @pytest.mark.parametrize("origins", [set(), {GOOD}])
 @pytest.mark.parametrize("origin", [{}, {"origin": EVIL}, {"origin": GOOD}])
 def test_a_preflight_needs_no_token(origins: set[str], origin: dict[str, str]):
-    cors = Cors(frozenset(origins), methods=("GET",))
+    cors = Cors(tuple(origins), allow_methods=("GET",))
     for asks in ({}, {"access-control-request-method": "GET"}):
         assert answer(cors, "OPTIONS", {**origin, **asks}, status=401)[0] == 200
     token = {"x-auth-token": "wrong"}

@@ -83,7 +83,7 @@ def test_it_is_asked_where_and_from_where_the_operator_says(hearth: Site):
 
 def test_a_database_that_is_away_is_told(tmp_path: Path):
     store = Store(f"sqlite:///{tmp_path}/hearth.db", sealer_from_secret("test secret"))
-    settings = FrontSettings(health=Health(checks=("database",)))
+    settings = FrontSettings(health=Health(backends=("database",)))
     app = Healthcheck(PlainTextResponse("elsewhere"), Front(settings), lambda: store.read(engines))
     try:
         status, said = asyncio.run(asked_of(app))

@@ -11,8 +11,9 @@ from starlette.types import Message, Receive, Scope, Send
 from hearth.api.front.front import Front
 from hearth.api.front.overload import Overload
 from hearth.api.front.rate import Rates
-from hearth.config.front import FrontSettings, Rate
-from hearth.service.caller import STACK_USER_ROLE, Caller
+from hearth.cloud.config import STACK_USER_ROLE
+from hearth.config.front import FrontSettings
+from hearth.service.caller import Caller
 from tests.api.front.conftest import Site
 from tests.api.front.test_proxies import a_signer
 from tests.crash.processes import until
@@ -165,7 +166,7 @@ def test_a_process_with_too_many_requests_refuses_more_and_recovers():
 
 def test_a_bucket_fills_at_its_pace_and_not_beyond_its_size():
     now = [0.0]
-    rates = Rates(Front(FrontSettings(rate=Rate(2.0, 3))), lambda: now[0])
+    rates = Rates(Front(FrontSettings(requests_per_second=2.0, requests_burst=3)), lambda: now[0])
     assert [rates.wait_s(P) for _ in range(4)] == [0, 0, 0, 0.5]
     now[0] = 0.25
     assert rates.wait_s(P) == 0.25
@@ -182,7 +183,9 @@ def test_without_a_rate_nobody_waits():
 
 
 def test_each_user_of_a_stack_has_a_pace_of_its_own():
-    rates = Rates(Front(FrontSettings(guest_rate=Rate(1.0, 2))), lambda: 0.0)
+    rates = Rates(
+        Front(FrontSettings(guest_requests_per_second=1.0, guest_requests_burst=2)), lambda: 0.0
+    )
     guests = [Caller(name, name, "p", frozenset({STACK_USER_ROLE})) for name in "ab"]
     for guest in guests:
         assert [rates.wait_s(guest) for _ in range(3)] == [0, 0, 1.0]

@@ -42,12 +42,12 @@ def test_the_settings_of_a_process_are_those_of_the_bootstrap(tmp_path: Path):
     assert found.auth_url == f"{KEYSTONE}/v3"
     assert (found.service_user.username, found.service_user.password) == ("heat", "service-secret")
     assert found.service_user.project_name == "service"
-    assert found.domain_admin is not None
-    assert found.domain_admin.username == "heat_domain_admin"
-    assert found.domain_admin.password == "domain-secret"
-    assert (found.stack_domain_name, found.region) == ("heat", "RegionOne")
+    admin = found.cloud.domain_admin
+    assert admin is not None
+    assert (admin.username, admin.password) == ("heat_domain_admin", "domain-secret")
+    assert (found.stack_user_domain_name, found.cloud.region) == ("heat", "RegionOne")
     assert found.heat_url == "http://heat.example:8004/v1/{project}"
-    assert found.cfn_url == "http://heat.example:8000/v1"
+    assert found.heat_metadata_server_url == "http://heat.example:8000"
     assert found.clusters.url == "http://heat.example:9511/v1"
 
 

@@ -58,7 +58,7 @@ def test_a_nested_stack_that_is_too_large_fails(count: int, state: str) -> None:
     loop = VirtualLoop()
 
     async def story() -> tuple[str, str]:
-        here = world(loop, resources_max=5)
+        here = world(loop, max_resources_per_stack=5)
         stack_id = await here.create("s", tree(count))
         await here.rest()
         row = here.stack(stack_id)
@@ -73,7 +73,7 @@ def test_one_that_grew_too_large_is_rolled_back_and_may_shrink() -> None:
     loop = VirtualLoop()
 
     async def story() -> list[str]:
-        here = world(loop, resources_max=5)
+        here = world(loop, max_resources_per_stack=5)
         stack_id = await here.create("s", tree(3), rollback=True)
         await here.rest()
         states = []
@@ -93,7 +93,7 @@ def test_the_depth_that_is_set_holds_for_groups_too() -> None:
     loop = VirtualLoop()
 
     async def story() -> tuple[str, str]:
-        here = world(loop, stack_depth_max=2)
+        here = world(loop, max_nested_stack_depth=2)
         fine, deeper = await here.create("a", deep(2)), await here.create("b", deep(3))
         await here.rest()
         assert here.stack(fine).state == "CREATE_COMPLETE"

@@ -177,7 +177,7 @@ def test_what_a_lost_answer_left_is_found_under_its_key() -> None:
 
 def test_the_requesters_token_is_used_while_it_lasts_then_the_trust() -> None:
     async def story(house: Trusting) -> list[bool]:
-        house.pool.config = replace(house.pool.config, trust_from_start=False)
+        house.pool.config = replace(house.pool.config, reauthentication_auth_method="")
         clouds = house.engine.tools.clouds
         assert isinstance(clouds, StackClouds)
         ident = await house.make()
@@ -203,7 +203,9 @@ def test_the_requesters_token_is_used_while_it_lasts_then_the_trust() -> None:
 def test_without_a_stack_domain_users_are_in_the_stacks_own_project(domain: bool) -> None:
     async def story(house: Trusting) -> bool:
         if not domain:
-            house.pool.config = replace(house.pool.config, domain_admin=None, stack_domain_id=None)
+            house.pool.config = replace(
+                house.pool.config, domain_admin=None, stack_user_domain_id=None
+            )
             force_setattr(house.engine.tools, "clouds", StackClouds(house.pool))
         ident = await house.make(HANDLE)
         users = house.running.cloud.store.where("identity.users")

@@ -32,14 +32,15 @@ def test_the_usual_settings_are_those_of_the_types():
     server = default_catalog().find("OS::Nova::Server")
     assert server is not None
     usual = ServerDefaults()
-    assert server.properties["user_data_format"].default == usual.user_data_format
-    assert server.properties["software_config_transport"].default == usual.software_config_transport
+    assert server.properties["user_data_format"].default == usual.default_user_data_format
+    transport = server.properties["software_config_transport"].default
+    assert transport == usual.default_software_config_transport
 
 
 VALUES = {
-    "default_user_data_format": OTHER.user_data_format,
-    "default_software_config_transport": OTHER.software_config_transport,
-    "default_deployment_signal_transport": OTHER.deployment_signal_transport,
+    "default_user_data_format": OTHER.default_user_data_format,
+    "default_software_config_transport": OTHER.default_software_config_transport,
+    "default_deployment_signal_transport": OTHER.default_deployment_signal_transport,
 }
 
 

@@ -36,7 +36,7 @@ from tests.service.clusters.world import NOW, cluster_of, world
 pytestmark = [pytest.mark.slow, one_first]
 
 OWN = ClusterConfig()
-BARBICAN = ClusterConfig(cert_manager="barbican")
+BARBICAN = ClusterConfig(cert_manager_type="barbican")
 REFS = tuple(KINDS)
 BOTH = pytest.mark.parametrize("config", [OWN, BARBICAN], ids=["table", "barbican"])
 

@@ -117,6 +117,6 @@ def test_a_second_group_is_refused(ca: KeyPair, more: str, oid: ObjectIdentifier
 
 
 def test_a_term_shorter_than_that_of_workers_counts_for_workers_too(ca: KeyPair):
-    options = options_of_worker(replace(OPTIONS, valid_days=3))
+    options = options_of_worker(replace(OPTIONS, term_of_validity_days=3))
     pem = sign(csr(kind="p256", **PROXY), ca, options, NOW, limited=limited).pem
     assert ends_at(pem) == NOW + 3 * DAY

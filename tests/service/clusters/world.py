@@ -105,8 +105,8 @@ async def world(config: ClusterConfig | None = None, **more: Any) -> AsyncIterat
     keeper = PasswordCredential(
         url, "heat_domain_admin", "secret", user_domain_id=domain_id, domain_id=domain_id
     )
-    about = {"service_user": service, "domain_admin": keeper, "stack_domain_id": domain_id, **more}
-    pool = CloudPool(replace(CloudConfig(), **about))
+    about = CloudConfig(service_user=service, domain_admin=keeper, stack_user_domain_id=domain_id)
+    pool = CloudPool(replace(about, **more))
     services: Any = Services(
         store=store, programs=None, clouds=StackClouds(pool), bus=None, clock=StoppedClock(),
         new_id=lambda: str(uuid4()), endpoints=None, clusters=config or ClusterConfig(),

@@ -11,9 +11,9 @@ from benchmarks.inside import CALLER, Inside, inside
 from msgspec.structs import replace
 
 from benchmarks import templates
+from hearth.cloud.config import STACK_USER_ROLE
 from hearth.model.problem import Rejected
 from hearth.service import services as services_module
-from hearth.service.caller import STACK_USER_ROLE
 from hearth.service.reading.describe_resource import Described, describe_resource
 from hearth.service.reading.resources import resources, rows_about, rows_of
 from hearth.store import reads

@@ -8,13 +8,13 @@ import sqlalchemy as sa
 from benchmarks.inside import inside
 
 from hearth.model.problem import Rejected
-from hearth.service.services import RequestLimits
+from hearth.service.limits import RequestLimits
 from hearth.service.software.configs import ConfigRequest, create_config, delete_config
 from hearth.service.software.deployments import DeploymentRequest, create_deployment
 from hearth.store.tables import stack
 
 TEMPLATE = "heat_template_version: 2021-04-16\nresources: {n: {type: OS::Heat::None}}"
-LIMITS = RequestLimits(software_configs_per_project=2, software_deployments_per_project=1)
+LIMITS = RequestLimits(max_software_configs_per_tenant=2, max_software_deployments_per_tenant=1)
 
 
 def test_a_project_has_so_many_and_no_more(tmp_path: Path) -> None:

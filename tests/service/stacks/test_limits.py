@@ -8,10 +8,11 @@ import pytest
 from benchmarks.inside import CALLER, inside
 
 from hearth.model.problem import Rejected
-from hearth.service.services import RequestLimits
+from hearth.service.limits import RequestLimits
 from hearth.service.stacks.create import create_stack
 from hearth.service.stacks.request import StackRequest
 from hearth.service.stacks.update import update_stack
+from hearth.template import Limits
 
 GROUP = """
 heat_template_version: 2021-04-16
@@ -40,7 +41,9 @@ def refused(problem: pytest.ExceptionInfo[Rejected]) -> tuple[str, str]:
 
 def test_the_resources_of_the_whole_tree_count(tmp_path: Path) -> None:
     async def story() -> Any:
-        async with inside(tmp_path / "hearth.db", RequestLimits(resources_per_stack=11)) as running:
+        async with inside(
+            tmp_path / "hearth.db", templates=Limits(max_resources_per_stack=11)
+        ) as running:
             row = await create_stack(running.services, CALLER, "fits", wanted(3))
             with pytest.raises(Rejected) as at_create:
                 await create_stack(running.services, CALLER, "large", wanted(4))
@@ -54,7 +57,9 @@ def test_the_resources_of_the_whole_tree_count(tmp_path: Path) -> None:
 
 def test_a_project_has_so_many_stacks_and_no_more(tmp_path: Path) -> None:
     async def story() -> tuple[str, str]:
-        async with inside(tmp_path / "hearth.db", RequestLimits(stacks_per_project=1)) as running:
+        async with inside(
+            tmp_path / "hearth.db", RequestLimits(max_stacks_per_tenant=1)
+        ) as running:
             await create_stack(
                 running.services, CALLER, "first", wanted(1)
             )  # nested ones do not count
@@ -71,7 +76,9 @@ def test_stacks_nest_as_deeply_as_is_set(tmp_path: Path, allowed: int, fine: boo
     files = {"a.yaml": NEST % "b.yaml", "b.yaml": NEST % "OS::Heat::None"}
 
     async def story() -> None:
-        async with inside(tmp_path / "hearth.db", RequestLimits(nested_depth=allowed)) as running:
+        async with inside(
+            tmp_path / "hearth.db", templates=Limits(max_nested_stack_depth=allowed)
+        ) as running:
             deep = StackRequest(template=NEST % "a.yaml", files=files)
             await create_stack(running.services, CALLER, "deep", deep)
 

@@ -16,8 +16,8 @@ from hearth.model.problem import Rejected
 from hearth.resources.base import Scaling
 from hearth.resources.heat.adjustment import Adjustment, AdjustmentType
 from hearth.service.caller import Caller
+from hearth.service.limits import RequestLimits
 from hearth.service.policy import Policy
-from hearth.service.services import RequestLimits
 from hearth.service.stacks.create import create_stack
 from hearth.service.stacks.preview import plan_create, plan_update
 from hearth.service.stacks.request import StackRequest
@@ -31,7 +31,7 @@ FORBIDDEN = "OS::Heat::RandomString"
 CHIEF = replace(CALLER, roles=frozenset({"chief"}))
 REFUSED = f"You are not authorized to use {FORBIDDEN}."
 HARMLESS = "heat_template_version: 2021-04-16\nresources: {n: {type: OS::Heat::None}}"
-MANY = RequestLimits(resources_per_stack=1000, stacks_per_project=1000, adopt=True)
+MANY = RequestLimits(max_stacks_per_tenant=1000, enable_stack_adopt=True)
 
 
 class Rules(Policy):

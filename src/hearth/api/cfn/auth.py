@@ -22,9 +22,10 @@ from hearth.api.cfn.faults import CfnError
 from hearth.api.cfn.polls import AHEAD_MAX_S, Polls, moment_of
 from hearth.api.cfn.query import RequestParts
 from hearth.api.front.scope import below
+from hearth.cloud.config import STACK_USER_ROLE
 from hearth.cloud.contract import Cloud
 from hearth.cloud.fault import CloudFault
-from hearth.service.caller import STACK_USER_ROLE, Caller
+from hearth.service.caller import Caller
 
 log = logging.getLogger(__name__)
 

@@ -40,7 +40,7 @@ async def read(request: Request, *, form: bool) -> RequestParts:
     If `form` is true, the parameters in a form that a POST contains are also read.
     """
     query = _pairs(bytes(request.scope.get("query_string", b"")))
-    limit = services_of(request).limits.body_bytes
+    limit = services_of(request).limits.max_json_body_size
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     filled = form and request.method == "POST" and kind == FORM
     raw = await _body(request, limit * FORM_GROWTH if filled else limit)

@@ -55,7 +55,7 @@ def demand_nodes(request: Request, count: int | None) -> None:
 
 async def document(request: Request) -> Any:
     """Return the JSON value in the body. Raises Rejected if it is invalid or too large."""
-    limit = services_of(request).limits.body_bytes
+    limit = services_of(request).limits.max_json_body_size
     raw = bytearray()
     async for chunk in request.stream():
         raw += chunk

@@ -48,7 +48,7 @@ def requested_page(request: Request, kind: type) -> Page:
 
     `kind` is the class of the listed objects; its attributes are the allowed sort keys.
     """
-    limit_max = services_of(request).clusters.limit_max
+    limit_max = services_of(request).clusters.max_limit
     key = argument(request, "sort_key", "id")
     keys = sort_keys(kind)
     if key not in keys:

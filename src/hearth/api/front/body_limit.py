@@ -19,7 +19,7 @@ class BodyLimit:
         self._front = front
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        limit = self._front.settings.body_bytes
+        limit = self._front.settings.max_request_body_size
         if scope["type"] != "http" or limit is None:
             await self._app(scope, receive, send)
             return

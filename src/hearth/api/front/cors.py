@@ -46,11 +46,11 @@ class CrossOrigin:
         app = self._app
         if scope["method"] == "OPTIONS" and "x-auth-token" not in headers:
             app = Response()
-        if not cors.origins:
+        if not cors.allowed_origin:
             await app(scope, receive, send)
             return
         origin = headers.get("origin", "")
-        is_allowed = bool(origin) and not cors.origins.isdisjoint((origin, ANY))
+        is_allowed = bool(origin) and not {origin, ANY}.isdisjoint(cors.allowed_origin)
         method = headers.get("access-control-request-method", "")
         if is_allowed and method and scope["method"] == "OPTIONS":
             requested_headers = headers.get("access-control-request-headers", "")
@@ -63,8 +63,8 @@ class CrossOrigin:
                 answer.add_vary_header("Origin")
                 if is_allowed:
                     _mark(cors, origin, answer)
-                    if cors.expose:
-                        answer["Access-Control-Expose-Headers"] = ", ".join(cors.expose)
+                    if cors.expose_headers:
+                        answer["Access-Control-Expose-Headers"] = ", ".join(cors.expose_headers)
             await send(message)
 
         await app(scope, receive, marked)
@@ -77,10 +77,10 @@ def _preflight(cors: Cors, origin: str, method: str, requested_headers: str) -> 
     answer = Response(status_code=200)
     answer.headers["Vary"] = "Origin"
     names = {name.strip().lower() for name in requested_headers.split(",") if name.strip()}
-    allowed_names = SIMPLE | {header.lower() for header in cors.headers}
-    if method.upper() in cors.methods and names <= allowed_names:
+    allowed_names = SIMPLE | {header.lower() for header in cors.allow_headers}
+    if method.upper() in cors.allow_methods and names <= allowed_names:
         _mark(cors, origin, answer.headers)
-        answer.headers["Access-Control-Allow-Methods"] = ", ".join(cors.methods)
+        answer.headers["Access-Control-Allow-Methods"] = ", ".join(cors.allow_methods)
         answer.headers["Access-Control-Max-Age"] = str(cors.max_age_s)
         if names:
             answer.headers["Access-Control-Allow-Headers"] = ", ".join(sorted(names))
@@ -88,7 +88,7 @@ def _preflight(cors: Cors, origin: str, method: str, requested_headers: str) -> 
 
 
 def _mark(cors: Cors, origin: str, headers: MutableHeaders) -> None:
-    is_listed = origin in cors.origins
+    is_listed = origin in cors.allowed_origin
     headers["Access-Control-Allow-Origin"] = origin if is_listed else ANY
-    if cors.credentials and is_listed:  # browsers do not allow them with the origin *
+    if cors.allow_credentials and is_listed:  # browsers do not allow them with the origin *
         headers["Access-Control-Allow-Credentials"] = "true"

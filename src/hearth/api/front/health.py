@@ -57,19 +57,20 @@ class Healthcheck:
         """
         server = scope.get("server")
         port = server[1] if server else None
-        by_port = health.disabled_by_port.get(port) if port is not None else None
+        by_port = dict(health.disable_by_file_paths).get(port) if port is not None else None
         results: dict[str, str] = {}
-        for check in health.checks:
+        for check in health.backends:
             match check:
                 case "database":
                     results[check] = await self._database_result()
                 case "disable_by_file":
-                    results[check] = "DISABLED BY FILE" if _exists(health.disabled_by) else OK
+                    is_disabled = _exists(health.disable_by_file_path)
+                    results[check] = "DISABLED BY FILE" if is_disabled else OK
                 case "disable_by_files_ports":
                     results[check] = "DISABLED BY FILE" if _exists(by_port) else OK
                 case _:
-                    missing_paths = [path for path in health.enabled_by if not _exists(path)]
-                    results[check] = "FILE PATH MISSING" if missing_paths else OK
+                    is_enabled = all(map(_exists, health.enable_by_file_paths))
+                    results[check] = OK if is_enabled else "FILE PATH MISSING"
         return results
 
     async def _database_result(self) -> str:
@@ -96,13 +97,13 @@ def _may_ask(scope: Scope, health: Health) -> bool:
     """Return whether the client may use the health check, by its address and the headers of
     proxies.
     """
-    if health.unproxied and any(name in Headers(scope=scope) for name in HEADERS):
+    if health.ignore_proxied_requests and any(name in Headers(scope=scope) for name in HEADERS):
         return False
-    if not health.sources:
+    if not health.allowed_source_ranges:
         return True
     with suppress(ValueError):
         address = ipaddress.ip_address(peer(scope).partition("%")[0])
-        return any(address in network for network in health.sources)
+        return any(address in network for network in health.allowed_source_ranges)
     return False
 
 

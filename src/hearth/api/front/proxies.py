@@ -52,7 +52,7 @@ def as_sent(scope: Scope, front: Front) -> Scope:
     """
     proxied = any(name in RAW_HEADERS for name, _ in scope["headers"])
     state(scope)["proxied"] = proxied
-    if proxied and front.settings.proxies:
+    if proxied and front.settings.enable_proxy_headers_parsing:
         return _restored(scope, forwarded(Headers(scope=scope)))
     return scope
 

@@ -11,7 +11,6 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from hearth.api import fault
 from hearth.api.front.front import Front
 from hearth.api.front.scope import state
-from hearth.config.front import Rate
 from hearth.model.cache import Cache
 from hearth.service.caller import Caller
 
@@ -42,30 +41,32 @@ class Rates:
         otherwise the seconds until a token is available.
         """
         settings = self._front.settings
-        wait_s = self._wait_s(caller.project_id or f"user {caller.user_id}", settings.rate)
+        project, user = caller.project_id or f"user {caller.user_id}", f"user {caller.user_id}"
+        wait_s = self._wait_s(project, settings.requests_per_second, settings.requests_burst)
         if not wait_s and caller.guest:
-            wait_s = self._wait_s(f"user {caller.user_id}", settings.guest_rate)
+            per_second, burst = settings.guest_requests_per_second, settings.guest_requests_burst
+            wait_s = self._wait_s(user, per_second, burst)
         return wait_s
 
-    def _wait_s(self, whose: str, rate: Rate) -> float:
-        if rate.per_second <= 0:
+    def _wait_s(self, whose: str, per_second: float, burst: int) -> float:
+        if per_second <= 0:
             return 0.0
         now = self._clock()
         bucket = self._buckets.get(whose)
         if bucket is None:
-            bucket = _TokenBucket(float(rate.burst), now)
+            bucket = _TokenBucket(float(burst), now)
             self._buckets.keep(whose, bucket)
-        return _taken(bucket, rate, now)
+        return _taken(bucket, per_second, burst, now)
 
 
-def _taken(bucket: _TokenBucket, rate: Rate, now: float) -> float:
+def _taken(bucket: _TokenBucket, per_second: float, burst: int, now: float) -> float:
     """Take a token and return 0, or return the seconds until `bucket` has one."""
-    bucket.tokens = min(float(rate.burst), bucket.tokens + (now - bucket.at) * rate.per_second)
+    bucket.tokens = min(float(burst), bucket.tokens + (now - bucket.at) * per_second)
     bucket.at = now
     if bucket.tokens >= 1:
         bucket.tokens -= 1
         return 0.0
-    return (1 - bucket.tokens) / rate.per_second
+    return (1 - bucket.tokens) / per_second
 
 
 def _refusal(message: str) -> Response:

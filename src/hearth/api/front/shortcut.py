@@ -78,7 +78,7 @@ class Shortcut:
         If there is no cached response, or if it cannot be read, the awaitable has the result None,
         or this returns None at once. Then the application must respond.
         """
-        cross_origin = bool(self._front.settings.cors.origins)
+        cross_origin = bool(self._front.settings.cors.allowed_origin)
         if cross_origin and "origin" in Headers(scope=scope):
             return None
         began, client_scope = time.perf_counter(), as_sent(scope, self._front)

@@ -60,7 +60,7 @@ async def body(request: Request, *, required: bool = True) -> dict[str, Any]:
     If `required` is false and the body does not begin like a JSON object, or has another content
     type, the result is empty.
     """
-    limit = services_of(request).limits.body_bytes
+    limit = services_of(request).limits.max_json_body_size
     declared = request.headers.get("content-length", "0")
     if declared.isdecimal() and int(declared) > limit:
         raise too_large(int(declared), limit)

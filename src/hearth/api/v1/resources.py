@@ -71,7 +71,7 @@ def _depth(request: Request) -> int:
     """Return how many levels of nested stacks a request includes; the limit of the levels bounds
     it.
     """
-    limit = services_of(request).limits.nested_depth
+    limit = services_of(request).programs.limits.max_nested_stack_depth
     return min(parse.number(request, queries.DEPTH) or 0, limit)
 
 

@@ -320,13 +320,13 @@ def limits() -> str:
 
 
 _LIMITS = {
-    "template_size_max": "characters of one text: a template, a nested template, an environment",
+    "max_template_size": "characters of one text: a template, a nested template, an environment",
     "nodes_max": "values in one document, with aliases expanded",
     "nesting_max": "nesting of lists and maps",
-    "stack_depth_max": "levels of nested stacks below the root",
-    "resources_max": "resources of one template",
-    "yaql_iterators_max": "items that a YAQL expression iterates over",
-    "yaql_memory_bytes": "bytes that a YAQL expression uses",
+    "max_nested_stack_depth": "levels of nested stacks below the root",
+    "max_resources_per_stack": "resources of one template",
+    "yaql_limit_iterators": "items that a YAQL expression iterates over",
+    "yaql_memory_quota": "bytes that a YAQL expression uses",
 }
 
 

@@ -26,8 +26,9 @@ from hearth.config.front import FrontSettings
 from hearth.model import collector
 from hearth.process.http.served import server, started
 from hearth.service.caller import Caller
+from hearth.service.limits import RequestLimits
 from hearth.service.local_users import LocalUser, local_user, owner_of_token
-from hearth.service.services import RequestLimits, Services
+from hearth.service.services import Services
 from hearth.store.database import Store
 from hearth.store.engines import engines
 
@@ -82,7 +83,7 @@ async def serving(services: Services, bound: socket.socket) -> AsyncIterator[Non
     """Serve the APIs at a listening socket until the end of the block, and close it."""
     store = services.store
     tokens = LocalTokens(store)
-    front = Front(FrontSettings(body_bytes=RequestLimits().body_bytes))
+    front = Front(FrontSettings(max_request_body_size=RequestLimits().max_json_body_size))
     gate = Gate([LocalSignatures(store)], tokens, NO_KEYSTONE)
     app = application(services, tokens, gate, NO_KEYSTONE, Rates(front))
 

@@ -36,9 +36,10 @@ from hearth.resources.base import Users
 from hearth.resources.heat.template_resource import TemplateResource
 from hearth.resources.registry import default_catalog
 from hearth.service.caller import Caller
+from hearth.service.limits import RequestLimits
 from hearth.service.local_users import LocalUsers
 from hearth.service.policy import Owner, Policy
-from hearth.service.services import Audience, RequestLimits, Services
+from hearth.service.services import Audience, Services
 from hearth.service.stack_clouds import StackClouds
 from hearth.service.stacks.types_used import refused_types
 from hearth.store.clock import DatabaseClock
@@ -57,12 +58,9 @@ HOST = "127.0.0.1"
 NOWHERE = "local"  # the project of a stack without a cloud
 ROLES = frozenset({"reader", "member", "admin"})  # of the user without a cloud
 TEXT_MAX = 100_000_000  # characters of a template
-LIMITS = RequestLimits(
-    stacks_per_project=-1,
-    resources_per_stack=-1,
-    template_characters=TEXT_MAX,
-    body_bytes=TEXT_MAX,
-    nested_depth=20,
+LIMITS = RequestLimits(max_stacks_per_tenant=-1, max_json_body_size=TEXT_MAX)
+TEMPLATE_LIMITS = TemplateLimits(
+    max_resources_per_stack=-1, max_template_size=TEXT_MAX, max_nested_stack_depth=20
 )
 
 
@@ -277,9 +275,6 @@ def _endpoints(url: str | None) -> Endpoints:
 async def _services(store: Store, pool: Clouds, cloud: Cloud, url: str | None) -> _OwnServices:
     """Return the services; `url` is the address of the endpoint, if any."""
     use_installed()
-    limits = TemplateLimits(
-        resources_max=-1, template_size_max=TEXT_MAX, stack_depth_max=LIMITS.nested_depth
-    )
     clock = DatabaseClock()
     await clock.ask(store)
     return _OwnServices(
@@ -290,7 +285,9 @@ async def _services(store: Store, pool: Clouds, cloud: Cloud, url: str | None) -
         new_id=new_id,
         limits=LIMITS,
         user_cloud=cloud,
-        programs=Programs(default_catalog(), template_type=TemplateResource, limits=limits),
+        programs=Programs(
+            default_catalog(), template_type=TemplateResource, limits=TEMPLATE_LIMITS
+        ),
         clouds=_OwnClouds(pool, cloud, store, reachable=url is not None),
         endpoints=_endpoints(url),
         audience=Audience.NOBODY if url is None else Audience.STACK_USERS,

@@ -7,10 +7,10 @@ from urllib.parse import urlsplit
 
 from msgspec import Struct
 
+from hearth.config.options.process import CFN_PORT, CLUSTER_PORT, MAIN_PORT
 from hearth.config.wrong import WrongSetting
 from hearth.model.problem import hint, nearest
 
-MAIN_PORT, CFN_PORT, CLUSTER_PORT = 8004, 8000, 9511
 PROJECT = "$(project_id)s"
 SERVICE_PASSWORD = "HEARTH_SERVICE_PASSWORD"  # noqa: S105 - the name of a variable
 DOMAIN_PASSWORD = "HEARTH_STACK_DOMAIN_PASSWORD"  # noqa: S105

@@ -13,12 +13,12 @@ from msgspec import Struct
 
 from hearth.cli.bootstrap.desired import CatalogService, DesiredKeystone
 from hearth.cli.bootstrap.keystone import Body, Keystone
+from hearth.cloud.config import STACK_USER_ROLE
 from hearth.cloud.identity import USER_OPTIONS
 from hearth.config.wrong import WrongSetting
 from hearth.model.problem import hint, nearest
 
 SERVICE_ROLES = ("admin", "service")
-STACK_USER_ROLE = "heat_stack_user"
 
 
 class ObjectState(Enum):

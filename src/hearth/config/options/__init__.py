@@ -1,17 +1,19 @@
 """All configuration options. They are used for registration, checks and docs/options.md."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
-from hearth.config.options import cloud, clusters, edge, main, no_effect
-from hearth.config.options.option import Option
+from hearth.bus.notification import Notifications
+from hearth.config.options import cloud, no_effect, process
+from hearth.config.options.declared import options_of
+from hearth.config.settings import Settings
+from hearth.model.option import Option
 from hearth.model.problem import nearest
 
-OPTIONS: tuple[Option, ...] = (
-    *main.OPTIONS,
-    *cloud.OPTIONS,
-    *edge.OPTIONS,
-    *clusters.OPTIONS,
+OPTIONS: Sequence[Option] = sorted(
+    (*options_of(Settings), *options_of(Notifications), *process.OPTIONS, *cloud.OPTIONS),
+    key=lambda option: (option.group != "DEFAULT", option.group, option.name),
 )
+"""All options that have an effect, by section and name; [DEFAULT] comes first."""
 NESTED = "ec2authtoken."
 """The prefix of section names such as [ec2authtoken.NAME], which have the options of
 [ec2authtoken].

@@ -5,7 +5,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from hearth.config.options.option import Option
+from hearth.model.option import Option
 
 
 def register(conf: Any, options: Iterable[Option], group: str | None = None) -> None:
@@ -30,8 +30,7 @@ def values(conf: Any, options: Iterable[Option]) -> list[tuple[Option, Any]]:
     pairs = []
     for option in options:
         if not option.library:
-            section = conf if option.group == "DEFAULT" else conf[option.group]
-            value = section[option.name]
+            value = value_of(conf, option)
             if (value is None and option.default is not None) or value != value:
                 got = "nothing" if value is None else value
                 message = (
@@ -40,6 +39,11 @@ def values(conf: Any, options: Iterable[Option]) -> list[tuple[Option, Any]]:
                 raise ValueError(message)
             pairs.append((option, value))
     return pairs
+
+
+def value_of(conf: Any, option: Option) -> Any:
+    """Return the value of an option in a loaded oslo.config."""
+    return (conf if option.group == "DEFAULT" else conf[option.group])[option.name]
 
 
 def _oslo(option: Option) -> Any:

@@ -58,13 +58,14 @@ def applications(running: "RunningProcess") -> tuple[Served, Served, Served]:
     service, auth_url = settings.service_user, settings.auth_url
     tokens = _tokens(running)
     credentials = settings.signers or (service,)
-    role = settings.stack_user_role
+    role = settings.cloud.heat_stack_user_role
     signers = [
         KeystoneChecker(token_pool.cloud(credential), credential.auth_url, role)
         for credential in credentials
     ]
     services, front = running.services, running.front
-    polls = Polls(partial(secret_of_guest, services), GUEST_FACTOR * settings.token_checks.kept_s)
+    kept_s = GUEST_FACTOR * settings.token_checks.token_cache_time_s
+    polls = Polls(partial(secret_of_guest, services), kept_s)
     gate = Gate(signers, tokens, auth_url, polls)
     rates = Rates(front)
     clusters = cluster_application(services, tokens, auth_url, rates)
@@ -96,14 +97,11 @@ def _tokens(running: "RunningProcess") -> "Tokens":
     from hearth.api.auth import Tokens
 
     settings = running.settings
-    token_checks = settings.token_checks
     return Tokens(
         running.token_pool.cloud(settings.service_user),
         settings.auth_url,
-        kept_s=token_checks.kept_s,
-        service_roles=token_checks.service_roles,
-        any_service=token_checks.any_service,
-        guest_role=settings.stack_user_role,
+        settings.token_checks,
+        guest_role=settings.cloud.heat_stack_user_role,
     )
 
 

@@ -1,8 +1,11 @@
 """Operator settings for the defaults of some properties, and for the length of server names."""
 
+from typing import Annotated
+
 from msgspec import Struct
 from msgspec.structs import replace
 
+from hearth.model.option import Option
 from hearth.resources.base import ResourceType
 from hearth.resources.registry import Catalog
 
@@ -19,15 +22,32 @@ NAME_CHARACTERS = 53
 
 
 class ServerDefaults(Struct, frozen=True):
-    """The operator's settings for servers and deployments.
+    """The operator's settings for servers and deployments."""
 
-    Their names are those of options in heat.conf, without the prefix default_.
-    """
-
-    user_data_format: str = "HEAT_CFNTOOLS"
-    software_config_transport: str = "POLL_SERVER_CFN"
-    name_characters: int = NAME_CHARACTERS
-    deployment_signal_transport: str = "CFN_SIGNAL"
+    default_user_data_format: Annotated[
+        str,
+        Option(
+            "user_data_format of servers that do not set this property.",
+            choices=("HEAT_CFNTOOLS", "RAW", "SOFTWARE_CONFIG"),
+        ),
+    ] = "HEAT_CFNTOOLS"
+    default_software_config_transport: Annotated[
+        str,
+        Option(
+            "software_config_transport of servers that do not set this property.",
+            choices=("POLL_SERVER_CFN", "POLL_SERVER_HEAT", "POLL_TEMP_URL", "ZAQAR_MESSAGE"),
+        ),
+    ] = "POLL_SERVER_CFN"
+    max_server_name_length: Annotated[
+        int, Option("Maximum length of generated server names.", maximum=NAME_CHARACTERS)
+    ] = NAME_CHARACTERS
+    default_deployment_signal_transport: Annotated[
+        str,
+        Option(
+            "signal_transport of software deployments that do not set this property.",
+            choices=("CFN_SIGNAL", "TEMP_URL_SIGNAL", "HEAT_SIGNAL", "ZAQAR_SIGNAL"),
+        ),
+    ] = "CFN_SIGNAL"
 
 
 def with_defaults(catalog: Catalog, defaults: ServerDefaults) -> Catalog:
@@ -35,17 +55,17 @@ def with_defaults(catalog: Catalog, defaults: ServerDefaults) -> Catalog:
     if defaults == ServerDefaults():
         return catalog
     of_servers = {
-        "user_data_format": defaults.user_data_format,
-        "software_config_transport": defaults.software_config_transport,
+        "user_data_format": defaults.default_user_data_format,
+        "software_config_transport": defaults.default_software_config_transport,
     }
-    of_deployments = {"signal_transport": defaults.deployment_signal_transport}
+    of_deployments = {"signal_transport": defaults.default_deployment_signal_transport}
     for name in (*SERVERS, *DEPLOYMENTS):
         rtype = catalog.find(name)
         if rtype is None or not type(rtype).__module__.startswith("hearth.resources."):
             continue
         variant = _with(rtype, of_servers if name in SERVERS else of_deployments)
         if name in SERVERS:
-            variant.physical_name_limit = min(defaults.name_characters, NAME_CHARACTERS)
+            variant.physical_name_limit = min(defaults.max_server_name_length, NAME_CHARACTERS)
         catalog = catalog.with_type(variant)
     return catalog
 

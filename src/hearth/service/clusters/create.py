@@ -67,7 +67,7 @@ async def create_cluster(
     await room(services, caller)
     draft = await _checked(services, caller, fields, version)
     now = services.clock.now()
-    limit = services.clusters.clusters_per_project
+    limit = services.clusters.max_clusters_per_project
 
     def transaction(tx: Tx) -> Cluster:
         if not find.hold_template(tx, draft.template.uuid):  # deleted meanwhile
@@ -224,7 +224,7 @@ async def room(services: Services, caller: Caller) -> None:
 
     This check comes before all others.
     """
-    default = services.clusters.clusters_per_project
+    default = services.clusters.max_clusters_per_project
 
     def look(tx: Tx) -> tuple[int, int]:
         return clusters.count(tx, caller.project_id), clusters.quota_of(

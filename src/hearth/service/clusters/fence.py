@@ -50,7 +50,7 @@ async def node_cluster(services: Services, caller: Caller) -> str | None:
 
 async def node_identity(services: Services, caller: Caller) -> Identity | None:
     """Return the identity with which the caller acts as a node; None if the caller is a user."""
-    domain_id = services.clouds.pool.config.stack_domain_id
+    domain_id = services.clouds.pool.config.stack_user_domain_id
     trustee = domain_id is not None and caller.user_domain_id == domain_id
     if caller.delegation_id is None and not trustee:
         return None  # only nodes use delegated credentials; users need no query

@@ -67,7 +67,7 @@ class TrustMode:
         config = self._services.clouds.pool.config
         return {
             "auth_url": identity.secrets.auth_url,
-            "trustee_domain_id": config.stack_domain_id or "",
+            "trustee_domain_id": config.stack_user_domain_id or "",
             "trustee_user_id": identity.trustee_id or "",
             "trustee_username": identity.secrets.trustee_name,
             "trustee_password": identity.secrets.password,
@@ -115,11 +115,11 @@ class TrustMode:
     @property
     def _domain(self) -> StackDomain:
         config = self._services.clouds.pool.config
-        if config.domain_admin is None or config.stack_domain_id is None:
+        if config.domain_admin is None or config.stack_user_domain_id is None:
             message = (
                 "Trusts for clusters need a stack domain and its administrator. Set the options "
                 "stack_user_domain_id, stack_domain_admin and stack_domain_admin_password."
             )
             raise CloudFault("identity", 401, "Unauthorized", message)
         admin = self._services.clouds.pool.cloud(config.domain_admin)
-        return StackDomain(admin, config.stack_domain_id, config.stack_user_role)
+        return StackDomain(admin, config.stack_user_domain_id, config.heat_stack_user_role)

@@ -67,7 +67,7 @@ class KeyStore(Protocol):
 
 def new_key_store(services: Services, config: ClusterConfig) -> KeyStore:
     """Return the store for new key pairs, which the configuration selects."""
-    return Barbican(services) if config.cert_manager == BARBICAN else OwnTable(services)
+    return Barbican(services) if config.cert_manager_type == BARBICAN else OwnTable(services)
 
 
 def key_store_of(services: Services, reference: str) -> KeyStore:

@@ -23,7 +23,7 @@ async def show_quota(services: Services, caller: Caller, project_id: str, resour
     await demand_project(services, caller, "quota:get", project_id)
     _demand_resource(project_id, resource)
     quota = await services.store.read(lambda tx: quotas.find(tx, project_id, resource))
-    limit = services.clusters.clusters_per_project
+    limit = services.clusters.max_clusters_per_project
     return quota or Quota(project_id=project_id, resource=resource, hard_limit=limit)
 
 

@@ -23,10 +23,11 @@ EVERY = "all"  # in the list of allowed network drivers
 
 def checked(template: ClusterTemplate, config: ClusterConfig) -> ClusterTemplate:
     """Check a template; return it with its default network driver filled in. Raises Rejected."""
-    network_driver = template.network_driver or config.network_driver
+    network_driver = template.network_driver or config.kubernetes_default_network_driver
     _one_of("network driver", network_driver, NETWORK_DRIVERS)
-    if EVERY not in config.network_drivers and network_driver not in config.network_drivers:
-        drivers = ", ".join(config.network_drivers)
+    allowed = config.kubernetes_allowed_network_drivers
+    if EVERY not in allowed and network_driver not in allowed:
+        drivers = ", ".join(allowed)
         raise bad_request(
             f"Network driver {network_driver} is not allowed here. Allowed are {drivers}."
         )

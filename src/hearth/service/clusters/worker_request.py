@@ -26,8 +26,8 @@ NAME = re.compile(r"[a-z0-9][a-z0-9-]*-node-[0-9]+")
 
 def options_of_worker(options: X509) -> X509:
     """Return the settings for a certificate of a worker: short lived, and never an authority."""
-    days = min(options.worker_days, options.valid_days)
-    return replace(options, allow_ca=False, valid_days=days)
+    days = min(options.worker_certificate_days, options.term_of_validity_days)
+    return replace(options, allow_ca=False, term_of_validity_days=days)
 
 
 def limited(request: SigningRequest) -> SigningRequest:

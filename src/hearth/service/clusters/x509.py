@@ -62,11 +62,11 @@ def new_ca(name: str, options: config.X509, now: float) -> KeyPair:
     The common name is `name`, shortened if necessary. `options` has the length of the key and the
     time for which the certificate is valid.
     """
-    key = rsa.generate_private_key(public_exponent=65537, key_size=options.key_bits)
+    key = rsa.generate_private_key(public_exponent=65537, key_size=options.rsa_key_size)
     subject = common_name(name[:COMMON_NAME_MAX])
-    public = key.public_key()
+    public, until = key.public_key(), now + options.term_of_validity_days * DAY_S
     builder = (
-        _builder(subject, subject, public, now - BEFORE_S, now + options.valid_days * DAY_S)
+        _builder(subject, subject, public, now - BEFORE_S, until)
         .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
         .add_extension(key_usage("key_cert_sign"), critical=True)
         .add_extension(x509.SubjectKeyIdentifier.from_public_key(public), critical=False)
@@ -87,7 +87,7 @@ def new_client(
     which takes a hundredth of the time of an RSA key.
 
     Kubernetes reads `name` as the user and `organisation` as a group of the user. The certificate
-    is valid for `valid_s` seconds, by default for `valid_days` of the options, but never longer
+    is valid for `valid_s` seconds, by default for `term_of_validity_days`, but never longer
     than its authority. Raises Rejected if the name is too long, or if the authority has expired.
     """
     key = ec.generate_private_key(ec.SECP256R1())
@@ -219,7 +219,7 @@ def _until(
             "The certificate authority of this cluster has expired. Rotate the certificates of "
             "the cluster."
         )
-    return min(end, now + (options.valid_days * DAY_S if valid_s is None else valid_s))
+    return min(end, now + (options.term_of_validity_days * DAY_S if valid_s is None else valid_s))
 
 
 def _opened(

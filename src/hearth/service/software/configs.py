@@ -36,7 +36,7 @@ async def create_config(services: Services, project_id: str, request: ConfigRequ
         request.outputs,
         request.options,
     )
-    limit = services.limits.software_configs_per_project
+    limit = services.limits.max_software_configs_per_tenant
 
     def transaction(tx: Tx) -> None:
         if 0 <= limit <= configs.count(tx, project_id):

@@ -60,7 +60,7 @@ async def create_deployment(
         created_at=services.clock.now(),
         **asdict(request),
     )
-    limit = services.limits.software_deployments_per_project
+    limit = services.limits.max_software_deployments_per_tenant
 
     def transaction(tx: Tx) -> list[ServerResource]:
         if 0 <= limit <= deployments.count(tx, project_id):

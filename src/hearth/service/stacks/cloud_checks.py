@@ -6,7 +6,6 @@ from msgspec.structs import replace
 
 from hearth.cloud.contract import Cloud
 from hearth.cloud.fault import NotFetched
-from hearth.cloud.fetch import fetch
 from hearth.model.problem import Problem, Rejected, StackValidationFailed
 from hearth.resources.base import ResourceType
 from hearth.resources.capabilities import NestedType
@@ -73,7 +72,7 @@ async def wrong_at_addresses(services: Services, program: Program, world: World)
         evaluated = await services.compute.evaluated(partial(definition.check, world))
         for url in rtype.addresses(evaluated.properties):
             try:
-                text = module.files.get(url) or await fetch(url, services.fetching)
+                text = module.files.get(url) or await services.fetch(url)
                 await services.programs.module(text, module.files, module.environment)
             except NotFetched as error:
                 message = f"Failed to fetch the template at {url}: {error}."

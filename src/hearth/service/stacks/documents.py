@@ -23,7 +23,7 @@ from hearth.template import Environment
 
 async def export_stack(services: Services, row: StackRow) -> dict[str, Any]:
     """Return the document of a stack. Raises Rejected if the operator does not allow exports."""
-    _demand_enabled(services.limits.abandon, "Stack Abandon")
+    _demand_enabled(services.limits.enable_stack_abandon, "Stack Abandon")
     return await services.store.read(lambda tx: document(tx, row))
 
 
@@ -33,7 +33,7 @@ async def abandon_stack(services: Services, caller: Caller, row: StackRow) -> di
 
     Raises Rejected if the operator does not allow it.
     """
-    _demand_enabled(services.limits.abandon, "Stack Abandon")
+    _demand_enabled(services.limits.enable_stack_abandon, "Stack Abandon")
     now = services.clock.now()
     operation = accept.OperationRequest(
         Action.DELETE,
@@ -62,7 +62,7 @@ async def adoption(
     request take precedence. Raises Rejected if the operator does not allow it, or if the document
     is invalid.
     """
-    _demand_enabled(services.limits.adopt, "Stack Adopt")
+    _demand_enabled(services.limits.enable_stack_adopt, "Stack Adopt")
     body = await services.compute.run(
         plain, text, "adopt_stack_data", project=caller.project_id, characters=len(text)
     )

@@ -27,7 +27,7 @@ async def gathered(services: Services, caller: Caller, request: StackRequest) ->
     if request.template is None and request.template_url is not None:
         request = replace(request, template=await template_at(services, request.template_url))
     if request.files_container is not None:
-        limit = services.limits.body_bytes - sum(map(len, request.files.values()))
+        limit = services.limits.max_json_body_size - sum(map(len, request.files.values()))
         fetched = await _files(
             services.cloud(caller), request.files_container, request.files, limit
         )

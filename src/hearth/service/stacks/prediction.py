@@ -15,7 +15,6 @@ from msgspec import Struct, field, structs
 
 from hearth.cloud.contract import Cloud
 from hearth.cloud.fault import CloudFault
-from hearth.cloud.fetch import fetch_template
 from hearth.engine.core.decide import to_write
 from hearth.engine.core.naming import name_by_reference, physical_name
 from hearth.engine.core.plan import REMOVING, Entry, Plan, Target, plan
@@ -276,7 +275,7 @@ class _PlanInputs(Struct):
     async def _below(self, nest: _Nest) -> Inner:
         """Return the predicted result of a nested stack. Raises _Unexpanded."""
         row, definition, record = self.desired.row, nest.definition, nest.record
-        deepest = self.services.programs.limits.stack_depth_max
+        deepest = self.services.programs.limits.max_nested_stack_depth
         if row.depth >= deepest:
             raise _Unexpanded(f"nested stacks may have {deepest} levels, and all are in use")
         rtype = self.services.programs.rtype_of(definition)
@@ -429,7 +428,7 @@ def ids_of(*path: str) -> Callable[[], str]:
 
 
 async def _fetched(services: Services, files: Mapping[str, str], url: str) -> str:
-    return files[url] if url in files else await fetch_template(url, services.fetching)
+    return files[url] if url in files else await services.fetch_template(url)
 
 
 async def _metadata(

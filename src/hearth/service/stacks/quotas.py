@@ -15,7 +15,7 @@ def within_quota(tx: Tx, services: Services, caller: Caller) -> None:
 
     Administrators have no maximum.
     """
-    limit = services.limits.stacks_per_project
+    limit = services.limits.max_stacks_per_tenant
     if limit < 0 or services.policy.is_admin(caller):
         return
     if _count(tx, caller.project_id) >= limit:

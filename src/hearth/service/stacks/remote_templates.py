@@ -6,7 +6,6 @@ from typing import Any
 from msgspec.structs import replace
 
 from hearth.cloud.fault import NotFetched
-from hearth.cloud.fetch import fetch
 from hearth.engine.programs.programs import drafted
 from hearth.model.problem import DownloadLimitExceeded, HTTPBadRequest, Rejected, TemplateMissing
 from hearth.service.caller import Caller
@@ -23,7 +22,7 @@ async def template_at(services: Services, url: str, instead: str = INSTEAD) -> s
     cannot be fetched; the message ends with `instead`.
     """
     try:
-        return await fetch(url, services.fetching)
+        return await services.fetch(url)
     except NotFetched as error:
         message = f"Failed to fetch the template at {url}: {error}. {instead}"
         raise Rejected([HTTPBadRequest(None, message)]) from None
@@ -46,8 +45,8 @@ async def with_nested(services: Services, caller: Caller, revision: Revision) ->
         files = dict(revision.files)
         for url in urls:
             files[url] = await template_at(services, url, "Send it in `files` instead.")
-            if sum(map(len, files.values())) > services.limits.body_bytes:
-                message = f"the files are larger than {services.limits.body_bytes} bytes"
+            if sum(map(len, files.values())) > services.limits.max_json_body_size:
+                message = f"the files are larger than {services.limits.max_json_body_size} bytes"
                 raise Rejected([DownloadLimitExceeded(None, message)])
         revision = replace(revision, files=files)
     return revision

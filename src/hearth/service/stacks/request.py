@@ -212,13 +212,13 @@ async def checked(
         raise Rejected([*rejected.problems, *further]) from None
     findings = await services.compute.evaluated(lambda: program.check_values(world), row.project_id)
     demand_types(services, caller, findings.types)
-    limit = services.limits.resources_per_stack
+    limit = services.programs.limits.max_resources_per_stack
     if 0 <= limit < findings.resources:
         message = too_many_resources(findings.resources, limit)
         raise Rejected([RequestLimitExceeded(None, message)])
     problems: list[Problem] = list(findings.problems)
     if not problems:
-        timeout_s = 60.0 * (row.timeout_mins or 0) or services.store.action_timeout_s
+        timeout_s = 60.0 * (row.timeout_mins or 0) or services.store.config.stack_action_timeout_s
         problems += await too_long(services, program, world, timeout_s)
     if not problems:
         problems += await _against_the_cloud(

@@ -27,7 +27,7 @@ async def take_snapshot(
     progress.
     """
     now, ident = services.clock.now(), services.new_id()
-    limit, asks = services.limits.snapshots_per_stack, requester(caller)
+    limit, asks = services.limits.max_snapshots_per_stack, requester(caller)
 
     def transaction(tx: Tx) -> Snapshot:
         not_too_many_operations(tx, services, caller, except_id=row.id)

@@ -77,8 +77,9 @@ def _unreachable_reason(
     if definition.type in (SERVER, DEPLOYED_SERVER):
         usual = ServerDefaults()
         properties = definition.evaluate(world).properties
-        form = properties.get("user_data_format") or usual.user_data_format
-        transport = properties.get("software_config_transport") or usual.software_config_transport
+        form = properties.get("user_data_format") or usual.default_user_data_format
+        transport = properties.get("software_config_transport")
+        transport = transport or usual.default_software_config_transport
         polls = form == "SOFTWARE_CONFIG" or definition.type == DEPLOYED_SERVER
         return POLL[audience] if polls and transport not in POLLS[audience] else None
     if not getattr(definition.type_info, "needs_users", False):

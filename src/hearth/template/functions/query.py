@@ -56,7 +56,7 @@ def yaql(args: Any, scope: Scope) -> Any:
     limits = scope.limits
     try:
         expression = _parsed(
-            args["expression"], limits.yaql_iterators_max, limits.yaql_memory_bytes
+            args["expression"], limits.yaql_limit_iterators, limits.yaql_memory_quota
         )
         context = _library().create_child_context()
         return _bounded(lambda: expression.evaluate({"data": args.get("data")}, context))

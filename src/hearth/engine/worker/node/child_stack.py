@@ -208,7 +208,7 @@ class ChildStack:
 
     def _create(self, rtype: NestedType, ctx: ResourceContext, action: Action) -> None:
         attempt, owned = self._attempt, self._owned
-        deepest = owned.tools.programs.limits.stack_depth_max
+        deepest = owned.tools.programs.limits.max_nested_stack_depth
         if owned.memory.stack.depth >= deepest:
             raise ResourceFailure("StackValidationFailed", f"Recursion depth exceeds {deepest}.")
         if action is Action.ADOPT and rtype.regroups:

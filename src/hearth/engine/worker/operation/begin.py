@@ -215,7 +215,7 @@ class _PlannedBeginning(_Beginning):
         The API has already checked the request, but not the resources that depend on values which
         became known only during the operation.
         """
-        stack, limit = self.stack, self.owned.tools.programs.limits.resources_max
+        stack, limit = self.stack, self.owned.tools.programs.limits.max_resources_per_stack
         current = {record.name for record in self.memory.records.values() if record.until is None}
         grown = len(self.aim.program.resources)
         if limit < 0 or stack.parent_id is None or grown <= len(current):
