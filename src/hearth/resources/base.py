@@ -27,6 +27,7 @@ from hearth.resources.context import (
     Step,
     Users,
 )
+from hearth.resources.declarations import check_names
 from hearth.resources.mark import unmarked
 from hearth.resources.observed import observed_value
 from hearth.resources.translate import move
@@ -168,6 +169,7 @@ class ResourceType:
         super().__init_subclass__(**options)
         if cls.has_show and "show" not in cls.attributes:
             cls.attributes = {**cls.attributes, "show": SHOW}
+        check_names(cls)
 
     @property
     def name(self) -> str:
