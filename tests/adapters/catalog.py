@@ -37,7 +37,6 @@ class BuiltIn:
     support: Support | None = None
     accepts_any_attribute: bool = False
     accepts_any_property: bool = False
-    snapshot_policy_allowed: bool = False
 
     def nested_definition(self, properties: Mapping[str, Any]) -> Mapping[str, Any] | None:
         return None

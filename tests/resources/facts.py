@@ -12,7 +12,7 @@ from pathlib import Path
 
 from hearth.model.state import Action
 from hearth.resources.base import ResourceType
-from hearth.resources.capabilities import NestedType, Signalled
+from hearth.resources.capabilities import NestedType, Signalled, SnapshotAtDelete, Snapshots
 from hearth.resources.registry import builtin_types
 from hearth.schema import (
     Add,
@@ -157,7 +157,7 @@ VERBS = {
     "resume": lambda kind: kind.handles(Action.RESUME),
     "check": lambda kind: kind.handles(Action.CHECK),
     "snapshot": lambda kind: kind.handles(Action.SNAPSHOT),
-    "restore": lambda kind: type(kind).restored is not ResourceType.restored,
+    "restore": lambda kind: isinstance(kind, Snapshots),
     "signal": lambda kind: isinstance(kind, Signalled),
 }
 
@@ -184,7 +184,7 @@ def differences(name: str) -> Iterator[str]:
     ours = {
         "support": support,
         "name limit": kind.physical_name_limit,
-        "deletion policy Snapshot": kind.snapshot_policy_allowed,
+        "deletion policy Snapshot": isinstance(kind, NestedType | SnapshotAtDelete),
     }
     snapshot = "handle_snapshot_delete" in fact.get("also_overrides", ())
     recorded = {

@@ -54,7 +54,6 @@ class DeclaredType(Struct, frozen=True):
     support: Support | None = None
     accepts_any_attribute: bool = False
     accepts_any_property: bool = False
-    snapshot_policy_allowed: bool = False
     member_property: str | None = None  # that defines the members of a group
 
     def nested_definition(self, properties: Mapping[str, Any]) -> None:

@@ -116,8 +116,8 @@ def _named(kind: str) -> ResourceType:
 class ResourceType:
     """Base class of all resource types. A type has no state; each process has one instance of it.
 
-    A subclass declares its properties and attributes and overrides methods. The engine runs `steps`
-    for an action; for an immediate type (one without cloud calls) it calls `make` and `amend`
+    A subclass declares its properties and attributes and overrides methods. The engine runs its
+    steps for an action; for an immediate type (one without cloud calls) it calls `make` and `amend`
     instead.
     """
 
@@ -143,7 +143,6 @@ class ResourceType:
     visibility_delay_s: float = 5.0
     accepts_any_attribute: bool = False
     accepts_any_property: bool = False
-    snapshot_policy_allowed: bool = False
     hidden_properties: ClassVar[Set[str]] = frozenset()  # properties whose values are always hidden
     needs_users: ClassVar[bool] = False  # it uses users of the stack's domain project
     replaced_at_every_update: ClassVar[bool] = False  # even if its definition has not changed
@@ -186,43 +185,6 @@ class ResourceType:
 
     # what is done
 
-    def steps(self, action: Action, ctx: ResourceContext) -> tuple[Step, ...]:
-        """Return the steps of an action in order; empty if the type has nothing to do."""
-        match action:
-            case Action.CREATE:
-                return self.create_steps(ctx)
-            case Action.UPDATE:
-                return self.update_steps(ctx)
-            case Action.DELETE:
-                recorded = ctx.physical_id is not None or bool(ctx.data)
-                may_exist = recorded or self.is_complete(ctx.properties)
-                return self.delete_steps(ctx) if may_exist else ()
-            case Action.CHECK:
-                return self.check_steps(ctx)
-            case Action.SUSPEND:
-                return self.suspend_steps(ctx)
-            case Action.RESUME:
-                return self.resume_steps(ctx)
-            case Action.SNAPSHOT:
-                return self.snapshot_steps(ctx)
-            case Action.RESTORE:
-                return self.taken_back_steps(ctx)
-            case Action.ADOPT:
-                return self.adopt_steps(ctx)
-            case _:
-                return ()
-
-    def is_complete(self, properties: Mapping[str, Any]) -> bool:
-        """Return whether all required properties have values.
-
-        Without one of them a create fails before the call that makes the object.
-        """
-        return all(
-            prop.nullable or properties.get(name) is not None
-            for name, prop in self.properties.items()
-            if prop.required
-        )
-
     def handles(self, action: Action) -> bool:
         """Return whether the type overrides the method `ACTION_steps`, for example
         `suspend_steps`.
@@ -252,26 +214,6 @@ class ResourceType:
 
     def resume_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
         return ()
-
-    def snapshot_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
-        return ()
-
-    def snapshot_delete_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
-        """Return the steps of a delete with the deletion policy Snapshot: snapshot, then delete."""
-        return ()
-
-    async def drop_snapshot(self, ctx: ResourceContext) -> None:
-        """Delete the cloud objects that belong to a snapshot of the resource.
-
-        `ctx.data` is the private data from the time of the snapshot.
-        """
-
-    def restored(self, properties: Mapping[str, Any], data: Mapping[str, str]) -> Mapping[str, Any]:
-        """Return the properties with which an update restores a snapshot.
-
-        `properties` and `data` (the private data) are those from the time of the snapshot.
-        """
-        return properties
 
     async def observe(self, ctx: ResourceContext) -> Mapping[str, Any] | None:
         """Return the current values of the object's properties, or None if the object is gone.

@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 from hearth.model.problem import NotSupported, Problem, Rejected
 from hearth.resources.base import IntentKey, ResourceType
-from hearth.resources.context import Child, ResourceContext, SignalResult
+from hearth.resources.context import Child, ResourceContext, SignalResult, Step
 
 REFERENCE_OUTPUT = "OS::stack_id"
 
@@ -78,6 +78,38 @@ class NestedType(ResourceType):
         added.
         """
         return ()
+
+
+class Snapshots(ResourceType):
+    """A type whose resources take part in snapshots of the stack."""
+
+    def snapshot_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
+        """Return the steps of a snapshot; they store the ids of what they make in private data."""
+        raise NotImplementedError(self.type_name)
+
+    async def drop_snapshot(self, ctx: ResourceContext) -> None:
+        """Delete the cloud objects that belong to a snapshot of the resource.
+
+        `ctx.data` is the private data from the time of the snapshot.
+        """
+        raise NotImplementedError(self.type_name)
+
+    def restored(self, properties: Mapping[str, Any], data: Mapping[str, str]) -> Mapping[str, Any]:
+        """Return the properties with which an update restores a snapshot.
+
+        `properties` and `data` (the private data) are those from the time of the snapshot.
+        """
+        raise NotImplementedError(self.type_name)
+
+
+class SnapshotAtDelete(ResourceType):
+    """A type that allows the deletion policy Snapshot."""
+
+    snapshot_policy_allowed = True
+
+    def snapshot_delete_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
+        """Return the steps of a delete with the deletion policy Snapshot: snapshot, then delete."""
+        raise NotImplementedError(self.type_name)
 
 
 class BalancerType(ResourceType):

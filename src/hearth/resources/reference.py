@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from hearth.resources.base import NOTHING_MADE, ResourceType
-from hearth.resources.capabilities import Signalled
+from hearth.resources.capabilities import NestedType, Signalled, SnapshotAtDelete
 from hearth.resources.described import beside, example, key_in_full
 from hearth.schema import (
     AllowedPattern,
@@ -125,7 +125,7 @@ def _notes(rtype: ResourceType) -> Iterator[str]:
         notes.append(f"Key after a crash: {key_text}.")
     if isinstance(rtype, Signalled):
         notes.append("Accepts signals.")
-    if rtype.snapshot_policy_allowed:
+    if isinstance(rtype, NestedType | SnapshotAtDelete):
         notes.append("Supports `deletion_policy: Snapshot`.")
     if notes:
         yield ""

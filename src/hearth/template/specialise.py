@@ -45,6 +45,7 @@ from hearth.template.static import (
     no_target,
     problems_of,
 )
+from hearth.template.types import allows_snapshot
 from hearth.template.values import ParameterReader, Stack
 from hearth.template.world import Facade
 
@@ -262,7 +263,7 @@ class Specialiser:
             return
         type_info = self.module.bindings[source.name].type_info
         policy = policy.capitalize()
-        possible = type_info is None or type_info.snapshot_policy_allowed
+        possible = type_info is None or allows_snapshot(type_info)
         if policy == DeletionPolicy.SNAPSHOT and not possible:
             message = f'the deletion policy "{policy}" is not possible for {source.type}'
             self.problems.append(StackValidationFailed(at, message))

@@ -35,7 +35,8 @@ class Definitions(Protocol):
 class TypeInfo(Protocol):
     """A resource type, as the compiler sees it.
 
-    A type may also have these optional attributes. If `accepts_any_property` is true, properties
+    A type may also have these optional attributes. If `snapshot_policy_allowed` is true, the
+    deletion policy Snapshot is possible. If `accepts_any_property` is true, properties
     are not checked. `hidden_properties` are the names of properties whose values are always hidden.
     `runs_on` are the names of properties that refer to servers on which software runs, and
     `without_agent(properties)` returns why a server never asks for that software, or None.
@@ -59,8 +60,6 @@ class TypeInfo(Protocol):
     def support(self) -> Support | None: ...
     @property
     def accepts_any_attribute(self) -> bool: ...
-    @property
-    def snapshot_policy_allowed(self) -> bool: ...
 
     def nested_definition(self, properties: Mapping[str, Any]) -> Mapping[str, Any] | None:
         """Return the template of the nested stack that these properties describe, or None if there
@@ -76,6 +75,11 @@ class TypeInfo(Protocol):
         """Return the names of resources on which this one depends without a reference in the
         template.
         """
+
+
+def allows_snapshot(type_info: TypeInfo) -> bool:
+    """Return whether the deletion policy Snapshot is possible for resources of this type."""
+    return bool(getattr(type_info, "snapshot_policy_allowed", False))
 
 
 class TypeCatalog(Protocol):

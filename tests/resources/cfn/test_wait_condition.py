@@ -6,6 +6,7 @@ import pytest
 
 from hearth.model.problem import Rejected
 from hearth.model.state import Action
+from hearth.resources.actions import action_steps
 from hearth.resources.base import Failed, Ready, SignalResult
 from tests.resources.fake import context_of
 from tests.resources.heat.test_wait_conditions import Desk, run
@@ -46,6 +47,6 @@ def test_a_condition_reads_the_handle(status, ends):
         {"Handle": "url", "Timeout": 10},
         read_metadata=metadata,
     )
-    (step,) = ctx.kind.steps(Action.CREATE, ctx)
+    (step,) = action_steps(ctx.kind, Action.CREATE, ctx)
     assert isinstance(asyncio.run(step.poll(ctx)), ends)
     assert asyncio.run(ctx.kind.attribute(ctx, "Data")) == '{"a": "d"}'

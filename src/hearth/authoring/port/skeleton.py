@@ -32,9 +32,10 @@ METHODS = {
     "handle_suspend": "suspend_steps(ctx)",
     "handle_resume": "resume_steps(ctx)",
     "handle_check": "check_steps(ctx)",
-    "handle_snapshot": "snapshot_steps(ctx)",
-    "handle_delete_snapshot": "snapshot_delete_steps(ctx)",
-    "handle_restore": "restored(properties, data)",
+    "handle_snapshot": "Snapshots.snapshot_steps(ctx)",
+    "handle_delete_snapshot": "Snapshots.drop_snapshot(ctx)",
+    "handle_restore": "Snapshots.restored(properties, data)",
+    "handle_snapshot_delete": "SnapshotAtDelete.snapshot_delete_steps(ctx)",
     "handle_adopt": "adopt_steps(ctx)",
     "handle_signal": "hearth.resources.capabilities.Signalled",
     "needs_replace_with_prop_diff": "must_replace(change), which returns the reason",
@@ -56,7 +57,9 @@ METHODS = {
     "prepare_for_replace": "replaced_steps(ctx)",
     "restore_prev_rsrc": "taken_back_steps(ctx)",
 }
-"""What takes the place of each method of a plug-in."""
+"""What takes the place of each method of a plug-in. Names with a dot are in the module
+`hearth.resources.capabilities`.
+"""
 
 WIDTH = 100
 INDENT = "    "

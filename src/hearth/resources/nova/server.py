@@ -20,6 +20,7 @@ from hearth.resources.base import (
     ResourceContext,
     Step,
 )
+from hearth.resources.capabilities import SnapshotAtDelete, Snapshots
 from hearth.resources.collection import Collection, CollectionResource, forgiving, id_in
 from hearth.resources.heat import config_transport
 from hearth.resources.heat.config_transport import ConfigTransport
@@ -53,7 +54,7 @@ USUAL_METADATA_MAX = 128  # fewer entries are refused only by an unusual quota
 SHOWN_AS = {"availability_zone": "OS-EXT-AZ:availability_zone", "diskConfig": "OS-DCF:diskConfig"}
 
 
-class Server(CollectionResource):
+class Server(CollectionResource, SnapshotAtDelete, Snapshots):
     """A virtual machine, with the ports it needs."""
 
     type_name = "OS::Nova::Server"
@@ -162,7 +163,6 @@ class Server(CollectionResource):
     known_by = "the descriptions of the server and of its own ports, which stay"
     orphan_prefixes = (interfaces.PORT, *config_transport.ORPHAN_PREFIXES)
     physical_name_limit = 53
-    snapshot_policy_allowed = True
     collection = Collection(
         "compute",
         "/servers",

@@ -24,8 +24,9 @@ from hearth.engine.worker.node.intent import Intent
 from hearth.engine.worker.node.outcome import Done, Outcome
 from hearth.engine.worker.node.watched import DOUBTFUL, WatchedCloud, WriteWatch
 from hearth.model.state import Action, Status
+from hearth.resources.actions import action_steps
 from hearth.resources.base import ResourceContext, ResourceType, Step
-from hearth.resources.capabilities import NestedType
+from hearth.resources.capabilities import NestedType, SnapshotAtDelete
 from hearth.resources.read_back import is_lost
 from hearth.store.messages import ChildEnded
 from hearth.store.rows import AttemptRow
@@ -329,9 +330,9 @@ class Attempt:
         """
         record = self.record
         snapshot = self.kind is NodeKind.CLEANUP and record.held.deletion_policy == "Snapshot"
-        if snapshot and record.held.reference is not None and rtype.snapshot_policy_allowed:
+        if snapshot and isinstance(rtype, SnapshotAtDelete) and record.held.reference is not None:
             return rtype.snapshot_delete_steps(ctx)
-        return rtype.steps(action, ctx)
+        return action_steps(rtype, action, ctx)
 
     # -- ends ------------------------------------------------------------------------------
 

@@ -16,6 +16,7 @@ from hearth.engine.worker.node.calls import refusal
 from hearth.engine.worker.node.child_stack import ChildStack
 from hearth.engine.worker.node.outcome import Outcome
 from hearth.model.state import Action, Status
+from hearth.resources.actions import action_steps
 from hearth.resources.base import ResourceContext, ResourceType, Step
 from hearth.resources.capabilities import NestedType
 from hearth.resources.read_back import is_lost
@@ -95,7 +96,7 @@ async def _again(
     owned.memory.put(failed)
     owned.memory.event(failed, Status.FAILED, reason)
     ctx = attempt.context(rtype, Action.DELETE, desired.properties)
-    if failed.physical_id is not None or rtype.steps(Action.DELETE, ctx):
+    if failed.physical_id is not None or action_steps(rtype, Action.DELETE, ctx):
         leaving = failed.having(action=Action.DELETE, status=Status.IN_PROGRESS)
         owned.memory.put(leaving)
         owned.memory.event(leaving, Status.IN_PROGRESS)
@@ -298,7 +299,7 @@ async def _gone_before(attempt: Attempt, rtype: ResourceType, ctx: ResourceConte
     clean-up node deletes it.
     """
     try:
-        await aside(attempt, rtype, ctx, rtype.steps(Action.DELETE, ctx))
+        await aside(attempt, rtype, ctx, action_steps(rtype, Action.DELETE, ctx))
     except (CloudFault, ResourceFailure) as problem:
         log.info("resource %s: cannot delete the old object first: %s", ctx.name, problem)
         return False

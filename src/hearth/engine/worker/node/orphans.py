@@ -13,6 +13,7 @@ from hearth.engine.core.record import Record
 from hearth.engine.worker.known.context import context_of
 from hearth.engine.worker.known.owned import OwnedStack
 from hearth.model.state import Action
+from hearth.resources.actions import is_complete
 from hearth.resources.base import ResourceContext, ResourceType
 from hearth.store.claim import Orphan
 
@@ -34,7 +35,7 @@ async def search(owned: OwnedStack, rtype: ResourceType, ctx: ResourceContext) -
 
     There is none if a required property has no value, and a search would read that value.
     """
-    if not rtype.is_complete(ctx.properties):
+    if not is_complete(rtype, ctx.properties):
         return ()
     physical_ids = await rtype.orphans(ctx)
     records = (record for record in owned.memory.records.values() if record.id != ctx.record_id)
