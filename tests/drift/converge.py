@@ -19,6 +19,7 @@ from urllib.parse import quote
 
 import requests
 
+from hearth.resources.read_back import only_grow
 from hearth.resources.registry import builtin_types
 from tests.drift.changes import Changer, NoPlace, untried
 from tests.drift.run import ALONE, drift, given_of, idents
@@ -142,7 +143,7 @@ class _Converging:
             rtype = kinds().get(row["resource_type"])
             schema = rtype.properties if rtype is not None else {}
             fixed = {name for name, prop in schema.items() if not prop.update_allowed}
-            fixed |= rtype.only_grow if rtype is not None else set()
+            fixed |= only_grow(rtype) if rtype is not None else set()
             left = {one["property"] for one in row["differences"]} - fixed
             if row["state"] == "missing" or left:
                 self._wrong(changed, f"not repaired: {row}")

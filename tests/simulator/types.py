@@ -18,11 +18,11 @@ from hearth.resources.base import (
     ResourceType,
     Step,
 )
-from hearth.resources.capabilities import Snapshots
+from hearth.resources.capabilities import Observable, Snapshots
 from hearth.schema.prop import STRING, Attr, Prop
 
 
-class Thing(Snapshots):
+class Thing(Observable, Snapshots):
     """A thing in the simulated cloud, with one property for each kind of change.
 
     A change of `u` updates the thing in place. A change of `r` replaces it. A change of `l`

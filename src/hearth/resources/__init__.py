@@ -17,6 +17,7 @@ from hearth.resources.base import (
     ResourceType,
     Step,
 )
+from hearth.resources.capabilities import Observable, SnapshotAtDelete, Snapshots
 from hearth.resources.collection import Collection, CollectionResource, forgiving
 
 __all__ = [
@@ -27,10 +28,13 @@ __all__ = [
     "IntentKey",
     "Later",
     "Made",
+    "Observable",
     "Progress",
     "Ready",
     "ResourceContext",
     "ResourceType",
+    "SnapshotAtDelete",
+    "Snapshots",
     "Step",
     "forgiving",
 ]

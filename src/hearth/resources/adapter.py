@@ -11,7 +11,8 @@ from msgspec.structs import replace
 from hearth.cloud.fault import CloudFault
 from hearth.model.span import Span
 from hearth.model.state import Action
-from hearth.resources.base import ResourceContext, ResourceType, Step
+from hearth.resources.base import ResourceContext, Step
+from hearth.resources.capabilities import Observable
 from hearth.schema import Findings, coerce_all
 
 T = TypeVar("T")
@@ -27,7 +28,7 @@ TAKEN_OVER = (
 )
 
 
-class AdapterType(ResourceType):
+class AdapterType(Observable):
     """A resource type that delegates all its work to another type, the class attribute `adapted`.
 
     A subclass has its own properties and attributes and translates them (`translate`,
@@ -35,7 +36,7 @@ class AdapterType(ResourceType):
     translated ones.
     """
 
-    adapted: ClassVar[ResourceType]
+    adapted: ClassVar[Observable]
     # properties whose values have another form in `adapted`, with what turns these back
     turned_back: ClassVar[Mapping[str, Callable[[Any], Any]]] = {}
 

@@ -29,7 +29,6 @@ from hearth.resources.context import (
 )
 from hearth.resources.declarations import check_names
 from hearth.resources.mark import unmarked
-from hearth.resources.observed import observed_value
 from hearth.resources.translate import move
 from hearth.schema import Attr, Prop, Relation, Rule, Support, ValueKind, Violation
 from hearth.template import walk
@@ -84,13 +83,8 @@ class Before(Protocol):
 OF_USERS = frozenset({"user_id", "password", "access_key", "secret_key"})
 """The keys in a record's private data that hold the user which the resource created for itself."""
 
-WRITE_ONLY = frozenset(
-    {"admin_pass", "password", "payload", "personality", "private_key", "psk", "user_data"}
-)
-"""Names of properties whose values no service shows."""
 FOR_HEARTH = "only Hearth uses it; the cloud has no such property"
 FOR_CREATE = "it matters only while the object is created"
-NOT_SHOWN = "the service does not show it in a form that can be compared"
 NOTHING_MADE = "none, because it creates nothing in the cloud"
 
 
@@ -150,12 +144,9 @@ class ResourceType:
     replaced_for: ClassVar[Mapping[str, str]] = {}  # property → why a change of it replaces
     holds_data: ClassVar[bool] = False  # its object has data of users, which a delete destroys
     natural_key: ClassVar[Set[str]] = frozenset()  # properties that name an object without an id
-    only_grow: ClassVar[Set[str]] = frozenset()  # properties that no update can lower
     comes_after: ClassVar[Sequence[Before]] = ()  # rules for dependencies without a reference
     member_property: ClassVar[str | None] = None  # the property that defines a group's members
     member_keys: ClassVar[Set[str] | None] = None  # the keys in it that count; None: the schema's
-    unobserved: ClassVar[Mapping[str, str]] = {}  # property → why its real value is not compared
-    read_back: ClassVar[bool] = True  # whether `show` shows an object that the resource stands for
     secret_reference: ClassVar[bool] = False  # `get_resource` gives a secret, as a signed URL
     refers_to: ClassVar[Sequence[str]] = ()  # properties that must name a resource of the stack
     runs_on: ClassVar[Sequence[str]] = ()  # properties that refer to servers of deployments
@@ -214,45 +205,6 @@ class ResourceType:
 
     def resume_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
         return ()
-
-    async def observe(self, ctx: ResourceContext) -> Mapping[str, Any] | None:
-        """Return the current values of the object's properties, or None if the object is gone.
-
-        Only properties with a stored value are returned, and only those whose values can be
-        compared. A value that means the same as the stored value is returned as stored. The engine
-        ignores properties that cannot be updated. Raises CloudFault.
-        """
-        if not self.reads_back() or type(self).show is ResourceType.show:
-            return {}
-        body = await self.show(ctx)
-        return None if body is None else self.observed(ctx, unmarked(body))
-
-    def observed(self, ctx: ResourceContext, body: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return the values of those properties that a response body shows under their own names.
-
-        See `observe`. `body` has no intent keys.
-        """
-        return {
-            name: observed_value(prop, desired, self.as_sent(name, desired), body[name])
-            for name, prop in self.properties.items()
-            if (desired := ctx.properties.get(name)) is not None
-            and name in body
-            and name not in self.unobserved
-        }
-
-    def reads_back(self) -> bool:
-        """Return whether `observe` reads the object."""
-        methods = (type(self).observe, type(self).show)
-        overridden = methods != (ResourceType.observe, ResourceType.show)
-        return self.read_back and overridden
-
-    def unobserved_reason(self, name: str) -> str:
-        """Return why `observe` does not return the property `name`."""
-        if name in self.unobserved:
-            return self.unobserved[name]
-        if name in WRITE_ONLY or name in self.hidden_properties:
-            return "write-only: the service never shows it"
-        return NOT_SHOWN
 
     def adopt_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
         return ()
@@ -325,17 +277,6 @@ class ResourceType:
         After any other failed action it replaces a resource only if its object is lost.
         """
         return True
-
-    def at_rest(self, body: Mapping[str, Any]) -> bool:
-        """Return whether a body shows that no change of the object is under way.
-
-        A server whose resize waits for its confirmation is not at rest either.
-        """
-        return True
-
-    def is_dead(self, body: Mapping[str, Any]) -> bool:
-        """Return whether a body shows that the object is in a state that nothing leaves."""
-        return False
 
     def conflicts(self, properties: Mapping[str, Any]) -> Iterable[Violation]:
         """Yield each violation of a rule in `relations`. Values may be unknown in part."""

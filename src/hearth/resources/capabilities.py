@@ -6,6 +6,8 @@ from typing import Any, ClassVar
 from hearth.model.problem import NotSupported, Problem, Rejected
 from hearth.resources.base import IntentKey, ResourceType
 from hearth.resources.context import Child, ResourceContext, SignalResult, Step
+from hearth.resources.mark import unmarked
+from hearth.resources.observed import observed_value
 
 REFERENCE_OUTPUT = "OS::stack_id"
 
@@ -78,6 +80,47 @@ class NestedType(ResourceType):
         added.
         """
         return ()
+
+
+class Observable(ResourceType):
+    """A type whose objects can be read, so that drift is found: by `show` or by `observe`."""
+
+    unobserved: ClassVar[Mapping[str, str]] = {}  # property → why its real value is not compared
+    only_grow: ClassVar[Set[str]] = frozenset()  # properties that no update can lower
+
+    async def observe(self, ctx: ResourceContext) -> Mapping[str, Any] | None:
+        """Return the current values of the object's properties, or None if the object is gone.
+
+        Only properties with a stored value are returned, and only those whose values can be
+        compared. A value that means the same as the stored value is returned as stored. The engine
+        ignores properties that cannot be updated. Raises CloudFault.
+        """
+        body = await self.show(ctx)
+        return None if body is None else self.observed(ctx, unmarked(body))
+
+    def observed(self, ctx: ResourceContext, body: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return the values of those properties that a response body shows under their own names.
+
+        See `observe`. `body` has no intent keys.
+        """
+        return {
+            name: observed_value(prop, desired, self.as_sent(name, desired), body[name])
+            for name, prop in self.properties.items()
+            if (desired := ctx.properties.get(name)) is not None
+            and name in body
+            and name not in self.unobserved
+        }
+
+    def at_rest(self, body: Mapping[str, Any]) -> bool:
+        """Return whether a body shows that no change of the object is under way.
+
+        A server whose resize waits for its confirmation is not at rest either.
+        """
+        return True
+
+    def is_dead(self, body: Mapping[str, Any]) -> bool:
+        """Return whether a body shows that the object is in a state that nothing leaves."""
+        return False
 
 
 class Snapshots(ResourceType):

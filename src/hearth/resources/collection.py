@@ -29,9 +29,9 @@ from hearth.resources.base import (
     Progress,
     Ready,
     ResourceContext,
-    ResourceType,
     Step,
 )
+from hearth.resources.capabilities import Observable
 from hearth.resources.mark import mark
 from hearth.resources.observed import in_own_words, observed_value, within
 from hearth.resources.parts import Call, Part
@@ -112,7 +112,7 @@ class Elsewhere(Struct, frozen=True):
         return member if self.field is None else member.get(self.field)
 
 
-class CollectionResource(ResourceType):
+class CollectionResource(Observable):
     """A resource type whose objects are members of a REST collection."""
 
     collection: ClassVar[Collection]

@@ -14,9 +14,9 @@ from hearth.resources.base import (
     Progress,
     Ready,
     ResourceContext,
-    ResourceType,
     Step,
 )
+from hearth.resources.capabilities import Observable
 from hearth.resources.collection import forgiving
 from hearth.schema import INTEGER, STRING, AtLeastOne, Prop, Range, Relation, Resolve, Rule, Support
 
@@ -38,7 +38,7 @@ class Limits(Struct, frozen=True):
     usage: str | None = None
 
 
-class QuotaSet(ResourceType):
+class QuotaSet(Observable):
     """Base class of quotas. A limit that the template omits stays unchanged; -1 means no limit."""
 
     limits: ClassVar[Limits] = Limits("/os-quota-sets", "quota_set", usual="defaults")

@@ -52,7 +52,7 @@ METHODS = {
     "add_dependencies": "comes_after",
     "add_explicit_dependencies": "comes_after",
     "is_service_available": "service and extension",
-    "parse_live_resource_data": "observe(ctx)",
+    "parse_live_resource_data": "Observable.observe(ctx)",
     "prepare_update_properties": "must_replace(change)",
     "prepare_for_replace": "replaced_steps(ctx)",
     "restore_prev_rsrc": "taken_back_steps(ctx)",

@@ -20,7 +20,7 @@ from hearth.model.unknown import unknown_in
 from hearth.resources.base import Change, Child, ResourceContext, ResourceType
 from hearth.resources.capabilities import NestedType
 from hearth.resources.index import REVIVED
-from hearth.resources.read_back import makes_object
+from hearth.resources.read_back import makes_object, only_grow
 from hearth.resources.registry import type_of_kind
 from hearth.schema import Findings, Prop, coerce_all
 from hearth.store.rows import Revision, StackRow, characters_of
@@ -312,7 +312,7 @@ class Programs:
             replace_failed=(False if isinstance(rtype, NestedType) else None) if asks else True,
             makes_object=makes_object(rtype),
             rules=rtype.translation,
-            only_grow=rtype.only_grow,
+            only_grow=only_grow(rtype),
             succeeds=succeeds,
             as_made=as_made,
         )

@@ -14,16 +14,16 @@ from hearth.resources.base import (
     Progress,
     Ready,
     ResourceContext,
-    ResourceType,
     Step,
 )
+from hearth.resources.capabilities import Observable
 from hearth.resources.collection import forgiving
 from hearth.schema import STRING, Prop
 
 ON_THE_WAY = frozenset({"available", "attaching", "reserved", "detaching"})
 
 
-class VolumeAttachment(ResourceType):
+class VolumeAttachment(Observable):
     """Connects a volume to a server."""
 
     type_name = "OS::Cinder::VolumeAttachment"

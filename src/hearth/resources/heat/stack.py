@@ -23,9 +23,9 @@ from hearth.resources.base import (
     Progress,
     Ready,
     ResourceContext,
-    ResourceType,
     Step,
 )
+from hearth.resources.capabilities import Observable
 from hearth.resources.collection import forgiving, id_in
 from hearth.resources.observed import observed_value
 from hearth.schema import BOOLEAN, INTEGER, MAP, STRING, Attr, Prop
@@ -45,7 +45,7 @@ the secret credential.
 """
 
 
-class Stack(ResourceType):
+class Stack(Observable):
     """A separate stack with its own template and parameters.
 
     Its name is the physical name that Hearth generates, which is unique in the project.

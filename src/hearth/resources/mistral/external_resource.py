@@ -75,7 +75,6 @@ class ExternalResource(ResourceType):
     attributes = {"output": Attr(MAP, "Output of the last execution.")}
     service = SERVICE
     identified_by = IntentKey.OWN_ID
-    read_back = False  # what it shows is the last execution
     known_by = "the id of the execution, which Hearth chooses"
 
     def create_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:

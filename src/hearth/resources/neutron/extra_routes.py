@@ -13,9 +13,9 @@ from hearth.resources.base import (
     Progress,
     Ready,
     ResourceContext,
-    ResourceType,
     Step,
 )
+from hearth.resources.capabilities import Observable
 from hearth.resources.collection import forgiving
 from hearth.resources.neutron import order
 from hearth.schema import (
@@ -29,7 +29,7 @@ from hearth.schema import (
 )
 
 
-class RoutesOfRouter(ResourceType):
+class RoutesOfRouter(Observable):
     """Base class of types that add routes to a router, whose other routes stay unchanged.
 
     The service adds or removes routes in one call, so that resources of the same router never

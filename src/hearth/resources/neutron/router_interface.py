@@ -14,9 +14,9 @@ from hearth.resources.base import (
     Progress,
     Ready,
     ResourceContext,
-    ResourceType,
     Step,
 )
+from hearth.resources.capabilities import Observable
 from hearth.schema import (
     STRING,
     AtLeastOne,
@@ -29,7 +29,7 @@ from hearth.schema import (
 )
 
 
-class RouterInterface(ResourceType):
+class RouterInterface(Observable):
     """Connects a router to a subnet, with a new port or a given one.
 
     The physical id is ROUTER:subnet_id=SUBNET or ROUTER:port_id=PORT, as stored by Heat.

@@ -13,9 +13,9 @@ from hearth.resources.base import (
     Progress,
     Ready,
     ResourceContext,
-    ResourceType,
     Step,
 )
+from hearth.resources.capabilities import Observable
 from hearth.resources.collection import forgiving
 from hearth.schema import BOOLEAN, STRING, AllowedValues, Attr, Length, Prop, Resolve, Support
 
@@ -23,7 +23,7 @@ VERSION = "2.2"
 VERSION_USER = "2.10"
 
 
-class KeyPair(ResourceType):
+class KeyPair(Observable):
     """A public key that is installed in new servers.
 
     If the template gives no key, Hearth generates a key pair and sends only the public key. By

@@ -431,7 +431,7 @@ class Server(CollectionResource, SnapshotAtDelete, Snapshots):
         return attributes
 
     async def observe(self, ctx: ResourceContext) -> Mapping[str, Any] | None:
-        """Return the current values of the properties; see `ResourceType.observe`.
+        """Return the current values of the properties; see `Observable.observe`.
 
         The service shows security groups by name, so their ids are looked up.
         """

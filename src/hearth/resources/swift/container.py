@@ -14,9 +14,9 @@ from hearth.resources.base import (
     Progress,
     Ready,
     ResourceContext,
-    ResourceType,
     Step,
 )
+from hearth.resources.capabilities import Observable
 from hearth.resources.collection import forgiving
 from hearth.resources.mark import mark
 from hearth.resources.observed import observed_value
@@ -27,7 +27,7 @@ SERVICE = "object-store"
 KEY_HEADER = "x-container-meta-hearth-key"
 
 
-class Container(ResourceType):
+class Container(Observable):
     """A container of the object store.
 
     The create fails if a container of this name exists that Hearth did not create for this

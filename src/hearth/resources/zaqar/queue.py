@@ -17,6 +17,7 @@ from hearth.resources.base import (
     ResourceContext,
     Step,
 )
+from hearth.resources.capabilities import Observable
 from hearth.resources.mark import mark
 from hearth.resources.zaqar.base import SERVICE, ZaqarResource
 from hearth.schema import (
@@ -36,7 +37,7 @@ KEY = "hearth-key"
 PATCH = "application/openstack-messaging-v2.0-json-patch"
 
 
-class Queue(ZaqarResource):
+class Queue(ZaqarResource, Observable):
     """A queue of messages.
 
     The create fails if a queue of this name exists that Hearth did not create for this resource.
@@ -188,7 +189,6 @@ class SignedQueueURL(ZaqarResource):
         "signature": Attr(None, "The signature itself.", secret=True),
     }
     identified_by = IntentKey.OWN_ID
-    read_back = False
     known_by = NOTHING_MADE
 
     def create_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:

@@ -42,7 +42,7 @@ from hearth.engine.worker.node.outcome import Done, Failed, Outcome
 from hearth.model.state import Action, Status
 from hearth.resources.base import Change, ResourceContext, ResourceType
 from hearth.resources.capabilities import NestedType
-from hearth.resources.read_back import is_lost
+from hearth.resources.read_back import is_lost, only_grow
 from hearth.store.rows import AttemptRow
 from hearth.template import Evaluated, ResourceDefinition
 
@@ -175,7 +175,7 @@ async def _decided(attempt: Attempt, rtype: ResourceType, desired: Desired) -> D
     if observed is None:
         return Decision(Verdict.REPLACE, "its object no longer exists in the cloud")
     if observed:
-        record = as_found(record, observed, desired.properties, rtype.only_grow)
+        record = as_found(record, observed, desired.properties, only_grow(rtype))
     return decide(
         record,
         desired,
