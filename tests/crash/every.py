@@ -29,7 +29,7 @@ from hearth.resources.described import example
 from tests.crash import account
 from tests.crash.processes import Client, Cloud, Hearth, until
 from tests.crash.windows import LATE_S, WINDOWS
-from tests.types.case import Subject, cases, kinds, subject
+from tests.types.case import Subject, cases, has_key, kinds, subject
 
 WRITES = "(?<!/auth/tokens)(?<!/OS-TRUST/trusts)$"
 CALLS = [  # that change something
@@ -226,7 +226,7 @@ def with_keys(template: Any) -> str:
     template = deepcopy(template)
     for body in template["resources"].values():
         properties = body.get("properties") or {}
-        if body["type"] in types and not types[body["type"]].has_key(properties):
+        if body["type"] in types and not has_key(types[body["type"]], properties):
             del properties["name"]
     return json.dumps(template)
 

@@ -12,7 +12,7 @@ from tests.second_steps.harm import reset_stuck_objects
 from tests.second_steps.operations import LIFECYCLE, First, writes_of
 from tests.second_steps.stack import Stack, Usual
 from tests.second_steps.strike import refusing, strike, struck
-from tests.types.case import Template
+from tests.types.case import Template, has_key
 from tests.types.story import Wrong
 
 NAMED_BY_PARTS = (  # types whose ids name what they connect
@@ -59,7 +59,7 @@ def _rehearsed(stack: Stack, first: First) -> Usual:
 def live(stack: Stack, cell: Cell, first: First, usual: Usual) -> None:
     """Live through a cell. Raises Wrong."""
     given = first.after["resources"][stack.one.resource].get("properties") or {}
-    stack.keyless = cell.fault in LOSING and not stack.one.kind.has_key(given)
+    stack.keyless = cell.fault in LOSING and not has_key(stack.one.kind, given)
     try:
         stack.create(first.before)
         stack.prepare(first)

@@ -6,17 +6,15 @@ from typing import Any
 from hearth.model.problem import Rejected
 from hearth.resources.base import (
     Failed,
-    IntentKey,
     Later,
     Made,
     Progress,
     Ready,
     ResourceContext,
-    ResourceType,
     SignalResult,
     Step,
 )
-from hearth.resources.capabilities import CollectsSignals
+from hearth.resources.capabilities import CollectsSignals, IntentKey, MakesObject
 from hearth.schema.prop import STRING, Attr, Prop
 
 PATIENCE_S = 90.0
@@ -59,7 +57,7 @@ class Mailbox(CollectsSignals):
         )
 
 
-class Wait(ResourceType):
+class Wait(MakesObject):
     """A resource whose create is complete as soon as a Mailbox has received a signal.
 
     The property `mailbox` refers to that Mailbox. After 90 seconds without a signal the create

@@ -9,7 +9,6 @@ from hearth.model.state import Action
 from hearth.resources.base import (
     Change,
     Failed,
-    IntentKey,
     Later,
     Made,
     Progress,
@@ -18,7 +17,7 @@ from hearth.resources.base import (
     ResourceType,
     Step,
 )
-from hearth.resources.capabilities import Observable, Snapshots
+from hearth.resources.capabilities import IntentKey, Observable, Snapshots
 from hearth.schema.prop import STRING, Attr, Prop
 
 

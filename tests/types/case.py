@@ -14,7 +14,7 @@ from typing import Any
 import yaml
 
 from hearth.resources.base import ResourceType
-from hearth.resources.capabilities import NestedType
+from hearth.resources.capabilities import MakesObject, NestedType
 from hearth.resources.described import example
 from hearth.resources.registry import builtin_types, revived_types
 from tests.types.values import NeedsCase, unused, value
@@ -25,6 +25,11 @@ KEYS = {
     "no_update", "replaces", "in_place", "real", "elsewhere", "lost", "signal", "files",
 }  # fmt: skip
 Template = dict[str, Any]
+
+
+def has_key(kind: ResourceType, properties: Mapping[str, Any]) -> bool:
+    """Return whether a lost object of this type can be found, or none can be lost."""
+    return not isinstance(kind, MakesObject) or kind.has_key(properties)
 
 
 @dataclass(frozen=True)

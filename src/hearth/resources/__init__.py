@@ -8,7 +8,6 @@ Packages that add types import the names from here: docs/extending.md.
 from hearth.resources.base import (
     Change,
     Failed,
-    IntentKey,
     Later,
     Made,
     Progress,
@@ -17,7 +16,13 @@ from hearth.resources.base import (
     ResourceType,
     Step,
 )
-from hearth.resources.capabilities import Observable, SnapshotAtDelete, Snapshots
+from hearth.resources.capabilities import (
+    IntentKey,
+    MakesObject,
+    Observable,
+    SnapshotAtDelete,
+    Snapshots,
+)
 from hearth.resources.collection import Collection, CollectionResource, forgiving
 
 __all__ = [
@@ -28,6 +33,7 @@ __all__ = [
     "IntentKey",
     "Later",
     "Made",
+    "MakesObject",
     "Observable",
     "Progress",
     "Ready",

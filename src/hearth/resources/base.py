@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
-from enum import StrEnum
 from typing import Any, ClassVar, Protocol
-
-from msgspec.structs import replace
 
 from hearth.cloud.contract import Cloud
 from hearth.cloud.fault import CloudFault
@@ -28,7 +25,6 @@ from hearth.resources.context import (
     Users,
 )
 from hearth.resources.declarations import check_names
-from hearth.resources.mark import unmarked
 from hearth.resources.translate import move
 from hearth.schema import Attr, Prop, Relation, Rule, Support, ValueKind, Violation
 from hearth.template import walk
@@ -37,7 +33,6 @@ __all__ = [
     "Change",
     "Child",
     "Failed",
-    "IntentKey",
     "Later",
     "Made",
     "Progress",
@@ -52,20 +47,6 @@ __all__ = [
 ]
 
 SHOW = Attr(ValueKind.MAP, "All fields of the object that the service returns.", cached=False)
-
-
-class IntentKey(StrEnum):
-    """How Hearth finds the result of a create call whose answer was lost.
-
-    The members are ordered by reliability; the most reliable comes first.
-    """
-
-    OWN_ID = "an id that Hearth chooses"
-    NATURAL_KEY = "a natural unique key"
-    TAG = "a tag, metadata entry or description"
-    OWN_NAME = "the generated name"
-    RENAME = "a temporary generated name"
-    NONE = "nothing"
 
 
 class Before(Protocol):
@@ -85,7 +66,6 @@ OF_USERS = frozenset({"user_id", "password", "access_key", "secret_key"})
 
 FOR_HEARTH = "only Hearth uses it; the cloud has no such property"
 FOR_CREATE = "it matters only while the object is created"
-NOTHING_MADE = "none, because it creates nothing in the cloud"
 
 
 _lookups: list[Callable[[str], ResourceType]] = []
@@ -123,18 +103,9 @@ class ResourceType:
     translation: Sequence[Rule] = ()
     relations: Sequence[Relation] = ()  # rules about several properties
     mirrors: Mapping[str, str] = {}  # attribute → the property that it always shows
-    undescribed: ClassVar[str | None] = ""  # the service's value of a description that is not set
     physical_name_limit: int = 255
     immediate: ClassVar[bool] = False
-    marked: ClassVar[bool] = True  # its objects may carry the mark of the record
     has_show: ClassVar[bool] = True
-    identified_by: IntentKey = IntentKey.NONE
-    known_by: ClassVar[str] = ""  # the key in words; without a key, why, and what may be left over
-    keyless_with: ClassVar[Set[str]] = frozenset()  # if all these are given, there is no key
-    orphan_prefixes: ClassVar[
-        tuple[str, ...]
-    ] = ()  # prefixes of orphans that are parts, not the object
-    visibility_delay_s: float = 5.0
     accepts_any_attribute: bool = False
     accepts_any_property: bool = False
     hidden_properties: ClassVar[Set[str]] = frozenset()  # properties whose values are always hidden
@@ -143,7 +114,6 @@ class ResourceType:
     updated_always: ClassVar[bool] = False  # every update of the stack is passed on to the object
     replaced_for: ClassVar[Mapping[str, str]] = {}  # property → why a change of it replaces
     holds_data: ClassVar[bool] = False  # its object has data of users, which a delete destroys
-    natural_key: ClassVar[Set[str]] = frozenset()  # properties that name an object without an id
     comes_after: ClassVar[Sequence[Before]] = ()  # rules for dependencies without a reference
     member_property: ClassVar[str | None] = None  # the property that defines a group's members
     member_keys: ClassVar[Set[str] | None] = None  # the keys in it that count; None: the schema's
@@ -239,14 +209,6 @@ class ResourceType:
 
     # what is decided
 
-    def has_key(self, properties: Mapping[str, Any]) -> bool:
-        """Return whether an object with these properties has an intent key.
-
-        It has none if all properties in `keyless_with` are given. Without a key, Hearth cannot find
-        the object if the answer to its create call is lost.
-        """
-        return not self.keyless_with or not all(map(properties.get, self.keyless_with))
-
     def must_replace(self, change: Change) -> str | None:
         """Return the reason why this change requires a replacement, or None if it does not.
 
@@ -317,30 +279,11 @@ class ResourceType:
 
     # what is shown
 
-    def key_in_words(self) -> str:
-        """Return the text for the documentation that names the intent key of this type.
-
-        If there is no key, the text says why and what a crash may leave behind in the cloud.
-        """
-        return self.known_by
-
     def reference(self, ctx: ResourceContext) -> str:
         """Return the value of the template function `get_resource`: the physical id, else the
         name.
         """
         return ctx.physical_id or ctx.name
-
-    async def shown_attribute(self, ctx: ResourceContext, name: str) -> Any:
-        """Return the value of an attribute as templates see it: without intent keys."""
-        return unmarked(await self.attribute(ctx, name), self.undescribed)
-
-    def known_attributes(self, ctx: ResourceContext) -> dict[str, Any]:
-        """Return the attributes that need no call to the service, without intent keys."""
-        attributes = self.recordable(ctx)
-        if not self.marked:  # nothing of theirs carries a mark, and it may be much
-            return attributes
-        clean: dict[str, Any] = unmarked(attributes, self.undescribed)
-        return clean
 
     async def attribute(self, ctx: ResourceContext, name: str) -> Any:
         """Return the value of an attribute, from the last response body or from a new call.
@@ -355,10 +298,6 @@ class ResourceType:
         if name == "show":
             return body
         return (body or {}).get(name)
-
-    def as_sent(self, name: str, value: Any) -> Any:
-        """Convert the value of the property `name` to the form that the service expects."""
-        return value
 
     def within(self, attribute: str, value: Any, path: Sequence[Any]) -> Any:
         """Return the part of an attribute's value at a path such as ["addresses", 0]; None if it is
@@ -416,25 +355,3 @@ class ResourceType:
         If the microversion is None, the service uses its default.
         """
         raise NotImplementedError(self.type_name)
-
-    async def orphans(self, ctx: ResourceContext) -> Sequence[str]:
-        """Find orphans: objects that carry the record's intent key but are not the recorded object.
-
-        Returns their physical ids. This implementation suits types with at most one object per key:
-        if an id is recorded, there is no orphan.
-        """
-        if ctx.physical_id is not None:
-            return ()
-        finds = [step.find for step in self.create_steps(ctx) if step.find is not None]
-        candidates = [await find(ctx) for find in finds]
-        return [
-            candidate.physical_id
-            for candidate in candidates
-            if candidate is not None and candidate.physical_id
-        ]
-
-    async def delete_orphan(self, ctx: ResourceContext, physical_id: str) -> None:
-        """Delete the orphan with this physical id."""
-        doomed = replace(ctx, physical_id=physical_id)
-        for step in self.delete_steps(doomed):
-            await step.do(doomed)

@@ -1,18 +1,91 @@
 """Optional capabilities of resource types; `isinstance` shows whether a type has one."""
 
 from collections.abc import Mapping, Sequence, Set
+from enum import StrEnum
 from typing import Any, ClassVar
 
+from msgspec.structs import replace
+
 from hearth.model.problem import NotSupported, Problem, Rejected
-from hearth.resources.base import IntentKey, ResourceType
+from hearth.resources.base import ResourceType
 from hearth.resources.context import Child, ResourceContext, SignalResult, Step
 from hearth.resources.mark import unmarked
 from hearth.resources.observed import observed_value
 
 REFERENCE_OUTPUT = "OS::stack_id"
+VISIBILITY_DELAY_S = 5.0
 
 
-class NestedType(ResourceType):
+class IntentKey(StrEnum):
+    """How Hearth finds the result of a create call whose answer was lost.
+
+    The members are ordered by reliability; the most reliable comes first.
+    """
+
+    OWN_ID = "an id that Hearth chooses"
+    NATURAL_KEY = "a natural unique key"
+    TAG = "a tag, metadata entry or description"
+    OWN_NAME = "the generated name"
+    RENAME = "a temporary generated name"
+    NONE = "nothing"
+
+
+class MakesObject(ResourceType):
+    """A type whose resources stand for objects in the cloud, which are found by an intent key."""
+
+    identified_by: IntentKey = IntentKey.NONE
+    known_by: ClassVar[str] = ""  # the key in words; without a key, why, and what may be left over
+    keyless_with: ClassVar[Set[str]] = frozenset()  # if all these are given, there is no key
+    natural_key: ClassVar[Set[str]] = frozenset()  # properties that name an object without an id
+    orphan_prefixes: ClassVar[
+        tuple[str, ...]
+    ] = ()  # prefixes of orphans that are parts, not the object
+    visibility_delay_s: float = VISIBILITY_DELAY_S
+    undescribed: ClassVar[str | None] = ""  # the service's value of a description that is not set
+
+    def has_key(self, properties: Mapping[str, Any]) -> bool:
+        """Return whether an object with these properties has an intent key.
+
+        It has none if all properties in `keyless_with` are given. Without a key, Hearth cannot find
+        the object if the answer to its create call is lost.
+        """
+        return not self.keyless_with or not all(map(properties.get, self.keyless_with))
+
+    def key_in_words(self) -> str:
+        """Return the text for the documentation that names the intent key of this type.
+
+        If there is no key, the text says why and what a crash may leave behind in the cloud.
+        """
+        return self.known_by
+
+    def as_sent(self, name: str, value: Any) -> Any:
+        """Convert the value of the property `name` to the form that the service expects."""
+        return value
+
+    async def orphans(self, ctx: ResourceContext) -> Sequence[str]:
+        """Find orphans: objects that carry the record's intent key but are not the recorded object.
+
+        Returns their physical ids. This implementation suits types with at most one object per key:
+        if an id is recorded, there is no orphan.
+        """
+        if ctx.physical_id is not None:
+            return ()
+        finds = [step.find for step in self.create_steps(ctx) if step.find is not None]
+        candidates = [await find(ctx) for find in finds]
+        return [
+            candidate.physical_id
+            for candidate in candidates
+            if candidate is not None and candidate.physical_id
+        ]
+
+    async def delete_orphan(self, ctx: ResourceContext, physical_id: str) -> None:
+        """Delete the orphan with this physical id."""
+        doomed = replace(ctx, physical_id=physical_id)
+        for step in self.delete_steps(doomed):
+            await step.do(doomed)
+
+
+class NestedType(MakesObject):
     """A type whose resource is a nested stack. If the nested stack fails, it is updated, not
     replaced.
     """
@@ -20,8 +93,6 @@ class NestedType(ResourceType):
     regroups: ClassVar[bool] = False  # the desired nested stack depends on the current members
     scalable: ClassVar[bool] = False  # a group that scaling policies may resize
     member_attributes: ClassVar[Set[str]] = frozenset()  # the nested stack always reports these
-    marked = False
-
     identified_by = IntentKey.OWN_ID
     known_by = "the id of the nested stack, which is created in the transaction that records it"
     visibility_delay_s = 0
@@ -82,7 +153,14 @@ class NestedType(ResourceType):
         return ()
 
 
-class Observable(ResourceType):
+def visibility_delay_s(rtype: ResourceType) -> float:
+    """Return the seconds for which the service may hide what a call of this type has done."""
+    if isinstance(rtype, MakesObject):
+        return rtype.visibility_delay_s
+    return 0.0 if rtype.service is None else VISIBILITY_DELAY_S
+
+
+class Observable(MakesObject):
     """A type whose objects can be read, so that drift is found: by `show` or by `observe`."""
 
     unobserved: ClassVar[Mapping[str, str]] = {}  # property → why its real value is not compared

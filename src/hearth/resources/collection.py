@@ -23,7 +23,6 @@ from hearth.model.state import Action
 from hearth.resources import parts
 from hearth.resources.base import (
     Failed,
-    IntentKey,
     Later,
     Made,
     Progress,
@@ -31,7 +30,7 @@ from hearth.resources.base import (
     ResourceContext,
     Step,
 )
-from hearth.resources.capabilities import Observable
+from hearth.resources.capabilities import IntentKey, Observable
 from hearth.resources.mark import mark
 from hearth.resources.observed import in_own_words, observed_value, within
 from hearth.resources.parts import Call, Part

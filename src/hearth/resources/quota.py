@@ -9,14 +9,13 @@ from hearth.cloud.contract import Body
 from hearth.cloud.fault import CloudFault
 from hearth.cloud.path import segment
 from hearth.resources.base import (
-    IntentKey,
     Made,
     Progress,
     Ready,
     ResourceContext,
     Step,
 )
-from hearth.resources.capabilities import Observable
+from hearth.resources.capabilities import IntentKey, Observable
 from hearth.resources.collection import forgiving
 from hearth.schema import INTEGER, STRING, AtLeastOne, Prop, Range, Relation, Resolve, Rule, Support
 

@@ -5,8 +5,8 @@ from typing import Any
 
 from hearth.cloud.fault import CloudFault, NotFound
 from hearth.model.state import Action
-from hearth.resources.base import NOTHING_MADE, Failed, ResourceContext, ResourceType
-from hearth.resources.capabilities import Observable
+from hearth.resources.base import Failed, ResourceContext, ResourceType
+from hearth.resources.capabilities import MakesObject, Observable
 from hearth.resources.lookup import KINDS, Names
 from hearth.schema import Custom, Prop
 
@@ -19,11 +19,6 @@ NOT_SHOWN = "the service does not show it in a form that can be compared"
 
 class Unfit(CloudFault):
     """The service has answered, and the type's check does not accept the state of the object."""
-
-
-def makes_object(rtype: ResourceType) -> bool:
-    """Return whether a resource of this type stands for an object in the cloud."""
-    return not (rtype.immediate or rtype.known_by == NOTHING_MADE)
 
 
 def can_be_read(rtype: ResourceType) -> bool:
@@ -68,7 +63,7 @@ async def is_lost(rtype: ResourceType, ctx: ResourceContext) -> bool:
 
     Raises CloudFault if the service gives no answer about the object.
     """
-    if not makes_object(rtype):
+    if not isinstance(rtype, MakesObject):
         return False
     if ctx.physical_id is None:
         return True

@@ -18,9 +18,9 @@ from hearth.model.cache import Cache
 from hearth.model.span import Span
 from hearth.model.unknown import unknown_in
 from hearth.resources.base import Change, Child, ResourceContext, ResourceType
-from hearth.resources.capabilities import NestedType
+from hearth.resources.capabilities import MakesObject, NestedType
 from hearth.resources.index import REVIVED
-from hearth.resources.read_back import makes_object, only_grow
+from hearth.resources.read_back import only_grow
 from hearth.resources.registry import type_of_kind
 from hearth.schema import Findings, Prop, coerce_all
 from hearth.store.rows import Revision, StackRow, characters_of
@@ -310,7 +310,7 @@ class Programs:
             always=rtype.replaced_at_every_update and updating,
             always_updated=rtype.updated_always and updating,
             replace_failed=(False if isinstance(rtype, NestedType) else None) if asks else True,
-            makes_object=makes_object(rtype),
+            makes_object=isinstance(rtype, MakesObject),
             rules=rtype.translation,
             only_grow=only_grow(rtype),
             succeeds=succeeds,

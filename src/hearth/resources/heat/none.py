@@ -1,6 +1,6 @@
 """OS::Heat::None: a placeholder for a type that an environment disables."""
 
-from hearth.resources.base import NOTHING_MADE, IntentKey, ResourceType
+from hearth.resources.base import ResourceType
 from hearth.schema import Support
 
 
@@ -11,8 +11,5 @@ class NoneResource(ResourceType):
     support = Support(version="5.0.0")
     properties = {}
     immediate = True
-    identified_by = IntentKey.OWN_ID
-    known_by = NOTHING_MADE
-    visibility_delay_s = 0
     accepts_any_attribute = True
     accepts_any_property = True

@@ -10,7 +10,7 @@ import string
 from collections.abc import Mapping, MutableSequence, Sequence
 from typing import Any
 
-from hearth.resources.base import NOTHING_MADE, IntentKey, Made, ResourceContext, ResourceType
+from hearth.resources.base import Made, ResourceContext, ResourceType
 from hearth.schema import (
     INTEGER,
     LIST,
@@ -163,9 +163,6 @@ class RandomString(ResourceType):
     )
     immediate = True
     secret_reference = True
-    identified_by = IntentKey.OWN_ID
-    known_by = NOTHING_MADE
-    visibility_delay_s = 0
 
     def make(self, ctx: ResourceContext) -> Made:
         return Made(physical_id=ctx.physical_name, data={"value": text_of(ctx)})

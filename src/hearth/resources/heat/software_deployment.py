@@ -15,7 +15,6 @@ from hearth.model.state import Action, Status
 from hearth.resources.base import (
     Change,
     Failed,
-    IntentKey,
     Later,
     Made,
     Progress,
@@ -23,7 +22,7 @@ from hearth.resources.base import (
     ResourceContext,
     Step,
 )
-from hearth.resources.capabilities import ReportsResults
+from hearth.resources.capabilities import IntentKey, ReportsResults
 from hearth.resources.deployments import Deployments, Run
 from hearth.resources.heat import queues
 from hearth.resources.heat.derived_config import (

@@ -14,9 +14,7 @@ from hearth.cloud.fault import NotFound
 from hearth.cloud.path import segment
 from hearth.model.json_text import parse_json
 from hearth.resources.base import (
-    NOTHING_MADE,
     Failed,
-    IntentKey,
     Later,
     Made,
     Progress,
@@ -25,6 +23,7 @@ from hearth.resources.base import (
     ResourceType,
     Step,
 )
+from hearth.resources.capabilities import IntentKey, MakesObject
 from hearth.resources.heat.objects import (
     OBJECTS,
     ORPHAN,
@@ -44,7 +43,7 @@ PATH = re.compile(r"/v1/AUTH_[^/]+/(?P<container>[^/]+)/(?P<name>[^/]+)$")
 STATUSES = ("SUCCESS", "FAILURE")
 
 
-class SwiftSignalHandle(ResourceType):
+class SwiftSignalHandle(MakesObject):
     """A URL that receives signals; each PUT request is one signal."""
 
     type_name = "OS::Heat::SwiftSignalHandle"
@@ -157,8 +156,6 @@ class SwiftSignal(ResourceType):
         "data": Attr(STRING, "Data of the signals by their id, as JSON text."),
     }
     service = OBJECTS
-    identified_by = IntentKey.OWN_ID
-    known_by = NOTHING_MADE
 
     def create_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
         return (Step("wait", self.begin, poll=self.wait),)

@@ -3,7 +3,7 @@
 from typing import Any
 
 from hearth.model.span import Span
-from hearth.resources.base import NOTHING_MADE, IntentKey, ResourceContext, ResourceType
+from hearth.resources.base import ResourceContext, ResourceType
 from hearth.schema import (
     ANY,
     STRING,
@@ -61,9 +61,6 @@ class Value(ResourceType):
         Check("the value has the type that type names", _of_another_type, "type", "value"),
     )
     immediate = True
-    identified_by = IntentKey.OWN_ID
-    known_by = NOTHING_MADE
-    visibility_delay_s = 0
 
     def recordable(self, ctx: ResourceContext) -> dict[str, Any]:
         return {"value": ctx.given("value")}

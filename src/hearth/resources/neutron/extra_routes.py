@@ -8,14 +8,13 @@ from hearth.cloud.contract import Body
 from hearth.cloud.path import segment
 from hearth.model.problem import Rejected, StackValidationFailed
 from hearth.resources.base import (
-    IntentKey,
     Made,
     Progress,
     Ready,
     ResourceContext,
     Step,
 )
-from hearth.resources.capabilities import Observable
+from hearth.resources.capabilities import IntentKey, Observable
 from hearth.resources.collection import forgiving
 from hearth.resources.neutron import order
 from hearth.schema import (

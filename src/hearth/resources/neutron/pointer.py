@@ -6,8 +6,8 @@ from typing import Any, ClassVar
 from hearth.cloud.contract import Body
 from hearth.cloud.fault import NotFound
 from hearth.cloud.path import segment
-from hearth.resources.base import IntentKey, Made, ResourceContext, Step
-from hearth.resources.capabilities import Observable
+from hearth.resources.base import Made, ResourceContext, Step
+from hearth.resources.capabilities import IntentKey, Observable
 
 
 class Pointer(Observable):

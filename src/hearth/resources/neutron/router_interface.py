@@ -8,7 +8,6 @@ from hearth.cloud.contract import Body
 from hearth.cloud.fault import NotFound
 from hearth.cloud.path import segment
 from hearth.resources.base import (
-    IntentKey,
     Later,
     Made,
     Progress,
@@ -16,7 +15,7 @@ from hearth.resources.base import (
     ResourceContext,
     Step,
 )
-from hearth.resources.capabilities import Observable
+from hearth.resources.capabilities import IntentKey, Observable
 from hearth.schema import (
     STRING,
     AtLeastOne,

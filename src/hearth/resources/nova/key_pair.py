@@ -8,14 +8,13 @@ from hearth.cloud.fault import NotFound
 from hearth.cloud.path import segment
 from hearth.resources.base import (
     FOR_HEARTH,
-    IntentKey,
     Made,
     Progress,
     Ready,
     ResourceContext,
     Step,
 )
-from hearth.resources.capabilities import Observable
+from hearth.resources.capabilities import IntentKey, Observable
 from hearth.resources.collection import forgiving
 from hearth.schema import BOOLEAN, STRING, AllowedValues, Attr, Length, Prop, Resolve, Support
 

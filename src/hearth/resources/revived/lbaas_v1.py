@@ -14,9 +14,7 @@ from hearth.cloud.path import segment
 from hearth.model.span import Span
 from hearth.resources import capabilities
 from hearth.resources.base import (
-    NOTHING_MADE,
     Failed,
-    IntentKey,
     Later,
     Made,
     Progress,
@@ -123,9 +121,6 @@ class HealthMonitor(Revived, ResourceType):
     attributes = {name: Attr(prop.kind, prop.description) for name, prop in properties.items()}
     has_show = False
     immediate = True
-    identified_by = IntentKey.OWN_ID
-    known_by = NOTHING_MADE
-    visibility_delay_s = 0
 
     def recordable(self, ctx: ResourceContext) -> dict[str, Any]:
         return {name: ctx.given(name) for name in self.attributes}

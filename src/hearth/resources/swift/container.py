@@ -9,14 +9,13 @@ from hearth.cloud.path import segment
 from hearth.resources.base import (
     FOR_HEARTH,
     Failed,
-    IntentKey,
     Made,
     Progress,
     Ready,
     ResourceContext,
     Step,
 )
-from hearth.resources.capabilities import Observable
+from hearth.resources.capabilities import IntentKey, Observable
 from hearth.resources.collection import forgiving
 from hearth.resources.mark import mark
 from hearth.resources.observed import observed_value

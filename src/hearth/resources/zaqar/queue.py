@@ -8,16 +8,14 @@ from urllib.parse import urlencode
 
 from hearth.cloud.path import segment
 from hearth.resources.base import (
-    NOTHING_MADE,
     Failed,
-    IntentKey,
     Made,
     Progress,
     Ready,
     ResourceContext,
     Step,
 )
-from hearth.resources.capabilities import Observable
+from hearth.resources.capabilities import IntentKey, Observable
 from hearth.resources.mark import mark
 from hearth.resources.zaqar.base import SERVICE, ZaqarResource
 from hearth.schema import (
@@ -188,8 +186,6 @@ class SignedQueueURL(ZaqarResource):
         "query_str": Attr(None, "The whole signature, as the query string of a URL."),
         "signature": Attr(None, "The signature itself.", secret=True),
     }
-    identified_by = IntentKey.OWN_ID
-    known_by = NOTHING_MADE
 
     def create_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
         return (Step("sign", self.sign),)

@@ -14,6 +14,7 @@ from hearth.engine.worker.known.owned import OwnedStack
 from hearth.model.state import Action
 from hearth.resources.base import ResourceContext, ResourceType
 from hearth.resources.capabilities import CollectsSignals, NestedType
+from hearth.resources.shown import known_attributes, shown_attribute
 from hearth.store import claim, reads
 from hearth.store.reads import demand_metadata
 
@@ -85,11 +86,11 @@ async def attributes_of(
     out. An attribute that the service does not show now is left out too, so that the next update
     reads it again.
     """
-    attributes = {**(current or {}), **rtype.known_attributes(ctx)}
+    attributes = {**(current or {}), **known_attributes(rtype, ctx)}
     for name in owned.aim.reads(record.name, rtype):
         if name not in attributes:
             try:
-                attributes[name] = await rtype.shown_attribute(ctx, name)
+                attributes[name] = await shown_attribute(rtype, ctx, name)
             except (CloudFault, ResourceFailure, LookupError, TypeError) as problem:
                 message = "attribute %s of resource %s cannot be read: %s"
                 log.info(message, name, record.name, problem)

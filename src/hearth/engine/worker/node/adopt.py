@@ -22,8 +22,8 @@ from hearth.model.problem import Rejected
 from hearth.model.state import Action, Status
 from hearth.model.unknown import unknown_in
 from hearth.resources.base import ResourceContext, ResourceType
-from hearth.resources.capabilities import NestedType
-from hearth.resources.read_back import at_rest, makes_object, only_grow, read_back, real_state
+from hearth.resources.capabilities import MakesObject, NestedType
+from hearth.resources.read_back import at_rest, only_grow, read_back, real_state
 from hearth.store.texts import get_revision
 from hearth.template import Evaluated, ResourceDefinition
 
@@ -178,7 +178,7 @@ async def observed(
     left: it includes values that no update can lower, and it is empty while a change is under way,
     because the next update must end that.
     """
-    if not makes_object(rtype):
+    if not isinstance(rtype, MakesObject):
         return {}
     if ctx.physical_id is None:
         return None

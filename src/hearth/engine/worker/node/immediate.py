@@ -19,7 +19,8 @@ from hearth.engine.worker.node.attempt import held
 from hearth.engine.worker.node.outcome import Done, Failed, Outcome, Removed
 from hearth.model.state import Action, Status
 from hearth.resources.base import Change, ResourceContext, ResourceType
-from hearth.resources.capabilities import NestedType
+from hearth.resources.capabilities import MakesObject, NestedType
+from hearth.resources.shown import known_attributes
 
 
 def handles(owned: OwnedStack, node: Node, record: Record) -> bool:
@@ -70,7 +71,7 @@ def _handed_on(owned: OwnedStack, record: Record, rtype: ResourceType | None) ->
 def _same_object(first: Record, second: Record, rtype: ResourceType | None) -> bool:
     if first.physical_id == second.physical_id:
         return True
-    keys = frozenset[str]() if rtype is None else rtype.natural_key
+    keys = rtype.natural_key if isinstance(rtype, MakesObject) else frozenset[str]()
     first_values, second_values = first.held.properties, second.held.properties
     return bool(keys) and all(first_values.get(key) == second_values.get(key) for key in keys)
 
@@ -206,7 +207,7 @@ def _known(
     """Return the attributes of the resource, with null for those that it does not have but the
     template reads: a recorded null is a value, and a missing attribute is not known yet.
     """
-    return {**dict.fromkeys(owned.aim.reads(record.name, rtype)), **rtype.known_attributes(ctx)}
+    return {**dict.fromkeys(owned.aim.reads(record.name, rtype)), **known_attributes(rtype, ctx)}
 
 
 def keep(
