@@ -19,6 +19,7 @@ from urllib.parse import quote
 
 import requests
 
+from hearth.resources.capabilities import Immediate
 from hearth.resources.read_back import only_grow
 from hearth.resources.registry import builtin_types
 from tests.drift.changes import Changer, NoPlace, untried
@@ -177,7 +178,7 @@ class _Converging:
 def calls_for(entry: Mapping[str, Any]) -> bool:
     """Whether an entry of a plan needs a write call, now or perhaps."""
     rtype = kinds().get(entry["type"])
-    return changes(entry) and (rtype is None or not rtype.immediate)
+    return changes(entry) and (rtype is None or not isinstance(rtype, Immediate))
 
 
 def _words(plan: Mapping[str, Any]) -> dict[str, str]:

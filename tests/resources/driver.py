@@ -12,6 +12,7 @@ from hearth.model.span import Span
 from hearth.model.state import Action
 from hearth.resources.actions import action_steps
 from hearth.resources.base import Failed, Later, Made, Ready, ResourceContext, StackFacts
+from hearth.resources.capabilities import MakesObject
 from hearth.resources.lookup import Names
 from hearth.resources.registry import builtin_types
 from hearth.resources.translate import resolve
@@ -96,7 +97,8 @@ class Driver:
                 if step.find and (found := await step.find(ctx)):
                     return found
             except CloudFault as fault:
-                if not await ctx.kind.busy(ctx, fault):
+                makes = isinstance(ctx.kind, MakesObject)
+                if not (makes and await ctx.kind.busy(ctx, fault)):
                     raise
                 await asyncio.sleep(0.01)
 

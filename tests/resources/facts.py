@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from hearth.model.state import Action
+from hearth.resources.actions import handles
 from hearth.resources.base import ResourceType
 from hearth.resources.capabilities import NestedType, Signalled, SnapshotAtDelete, Snapshots
 from hearth.resources.registry import builtin_types
@@ -153,10 +154,10 @@ def recorded_support(fact):
 
 
 VERBS = {
-    "suspend": lambda kind: kind.handles(Action.SUSPEND),
-    "resume": lambda kind: kind.handles(Action.RESUME),
-    "check": lambda kind: kind.handles(Action.CHECK),
-    "snapshot": lambda kind: kind.handles(Action.SNAPSHOT),
+    "suspend": lambda kind: handles(kind, Action.SUSPEND),
+    "resume": lambda kind: handles(kind, Action.RESUME),
+    "check": lambda kind: handles(kind, Action.CHECK),
+    "snapshot": lambda kind: handles(kind, Action.SNAPSHOT),
     "restore": lambda kind: isinstance(kind, Snapshots),
     "signal": lambda kind: isinstance(kind, Signalled),
 }

@@ -12,6 +12,7 @@ from importlib import import_module
 import hearth.resources
 from hearth.cloud.fault import NoService
 from hearth.model.state import Action
+from hearth.resources.actions import handles
 from hearth.resources.base import ResourceType
 from hearth.resources.capabilities import Signalled
 from hearth.resources.index import INDEX, REVIVED
@@ -143,9 +144,9 @@ def test_types_without_their_service_are_named():
 
 def test_what_a_type_does_is_known_without_asking_it_for_steps():
     types = builtin_types()
-    assert types["OS::Nova::Server"].handles(Action.SUSPEND)
-    assert not types["OS::Neutron::Net"].handles(Action.SUSPEND)
-    assert types["OS::Neutron::Net"].handles(Action.CHECK)
+    assert handles(types["OS::Nova::Server"], Action.SUSPEND)
+    assert not handles(types["OS::Neutron::Net"], Action.SUSPEND)
+    assert handles(types["OS::Neutron::Net"], Action.CHECK)
     assert isinstance(types["OS::Heat::WaitConditionHandle"], Signalled)
     assert not isinstance(types["OS::Nova::Server"], Signalled)
 

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from hearth.cloud.fault import NotFound
 from hearth.resources.base import Made, ResourceContext, Step
-from hearth.resources.capabilities import SnapshotAtDelete
+from hearth.resources.capabilities import GivesWay, SnapshotAtDelete
 from hearth.schema import Replace
 from hearth.schema.prop import STRING, Attr, Prop
 from tests.simulator.types import Thing
@@ -18,7 +18,7 @@ from tests.simulator.types import Thing
 LAST = ":last"  # ends the key of a copy that outlives its original
 
 
-class Claim(Thing, SnapshotAtDelete):
+class Claim(Thing, GivesWay, SnapshotAtDelete):
     """A thing with an exclusive name, comparable to a port with its addresses. Its create has two
     steps.
 

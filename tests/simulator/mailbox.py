@@ -14,13 +14,13 @@ from hearth.resources.base import (
     SignalResult,
     Step,
 )
-from hearth.resources.capabilities import CollectsSignals, IntentKey, MakesObject
+from hearth.resources.capabilities import CollectsSignals, Immediate, IntentKey, MakesObject
 from hearth.schema.prop import STRING, Attr, Prop
 
 PATIENCE_S = 90.0
 
 
-class Mailbox(CollectsSignals):
+class Mailbox(CollectsSignals, Immediate):
     """A resource that stores the latest signal in its metadata.
 
     If the property `how` is "fetched", Hearth fetches the signals from the cloud.
@@ -34,7 +34,6 @@ class Mailbox(CollectsSignals):
             default="told",
         )
     }
-    immediate = True
     has_show = False
 
     def signal(self, ctx: ResourceContext, details: Any) -> SignalResult:

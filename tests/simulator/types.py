@@ -14,14 +14,13 @@ from hearth.resources.base import (
     Progress,
     Ready,
     ResourceContext,
-    ResourceType,
     Step,
 )
-from hearth.resources.capabilities import IntentKey, Observable, Snapshots
+from hearth.resources.capabilities import Immediate, IntentKey, Observable, Snapshots, Suspends
 from hearth.schema.prop import STRING, Attr, Prop
 
 
-class Thing(Observable, Snapshots):
+class Thing(Observable, Snapshots, Suspends):
     """A thing in the simulated cloud, with one property for each kind of change.
 
     A change of `u` updates the thing in place. A change of `r` replaces it. A change of `l`
@@ -202,7 +201,7 @@ def _progress(ctx: ResourceContext, body: Mapping[str, Any]) -> Progress:
             return Ready(body)
 
 
-class Value(ResourceType):
+class Value(Immediate):
     """A resource that has no object in the cloud. A change of `k` replaces it."""
 
     type_name = "Test::Value"
@@ -211,7 +210,6 @@ class Value(ResourceType):
         "k": Prop(STRING, "A change replaces the resource.", default=""),
     }
     attributes = {"value": Attr(STRING, "The text.")}
-    immediate = True
     has_show = False
 
     def recordable(self, ctx: ResourceContext) -> dict[str, Any]:

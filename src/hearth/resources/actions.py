@@ -4,8 +4,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from hearth.model.state import Action
+from hearth.resources.adapter import AdapterType
 from hearth.resources.base import ResourceContext, ResourceType, Step
-from hearth.resources.capabilities import Snapshots
+from hearth.resources.capabilities import Adopts, GivesWay, Snapshots, Suspends
 
 
 def action_steps(rtype: ResourceType, action: Action, ctx: ResourceContext) -> tuple[Step, ...]:
@@ -21,18 +22,31 @@ def action_steps(rtype: ResourceType, action: Action, ctx: ResourceContext) -> t
             return rtype.delete_steps(ctx) if may_exist else ()
         case Action.CHECK:
             return rtype.check_steps(ctx)
-        case Action.SUSPEND:
+        case Action.SUSPEND if isinstance(rtype, Suspends):
             return rtype.suspend_steps(ctx)
-        case Action.RESUME:
+        case Action.RESUME if isinstance(rtype, Suspends):
             return rtype.resume_steps(ctx)
         case Action.SNAPSHOT if isinstance(rtype, Snapshots):
             return rtype.snapshot_steps(ctx)
-        case Action.RESTORE:
+        case Action.RESTORE if isinstance(rtype, GivesWay):
             return rtype.taken_back_steps(ctx)
-        case Action.ADOPT:
+        case Action.ADOPT if isinstance(rtype, Adopts):
             return rtype.adopt_steps(ctx)
         case _:
             return ()
+
+
+def handles(rtype: ResourceType, action: Action) -> bool:
+    """Return whether a type has steps for a lifecycle action of the stack, such as CHECK."""
+    match action:
+        case Action.CHECK:
+            checked = rtype.adapted if isinstance(rtype, AdapterType) else rtype
+            return type(checked).check_steps is not ResourceType.check_steps
+        case Action.SUSPEND | Action.RESUME:
+            return isinstance(rtype, Suspends)
+        case Action.SNAPSHOT:
+            return isinstance(rtype, Snapshots)
+    return False
 
 
 def is_complete(rtype: ResourceType, properties: Mapping[str, Any]) -> bool:

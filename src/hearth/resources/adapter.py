@@ -10,7 +10,6 @@ from msgspec.structs import replace
 
 from hearth.cloud.fault import CloudFault
 from hearth.model.span import Span
-from hearth.model.state import Action
 from hearth.resources.base import ResourceContext, Step
 from hearth.resources.capabilities import Observable
 from hearth.schema import Findings, coerce_all
@@ -135,27 +134,11 @@ class AdapterType(Observable):
     def check_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
         return self.through(self.adapted.check_steps(self.adapted_context(ctx)))
 
-    def suspend_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
-        return self.through(self.adapted.suspend_steps(self.adapted_context(ctx)))
-
-    def resume_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
-        return self.through(self.adapted.resume_steps(self.adapted_context(ctx)))
-
-    def handles(self, action: Action) -> bool:
-        method = f"{action.value.lower()}_steps"
-        implementation = getattr(type(self), method, None)
-        if implementation is not getattr(AdapterType, method, None):
-            return True
-        return method in vars(AdapterType) and self.adapted.handles(action)
-
     async def busy(self, ctx: ResourceContext, fault: CloudFault) -> bool:
         return await self.adapted.busy(self.adapted_context(ctx), fault)
 
     async def replace_failed(self, ctx: ResourceContext) -> bool:
         return await self.adapted.replace_failed(self.adapted_context(ctx))
-
-    async def may_go_first(self, ctx: ResourceContext) -> bool:
-        return await self.adapted.may_go_first(self.adapted_context(ctx))
 
     async def used_by(self, ctx: ResourceContext) -> Sequence[str]:
         return await self.adapted.used_by(self.adapted_context(ctx))

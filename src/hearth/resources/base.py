@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from typing import Any, ClassVar, Protocol
 
-from hearth.cloud.contract import Cloud
-from hearth.cloud.fault import CloudFault
 from hearth.model.problem import ResourcePropertyConflict
-from hearth.model.state import Action
 from hearth.resources.context import (
     Change,
     Child,
@@ -90,9 +87,8 @@ def _named(kind: str) -> ResourceType:
 class ResourceType:
     """Base class of all resource types. A type has no state; each process has one instance of it.
 
-    A subclass declares its properties and attributes and overrides methods. The engine runs its
-    steps for an action; for an immediate type (one without cloud calls) it calls `make` and `amend`
-    instead.
+    A subclass declares its properties and attributes and overrides methods. What not every type
+    can do is a capability, see `capabilities.py`.
     """
 
     type_name: ClassVar[str]
@@ -104,7 +100,6 @@ class ResourceType:
     relations: Sequence[Relation] = ()  # rules about several properties
     mirrors: Mapping[str, str] = {}  # attribute → the property that it always shows
     physical_name_limit: int = 255
-    immediate: ClassVar[bool] = False
     has_show: ClassVar[bool] = True
     accepts_any_attribute: bool = False
     accepts_any_property: bool = False
@@ -115,8 +110,6 @@ class ResourceType:
     replaced_for: ClassVar[Mapping[str, str]] = {}  # property → why a change of it replaces
     holds_data: ClassVar[bool] = False  # its object has data of users, which a delete destroys
     comes_after: ClassVar[Sequence[Before]] = ()  # rules for dependencies without a reference
-    member_property: ClassVar[str | None] = None  # the property that defines a group's members
-    member_keys: ClassVar[Set[str] | None] = None  # the keys in it that count; None: the schema's
     secret_reference: ClassVar[bool] = False  # `get_resource` gives a secret, as a signed URL
     refers_to: ClassVar[Sequence[str]] = ()  # properties that must name a resource of the stack
     runs_on: ClassVar[Sequence[str]] = ()  # properties that refer to servers of deployments
@@ -146,13 +139,6 @@ class ResourceType:
 
     # what is done
 
-    def handles(self, action: Action) -> bool:
-        """Return whether the type overrides the method `ACTION_steps`, for example
-        `suspend_steps`.
-        """
-        method = f"{action.value.lower()}_steps"
-        return getattr(type(self), method, None) is not getattr(ResourceType, method, None)
-
     def create_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
         return ()
 
@@ -170,43 +156,6 @@ class ResourceType:
     def check_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
         return ()
 
-    def suspend_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
-        return ()
-
-    def resume_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
-        return ()
-
-    def adopt_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
-        return ()
-
-    def replaced_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
-        """Return the steps that make the old resource release what its replacement needs.
-
-        An example is a fixed address. The steps run after the engine has decided to replace the
-        resource.
-        """
-        return ()
-
-    async def may_go_first(self, ctx: ResourceContext) -> bool:
-        """Return whether the old object may be deleted before its replacement is created.
-
-        The engine calls this if the object refuses a step of `replaced_steps`, as a server in an
-        error state does. If the result is false, the replacement fails. May raise CloudFault.
-        """
-        return False
-
-    def taken_back_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
-        """Return the steps that undo `replaced_steps`, for a rollback to the old resource."""
-        return ()
-
-    def make(self, ctx: ResourceContext) -> Made:
-        """Return the result of creating a resource of an immediate type; no I/O is allowed."""
-        return Made(physical_id=ctx.physical_name)
-
-    def amend(self, ctx: ResourceContext) -> Made:
-        """Return the result of updating a resource of an immediate type; no I/O is allowed."""
-        return Made()
-
     # what is decided
 
     def must_replace(self, change: Change) -> str | None:
@@ -217,20 +166,6 @@ class ResourceType:
         return next(
             (reason for n, reason in self.replaced_for.items() if n in change.changed), None
         )
-
-    async def busy(self, ctx: ResourceContext, fault: CloudFault) -> bool:
-        """Return whether the service refused a call only because the object is busy.
-
-        The engine then repeats the call after a pause, until the operation times out.
-        """
-        return False
-
-    async def used_by(self, ctx: ResourceContext) -> Sequence[str]:
-        """Return a short text for each object that still uses this one; empty if that is unknown.
-
-        The engine calls this after a delete was refused with a conflict. May raise CloudFault.
-        """
-        return ()
 
     async def replace_failed(self, ctx: ResourceContext) -> bool:
         """Return whether the next update replaces this resource, whose create failed; if not, it
@@ -249,33 +184,6 @@ class ResourceType:
             yield Violation((), str(problem), ResourcePropertyConflict)
         for relation in self.relations:
             yield from relation.violations(moved.properties)
-
-    def reserved_metadata(self, properties: Mapping[str, Any]) -> Set[str]:
-        """Return the metadata keys that a template must not set on a resource with these
-        properties.
-        """
-        return frozenset()
-
-    def without_agent(self, properties: Mapping[str, Any]) -> str | None:
-        """Return why no agent on such a server asks for software deployments; None if one may.
-
-        Unknown values are missing or null.
-        """
-        return None
-
-    def longest_s(self, properties: Mapping[str, Any]) -> float:
-        """Return the seconds that one action takes at most if nothing but these properties decides;
-        0 if something else decides.
-        """
-        return 0.0
-
-    async def refused(self, properties: Mapping[str, Any], cloud: Cloud) -> Sequence[str]:
-        """Return an error message for each reason why the cloud would refuse these properties.
-
-        Called before anything is stored or created; values that are not known yet are null. Raises
-        CloudFault if the cloud gives no answer.
-        """
-        return ()
 
     # what is shown
 
@@ -336,18 +244,6 @@ class ResourceType:
         """
         for before in self.comes_after:
             yield from before.names(definition, program)
-
-    def nested_definition(self, properties: Mapping[str, Any]) -> Any:
-        """Return a template for the validation of the nested stack that a group generates.
-
-        For many equal members, it may contain one (see `nested_copies`). Return None if there is
-        nothing to validate.
-        """
-        return None
-
-    def nested_copies(self, properties: Mapping[str, Any]) -> int:
-        """Return how many members of the group one member of `nested_definition` represents."""
-        return 1
 
     def location(self, ctx: ResourceContext) -> tuple[str, str, str | None]:
         """Return the service, the path and the microversion with which to call the object itself.

@@ -6,9 +6,11 @@ from typing import Any, ClassVar
 
 from msgspec.structs import replace
 
+from hearth.cloud.contract import Cloud
+from hearth.cloud.fault import CloudFault
 from hearth.model.problem import NotSupported, Problem, Rejected
 from hearth.resources.base import ResourceType
-from hearth.resources.context import Child, ResourceContext, SignalResult, Step
+from hearth.resources.context import Child, Made, ResourceContext, SignalResult, Step
 from hearth.resources.mark import unmarked
 from hearth.resources.observed import observed_value
 
@@ -62,6 +64,20 @@ class MakesObject(ResourceType):
         """Convert the value of the property `name` to the form that the service expects."""
         return value
 
+    async def busy(self, ctx: ResourceContext, fault: CloudFault) -> bool:
+        """Return whether the service refused a call only because the object is busy.
+
+        The engine then repeats the call after a pause, until the operation times out.
+        """
+        return False
+
+    async def used_by(self, ctx: ResourceContext) -> Sequence[str]:
+        """Return a short text for each object that still uses this one; empty if that is unknown.
+
+        The engine calls this after a delete was refused with a conflict. May raise CloudFault.
+        """
+        return ()
+
     async def orphans(self, ctx: ResourceContext) -> Sequence[str]:
         """Find orphans: objects that carry the record's intent key but are not the recorded object.
 
@@ -93,6 +109,8 @@ class NestedType(MakesObject):
     regroups: ClassVar[bool] = False  # the desired nested stack depends on the current members
     scalable: ClassVar[bool] = False  # a group that scaling policies may resize
     member_attributes: ClassVar[Set[str]] = frozenset()  # the nested stack always reports these
+    member_property: ClassVar[str | None] = None  # the property that defines a group's members
+    member_keys: ClassVar[Set[str] | None] = None  # the keys in it that count; None: the schema's
     identified_by = IntentKey.OWN_ID
     known_by = "the id of the nested stack, which is created in the transaction that records it"
     visibility_delay_s = 0
@@ -110,6 +128,18 @@ class NestedType(MakesObject):
         if name.startswith("resource."):
             return of_member(ctx.members, name)
         return None if name == "show" else self.recordable(ctx)[name]
+
+    def nested_definition(self, properties: Mapping[str, Any]) -> Any:
+        """Return a template for the validation of the nested stack that a group generates.
+
+        For many equal members, it may contain one (see `nested_copies`). Return None if there is
+        nothing to validate.
+        """
+        return None
+
+    def nested_copies(self, properties: Mapping[str, Any]) -> int:
+        """Return how many members of the group one member of `nested_definition` represents."""
+        return 1
 
     def child(self, ctx: ResourceContext) -> Child:
         """Return the nested stack that the properties describe, or its first intermediate state.
@@ -201,6 +231,80 @@ class Observable(MakesObject):
         return False
 
 
+class Immediate(ResourceType):
+    """A type without cloud calls. Its methods return the results, and no I/O is allowed in them."""
+
+    def make(self, ctx: ResourceContext) -> Made:
+        """Return the result of creating a resource."""
+        return Made(physical_id=ctx.physical_name)
+
+    def amend(self, ctx: ResourceContext) -> Made:
+        """Return the result of updating a resource."""
+        return Made()
+
+
+class Suspends(ResourceType):
+    """A type whose resources take part in the suspend and the resume of the stack."""
+
+    def suspend_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
+        raise NotImplementedError(self.type_name)
+
+    def resume_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
+        raise NotImplementedError(self.type_name)
+
+
+class Adopts(ResourceType):
+    """A type that has steps of its own for the adopt of an existing object."""
+
+    def adopt_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
+        raise NotImplementedError(self.type_name)
+
+
+class GivesWay(ResourceType):
+    """A type whose old resource holds something that its replacement needs."""
+
+    def replaced_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
+        """Return the steps that make the old resource release what its replacement needs.
+
+        An example is a fixed address. The steps run after the engine has decided to replace the
+        resource.
+        """
+        raise NotImplementedError(self.type_name)
+
+    def taken_back_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
+        """Return the steps that undo `replaced_steps`, for a rollback to the old resource."""
+        raise NotImplementedError(self.type_name)
+
+    async def may_go_first(self, ctx: ResourceContext) -> bool:
+        """Return whether the old object may be deleted before its replacement is created.
+
+        The engine calls this if the object refuses a step of `replaced_steps`, as a server in an
+        error state does. If the result is false, the replacement fails. May raise CloudFault.
+        """
+        return False
+
+
+class TakesTime(ResourceType):
+    """A type whose actions take a time that its properties say."""
+
+    def longest_s(self, properties: Mapping[str, Any]) -> float:
+        """Return the seconds that one action takes at most if nothing but these properties decides;
+        0 if something else decides.
+        """
+        raise NotImplementedError(self.type_name)
+
+
+class AsksCloud(ResourceType):
+    """A type whose properties are checked in the cloud before anything is stored or created."""
+
+    async def refused(self, properties: Mapping[str, Any], cloud: Cloud) -> Sequence[str]:
+        """Return an error message for each reason why the cloud would refuse these properties.
+
+        Values that are not known yet are null. Raises CloudFault if the cloud gives no answer.
+        """
+        raise NotImplementedError(self.type_name)
+
+
 class Snapshots(ResourceType):
     """A type whose resources take part in snapshots of the stack."""
 
@@ -233,7 +337,7 @@ class SnapshotAtDelete(ResourceType):
         raise NotImplementedError(self.type_name)
 
 
-class BalancerType(ResourceType):
+class BalancerType(MakesObject):
     """A load balancer whose members can be changed by a group in the same stack."""
 
     async def set_instances(self, ctx: ResourceContext, instances: Sequence[str]) -> None:

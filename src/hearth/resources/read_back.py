@@ -5,6 +5,7 @@ from typing import Any
 
 from hearth.cloud.fault import CloudFault, NotFound
 from hearth.model.state import Action
+from hearth.resources.actions import handles
 from hearth.resources.base import Failed, ResourceContext, ResourceType
 from hearth.resources.capabilities import MakesObject, Observable
 from hearth.resources.lookup import KINDS, Names
@@ -23,7 +24,7 @@ class Unfit(CloudFault):
 
 def can_be_read(rtype: ResourceType) -> bool:
     """Return whether `real_state` reads anything: the properties, or whether the object exists."""
-    return isinstance(rtype, Observable) or rtype.handles(Action.CHECK)
+    return isinstance(rtype, Observable) or handles(rtype, Action.CHECK)
 
 
 def only_grow(rtype: ResourceType) -> Set[str]:

@@ -43,6 +43,8 @@ class TypeInfo(Protocol):
     `reserved_metadata(properties)` returns the keys that the metadata must not
     contain. `member_property` is the name of a group's property that contains the definition of its
     members, and `member_keys` are the keys in it that count; None if its schema has them.
+    `nested_definition(properties)` returns the template of the nested stack that a group generates,
+    or None, and `nested_copies(properties)` how many members one of its members represents.
     `of_members(attribute_path)` returns the attribute of the members that is needed to read an
     attribute of the group, and `sample(properties)` a template with one member. `within` follows a
     path into an attribute, for a type whose attributes cover several resources.
@@ -60,11 +62,6 @@ class TypeInfo(Protocol):
     def support(self) -> Support | None: ...
     @property
     def accepts_any_attribute(self) -> bool: ...
-
-    def nested_definition(self, properties: Mapping[str, Any]) -> Mapping[str, Any] | None:
-        """Return the template of the nested stack that these properties describe, or None if there
-        is none.
-        """
 
     def conflicts(self, properties: Mapping[str, Any]) -> Iterable[Violation]:
         """Return the errors in the combination of properties. Values may be unknown in part."""

@@ -19,10 +19,9 @@ from hearth.resources.base import (
     Progress,
     Ready,
     ResourceContext,
-    ResourceType,
     Step,
 )
-from hearth.resources.capabilities import IntentKey, MakesObject
+from hearth.resources.capabilities import Immediate, IntentKey, MakesObject
 from hearth.resources.collection import forgiving
 from hearth.resources.ec2.not_implemented import not_implemented
 from hearth.resources.ec2.tags import ignored_tags
@@ -169,12 +168,11 @@ class Subnet(AdapterType):
         return None
 
 
-class InternetGateway(ResourceType):
+class InternetGateway(Immediate):
     """A placeholder for the external network; it takes effect when it is attached to a VPC."""
 
     type_name = "AWS::EC2::InternetGateway"
     properties = {"Tags": ignored_tags()}
-    immediate = True
 
 
 class RouteTable(AdapterType):

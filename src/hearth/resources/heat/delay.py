@@ -10,13 +10,13 @@ from hearth.resources.base import (
     Progress,
     Ready,
     ResourceContext,
-    ResourceType,
     Step,
 )
+from hearth.resources.capabilities import Suspends, TakesTime
 from hearth.schema import LIST, NUMBER, AllowedValues, Prop, Range, Support
 
 
-class Delay(ResourceType):
+class Delay(Suspends, TakesTime):
     """Waits for a fixed and a random time during the chosen actions."""
 
     type_name = "OS::Heat::Delay"

@@ -10,7 +10,8 @@ import string
 from collections.abc import Mapping, MutableSequence, Sequence
 from typing import Any
 
-from hearth.resources.base import Made, ResourceContext, ResourceType
+from hearth.resources.base import Made, ResourceContext
+from hearth.resources.capabilities import Immediate
 from hearth.schema import (
     INTEGER,
     LIST,
@@ -63,7 +64,7 @@ def _too_short(
     return [Violation((), "length is smaller than the sum of all minimum numbers of characters")]
 
 
-class RandomString(ResourceType):
+class RandomString(Immediate):
     """A random string of given characters, generated once and stored."""
 
     type_name = "OS::Heat::RandomString"
@@ -161,7 +162,6 @@ class RandomString(ResourceType):
             *OF_SETS,
         ),
     )
-    immediate = True
     secret_reference = True
 
     def make(self, ctx: ResourceContext) -> Made:

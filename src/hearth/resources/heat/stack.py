@@ -24,7 +24,7 @@ from hearth.resources.base import (
     ResourceContext,
     Step,
 )
-from hearth.resources.capabilities import IntentKey, Observable
+from hearth.resources.capabilities import AsksCloud, IntentKey, Observable, Suspends
 from hearth.resources.collection import forgiving, id_in
 from hearth.resources.observed import observed_value
 from hearth.schema import BOOLEAN, INTEGER, MAP, STRING, Attr, Prop
@@ -44,7 +44,7 @@ the secret credential.
 """
 
 
-class Stack(Observable):
+class Stack(Observable, AsksCloud, Suspends):
     """A separate stack with its own template and parameters.
 
     Its name is the physical name that Hearth generates, which is unique in the project.

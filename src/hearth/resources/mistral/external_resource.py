@@ -18,7 +18,7 @@ from hearth.resources.base import (
     ResourceContext,
     Step,
 )
-from hearth.resources.capabilities import IntentKey, MakesObject
+from hearth.resources.capabilities import IntentKey, MakesObject, Suspends
 from hearth.resources.collection import unknown_status
 from hearth.schema import BOOLEAN, LIST, MAP, STRING, Attr, Prop, Support
 
@@ -46,7 +46,7 @@ def _action(description: str) -> Prop:
     )
 
 
-class ExternalResource(MakesObject):
+class ExternalResource(MakesObject, Suspends):
     """An object that Mistral workflows create, update and delete.
 
     The output `resource_id` of a workflow is the physical id. The output of an execution is in the

@@ -14,7 +14,7 @@ from hearth.resources.base import (
     ResourceContext,
     Step,
 )
-from hearth.resources.capabilities import IntentKey, Observable
+from hearth.resources.capabilities import GivesWay, IntentKey, Observable
 from hearth.resources.collection import forgiving
 from hearth.resources.neutron import order
 from hearth.schema import (
@@ -28,7 +28,7 @@ from hearth.schema import (
 )
 
 
-class RoutesOfRouter(Observable):
+class RoutesOfRouter(Observable, GivesWay):
     """Base class of types that add routes to a router, whose other routes stay unchanged.
 
     The service adds or removes routes in one call, so that resources of the same router never

@@ -14,7 +14,7 @@ from hearth.resources.base import (
     ResourceContext,
     Step,
 )
-from hearth.resources.capabilities import IntentKey, Observable
+from hearth.resources.capabilities import GivesWay, IntentKey, Observable
 from hearth.resources.collection import forgiving
 from hearth.schema import BOOLEAN, STRING, AllowedValues, Attr, Length, Prop, Resolve, Support
 
@@ -22,7 +22,7 @@ VERSION = "2.2"
 VERSION_USER = "2.10"
 
 
-class KeyPair(Observable):
+class KeyPair(Observable, GivesWay):
     """A public key that is installed in new servers.
 
     If the template gives no key, Hearth generates a key pair and sends only the public key. By

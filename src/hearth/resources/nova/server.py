@@ -20,7 +20,7 @@ from hearth.resources.base import (
     ResourceContext,
     Step,
 )
-from hearth.resources.capabilities import SnapshotAtDelete, Snapshots
+from hearth.resources.capabilities import AsksCloud, GivesWay, SnapshotAtDelete, Snapshots, Suspends
 from hearth.resources.collection import Collection, CollectionResource, forgiving, id_in
 from hearth.resources.heat import config_transport
 from hearth.resources.heat.config_transport import ConfigTransport
@@ -54,7 +54,7 @@ USUAL_METADATA_MAX = 128  # fewer entries are refused only by an unusual quota
 SHOWN_AS = {"availability_zone": "OS-EXT-AZ:availability_zone", "diskConfig": "OS-DCF:diskConfig"}
 
 
-class Server(CollectionResource, SnapshotAtDelete, Snapshots):
+class Server(CollectionResource, AsksCloud, GivesWay, SnapshotAtDelete, Snapshots, Suspends):
     """A virtual machine, with the ports it needs."""
 
     type_name = "OS::Nova::Server"

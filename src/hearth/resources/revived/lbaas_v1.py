@@ -20,7 +20,6 @@ from hearth.resources.base import (
     Progress,
     Ready,
     ResourceContext,
-    ResourceType,
     Step,
 )
 from hearth.resources.collection import POLL_S, forgiving
@@ -102,7 +101,7 @@ VIP = Prop(
 )
 
 
-class HealthMonitor(Revived, ResourceType):
+class HealthMonitor(Revived, capabilities.Immediate):
     """The properties of a check, for the pools that refer to it.
 
     A change replaces it, so that the pools notice the change.
@@ -120,13 +119,12 @@ class HealthMonitor(Revived, ResourceType):
     }
     attributes = {name: Attr(prop.kind, prop.description) for name, prop in properties.items()}
     has_show = False
-    immediate = True
 
     def recordable(self, ctx: ResourceContext) -> dict[str, Any]:
         return {name: ctx.given(name) for name in self.attributes}
 
 
-class Pool(Revived, OctaviaResource):
+class Pool(Revived, OctaviaResource, capabilities.Adopts):
     """Servers among which an address distributes requests: a load balancer with one listener.
 
     Its reference is the id of the pool, its physical id that of the load balancer.
@@ -406,7 +404,7 @@ class PoolMember(Revived, pool.PoolMember):
         return await super().attribute(ctx, name)
 
 
-class LoadBalancer(Revived, capabilities.BalancerType, OctaviaResource):
+class LoadBalancer(Revived, capabilities.BalancerType, OctaviaResource, capabilities.GivesWay):
     """Makes servers members of a pool, by their ids.
 
     A group of servers can have it as load balancer.

@@ -12,7 +12,7 @@ from typing import Any
 from hearth.cloud.fault import CloudFault
 from hearth.engine.core.record import Record
 from hearth.resources.base import ResourceContext, ResourceType
-from hearth.resources.capabilities import NestedType
+from hearth.resources.capabilities import Immediate, NestedType
 from hearth.resources.shown import shown_attribute
 from hearth.service.caller import Caller
 from hearth.service.context import RecordData, context_of, context_with
@@ -95,7 +95,7 @@ def readable(services: Services, record: Record) -> ResourceType | None:
     rtype = services.programs.type_of(record)
     created = record.held.reference is not None
     begun = created or (not record.new and record.physical_id is not None)
-    if rtype is None or isinstance(rtype, NestedType) or rtype.immediate or not begun:
+    if rtype is None or isinstance(rtype, NestedType | Immediate) or not begun:
         return None
     return rtype
 

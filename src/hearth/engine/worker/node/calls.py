@@ -129,7 +129,7 @@ class CloudCalls:
                 last: CloudFault = fault
             except CloudFault as fault:
                 self.last_seen = refusal(fault)
-                if await rtype.busy(ctx, fault):
+                if isinstance(rtype, MakesObject) and await rtype.busy(ctx, fault):
                     await self.pause(fault.retry_after or BUSY_PAUSE_S)
                     continue
                 if not fault.passing:

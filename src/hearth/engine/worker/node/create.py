@@ -18,7 +18,7 @@ from hearth.engine.worker.node.outcome import Outcome
 from hearth.model.state import Action, Status
 from hearth.resources.actions import action_steps
 from hearth.resources.base import ResourceContext, ResourceType, Step
-from hearth.resources.capabilities import NestedType
+from hearth.resources.capabilities import GivesWay, NestedType
 from hearth.resources.read_back import is_lost
 
 log = logging.getLogger(__name__)
@@ -127,11 +127,11 @@ async def give_way(attempt: Attempt) -> None:
         failed = old.failed and never_made(old) and not isinstance(rtype, NestedType)
         if failed and not immediate.left_alone(owned, old, rtype):
             await _gone_before(attempt, rtype, attempt.context_for(old, rtype))
-        else:
+        elif isinstance(rtype, GivesWay):
             await _released(attempt, rtype, old)
 
 
-async def _released(attempt: Attempt, rtype: ResourceType, old: Record) -> None:
+async def _released(attempt: Attempt, rtype: GivesWay, old: Record) -> None:
     """Run the `replaced_steps` of a replaced record.
 
     An object that is gone holds nothing. An object that refuses a step is deleted, if its type
@@ -217,7 +217,7 @@ async def _may_go_first(
     attempt: Attempt, rtype: ResourceType, old: Record, ctx: ResourceContext
 ) -> bool:
     stays = immediate.left_alone(attempt.owned, old, rtype)
-    if stays or old.held.deletion_policy == "Snapshot":
+    if stays or old.held.deletion_policy == "Snapshot" or not isinstance(rtype, GivesWay):
         return False
     return await rtype.may_go_first(ctx)
 
@@ -227,7 +227,7 @@ async def take_back(attempt: Attempt, rtype: ResourceType) -> bool:
     gone.
     """
     ctx = attempt.context(rtype, Action.RESTORE, attempt.record.held.properties)
-    steps = rtype.taken_back_steps(ctx)
+    steps = action_steps(rtype, Action.RESTORE, ctx)
     if not steps:
         return True
     if attempt.record.physical_id is None:  # it was deleted before its replacement was created

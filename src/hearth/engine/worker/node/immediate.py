@@ -19,7 +19,7 @@ from hearth.engine.worker.node.attempt import held
 from hearth.engine.worker.node.outcome import Done, Failed, Outcome, Removed
 from hearth.model.state import Action, Status
 from hearth.resources.base import Change, ResourceContext, ResourceType
-from hearth.resources.capabilities import MakesObject, NestedType
+from hearth.resources.capabilities import Immediate, MakesObject, NestedType
 from hearth.resources.shown import known_attributes
 
 
@@ -32,14 +32,14 @@ def handles(owned: OwnedStack, node: Node, record: Record) -> bool:
         rtype = programs.type_of(record)
         if left_alone(owned, record, rtype):
             return rtype is None or not orphans.of(owned, record.id)
-        return rtype is not None and rtype.immediate
+        return isinstance(rtype, Immediate)
     if owned.aim.adopts(record):
         return False
     definition = owned.aim.program.resources[record.name]
     rtype = programs.rtype_of(definition)
     if programs.has_other_form(record, rtype):
         return False
-    return definition.external_id is None and rtype.immediate
+    return definition.external_id is None and isinstance(rtype, Immediate)
 
 
 def left_alone(owned: OwnedStack, record: Record, rtype: ResourceType | None) -> bool:
@@ -143,6 +143,7 @@ def _change(
     """Create or update the resource without a call, and record its start and its end in one change
     set.
     """
+    assert isinstance(rtype, Immediate)
     memory = owned.memory
     ctx = context_of(
         owned,

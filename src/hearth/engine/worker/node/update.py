@@ -41,7 +41,7 @@ from hearth.engine.worker.node.create import (
 from hearth.engine.worker.node.outcome import Done, Failed, Outcome
 from hearth.model.state import Action, Status
 from hearth.resources.base import Change, ResourceContext, ResourceType
-from hearth.resources.capabilities import NestedType
+from hearth.resources.capabilities import Immediate, NestedType
 from hearth.resources.read_back import is_lost, only_grow
 from hearth.store.rows import AttemptRow
 from hearth.template import Evaluated, ResourceDefinition
@@ -220,7 +220,7 @@ async def _replace(
         if namesake.replaced_by is None:
             owned.memory.put(namesake.having(replaced_by=new.id), if_current=True)
     attempt.move_to(new)
-    if rtype.immediate:
+    if isinstance(rtype, Immediate):
         return immediate.create(owned, new, desired, rtype)
     return await create(attempt, rtype, desired)
 
