@@ -25,6 +25,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from hearth.resources.capabilities import UsesUsers
 from hearth.resources.described import example
 from tests.crash import account
 from tests.crash.processes import Client, Cloud, Hearth, until
@@ -277,7 +278,7 @@ def everything() -> list[str]:
         name
         for name, kind in kinds().items()
         if example(kind) is not None
-        and (kind.service or kind.needs_users)
+        and (kind.service or isinstance(kind, UsesUsers))
         and kind.service != "orchestration"  # which is another Hearth's: the story `outer`
         and kind.service != "container-infra"  # Hearth's own: tests/conductor
         and "signal" not in (cases().get(name) or {})  # somebody would have to send them

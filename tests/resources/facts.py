@@ -180,8 +180,8 @@ def differences(name: str) -> Iterator[str]:
     yield from _unlike("update policy", {n: plain(p) for n, p in kind.update_policy.items()},
                        fact.get("update_policy") or {})  # fmt: skip
     support = plain_support(kind.support, None) or {}
-    if kind.substitute is not None:
-        support["substitute_class"] = kind.substitute.rpartition("::")[2]
+    if (substitute := getattr(kind, "substitute", None)) is not None:
+        support["substitute_class"] = substitute.rpartition("::")[2]
     ours = {
         "support": support,
         "name limit": kind.physical_name_limit,

@@ -2,7 +2,7 @@
 
 from hearth.resources.base import ResourceType
 
-NAMES_MAX = 43
+NAMES_MAX = 25
 
 
 def test_an_author_meets_few_names_in_the_base_class():

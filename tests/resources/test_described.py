@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from hearth.resources.base import ResourceType
-from hearth.resources.capabilities import IntentKey, MakesObject
+from hearth.resources.capabilities import IntentKey, MakesObject, UsesUsers
 from hearth.resources.described import as_markdown, key_in_full, rows
 from hearth.resources.reference import as_markdown as as_section
 from hearth.resources.reference import pages
@@ -47,7 +47,7 @@ def test_every_type_says_what_its_key_is(kind: ResourceType) -> None:
 
 @pytest.mark.parametrize("kind", builtin_types().values(), ids=lambda kind: kind.name)
 def test_what_is_made_in_the_cloud_may_be_there_before_it_is_seen(kind: ResourceType) -> None:
-    if isinstance(kind, MakesObject) and (kind.service is not None or kind.needs_users):
+    if isinstance(kind, MakesObject) and (kind.service is not None or isinstance(kind, UsesUsers)):
         assert kind.visibility_delay_s >= 1
         assert kind.identified_by is not IntentKey.NONE
 

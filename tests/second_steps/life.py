@@ -5,6 +5,7 @@ import re
 import time
 from dataclasses import replace
 
+from hearth.resources.capabilities import ReplacedAlways
 from tests.second_steps.cells import Cell, fault_named
 from tests.second_steps.ending import Excused, end, excuse
 from tests.second_steps.faults import InState
@@ -193,7 +194,7 @@ def _judge(
         ident is not None
         and now != ident
         and first.in_place
-        and not stack.one.kind.replaced_at_every_update
+        and not isinstance(stack.one.kind, ReplacedAlways)
         and stack.one.type_name not in NAMED_BY_PARTS
     ):
         if planned not in REPLACING and spared:
@@ -210,5 +211,5 @@ def _judge(
             stack.put(desired, converge=True)
             stack.expect("UPDATE_COMPLETE")
         more = [entry for entry in stack.drifted(desired) if entry not in known]
-    if more and not stack.one.kind.replaced_at_every_update:
+    if more and not isinstance(stack.one.kind, ReplacedAlways):
         raise Wrong(f"not as desired: {'; '.join(more)}")

@@ -20,7 +20,7 @@ from hearth.schema.prop import STRING, Attr, Prop
 PATIENCE_S = 90.0
 
 
-class Mailbox(CollectsSignals, Immediate):
+class Mailbox(CollectsSignals, Immediate, has_show=False):
     """A resource that stores the latest signal in its metadata.
 
     If the property `how` is "fetched", Hearth fetches the signals from the cloud.
@@ -34,7 +34,6 @@ class Mailbox(CollectsSignals, Immediate):
             default="told",
         )
     }
-    has_show = False
 
     def signal(self, ctx: ResourceContext, details: Any) -> SignalResult:
         if ctx.properties.get("how") == "fetched":
@@ -56,7 +55,7 @@ class Mailbox(CollectsSignals, Immediate):
         )
 
 
-class Wait(MakesObject):
+class Wait(MakesObject, has_show=False):
     """A resource whose create is complete as soon as a Mailbox has received a signal.
 
     The property `mailbox` refers to that Mailbox. After 90 seconds without a signal the create
@@ -67,7 +66,6 @@ class Wait(MakesObject):
     properties = {"mailbox": Prop(STRING, "The mailbox's reference.", required=True)}
     attributes = {"word": Attr(STRING, "The content of the signal.")}
     identified_by = IntentKey.OWN_ID
-    has_show = False
 
     def create_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
         return (Step("wait", self._begin, poll=self._heard),)

@@ -20,7 +20,6 @@ TAKEN_OVER = (
     "identified_by",
     "known_by",
     "visibility_delay_s",
-    "has_show",
     "holds_data",
     "undescribed",
     "orphan_prefixes",
@@ -197,9 +196,6 @@ class AdapterType(Observable):
 
     def recordable(self, ctx: ResourceContext) -> dict[str, Any]:
         return dict(self.attributes_of(ctx, ctx.body)) if ctx.body else {}
-
-    def location(self, ctx: ResourceContext) -> tuple[str, str, str | None]:
-        return self.adapted.location(self.adapted_context(ctx))
 
     def key_in_words(self) -> str:
         return self.known_by or self.adapted.key_in_words()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Protocol
 
 from hearth.model.problem import ResourcePropertyConflict
@@ -24,7 +24,6 @@ from hearth.resources.context import (
 from hearth.resources.declarations import check_names
 from hearth.resources.translate import move
 from hearth.schema import Attr, Prop, Relation, Rule, Support, ValueKind, Violation
-from hearth.template import walk
 
 __all__ = [
     "Change",
@@ -58,9 +57,6 @@ class Before(Protocol):
         """
 
 
-OF_USERS = frozenset({"user_id", "password", "access_key", "secret_key"})
-"""The keys in a record's private data that hold the user which the resource created for itself."""
-
 FOR_HEARTH = "only Hearth uses it; the cloud has no such property"
 FOR_CREATE = "it matters only while the object is created"
 
@@ -93,34 +89,23 @@ class ResourceType:
 
     type_name: ClassVar[str]
     properties: Mapping[str, Prop] = {}
-    attributes: Mapping[str, Attr] = {}
+    attributes: Mapping[str, Attr] = {"show": SHOW}
     update_policy: Mapping[str, Prop] = {}
     support: Support = Support()
     translation: Sequence[Rule] = ()
     relations: Sequence[Relation] = ()  # rules about several properties
-    mirrors: Mapping[str, str] = {}  # attribute → the property that it always shows
     physical_name_limit: int = 255
-    has_show: ClassVar[bool] = True
-    accepts_any_attribute: bool = False
-    accepts_any_property: bool = False
-    hidden_properties: ClassVar[Set[str]] = frozenset()  # properties whose values are always hidden
-    needs_users: ClassVar[bool] = False  # it uses users of the stack's domain project
-    replaced_at_every_update: ClassVar[bool] = False  # even if its definition has not changed
-    updated_always: ClassVar[bool] = False  # every update of the stack is passed on to the object
-    replaced_for: ClassVar[Mapping[str, str]] = {}  # property → why a change of it replaces
-    holds_data: ClassVar[bool] = False  # its object has data of users, which a delete destroys
     comes_after: ClassVar[Sequence[Before]] = ()  # rules for dependencies without a reference
-    secret_reference: ClassVar[bool] = False  # `get_resource` gives a secret, as a signed URL
-    refers_to: ClassVar[Sequence[str]] = ()  # properties that must name a resource of the stack
-    runs_on: ClassVar[Sequence[str]] = ()  # properties that refer to servers of deployments
-    ends_with: ClassVar[str | None] = None  # the property with the object whose delete ends it, too
-    substitute: str | None = None  # an update may change to this type without a replacement
     service: str | None = None  # if the service catalogue lacks it, the type is unavailable
     extension: ClassVar[str | None] = None  # the extension of the network service that is needed
 
-    def __init_subclass__(cls, **options: Any) -> None:
+    def __init_subclass__(cls, *, has_show: bool = True, **options: Any) -> None:
+        """Give the type the attribute `show`, unless it or its base class has `has_show=False`."""
         super().__init_subclass__(**options)
-        if cls.has_show and "show" not in cls.attributes:
+        bases = [base for base in cls.__bases__ if issubclass(base, ResourceType)]
+        if not has_show:
+            cls.attributes = {n: attr for n, attr in cls.attributes.items() if n != "show"}
+        elif "show" not in cls.attributes and all("show" in base.attributes for base in bases):
             cls.attributes = {**cls.attributes, "show": SHOW}
         check_names(cls)
 
@@ -163,9 +148,7 @@ class ResourceType:
 
         Changes of properties that cannot be updated are detected elsewhere.
         """
-        return next(
-            (reason for n, reason in self.replaced_for.items() if n in change.changed), None
-        )
+        return None
 
     async def replace_failed(self, ctx: ResourceContext) -> bool:
         """Return whether the next update replaces this resource, whose create failed; if not, it
@@ -207,25 +190,9 @@ class ResourceType:
             return body
         return (body or {}).get(name)
 
-    def within(self, attribute: str, value: Any, path: Sequence[Any]) -> Any:
-        """Return the part of an attribute's value at a path such as ["addresses", 0]; None if it is
-        missing.
-        """
-        return walk(value, path)
-
     async def show(self, ctx: ResourceContext) -> Mapping[str, Any] | None:
         """Fetch the object and return its body, or None if the object is gone."""
         return ctx.body
-
-    def brought(self, data: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the private data that an adopted or restored resource takes over from the document
-        `data`.
-
-        Data about users is left out, because a user belongs to the resource that created it.
-        """
-        if self.needs_users:
-            return {}
-        return {name: value for name, value in data.items() if name not in OF_USERS}
 
     def recordable(self, ctx: ResourceContext) -> dict[str, Any]:
         """Return the cached attributes that the last response body contains; makes no call."""
@@ -244,10 +211,3 @@ class ResourceType:
         """
         for before in self.comes_after:
             yield from before.names(definition, program)
-
-    def location(self, ctx: ResourceContext) -> tuple[str, str, str | None]:
-        """Return the service, the path and the microversion with which to call the object itself.
-
-        If the microversion is None, the service uses its default.
-        """
-        raise NotImplementedError(self.type_name)

@@ -13,7 +13,10 @@ from hearth.resources.base import ResourceType
 from hearth.resources.context import Child, Made, ResourceContext, SignalResult, Step
 from hearth.resources.mark import unmarked
 from hearth.resources.observed import observed_value
+from hearth.template import walk
 
+OF_USERS = frozenset({"user_id", "password", "access_key", "secret_key"})
+"""The keys in a record's private data that hold the user which the resource created for itself."""
 REFERENCE_OUTPUT = "OS::stack_id"
 VISIBILITY_DELAY_S = 5.0
 
@@ -44,6 +47,9 @@ class MakesObject(ResourceType):
     ] = ()  # prefixes of orphans that are parts, not the object
     visibility_delay_s: float = VISIBILITY_DELAY_S
     undescribed: ClassVar[str | None] = ""  # the service's value of a description that is not set
+    holds_data: ClassVar[bool] = False  # its object has data of users, which a delete destroys
+    ends_with: ClassVar[str | None] = None  # the property with the object whose delete ends it, too
+    substitute: str | None = None  # an update may change to this type without a replacement
 
     def has_key(self, properties: Mapping[str, Any]) -> bool:
         """Return whether an object with these properties has an intent key.
@@ -101,6 +107,47 @@ class MakesObject(ResourceType):
             await step.do(doomed)
 
 
+class Observable(MakesObject):
+    """A type whose objects can be read, so that drift is found: by `show` or by `observe`."""
+
+    unobserved: ClassVar[Mapping[str, str]] = {}  # property → why its real value is not compared
+    only_grow: ClassVar[Set[str]] = frozenset()  # properties that no update can lower
+
+    async def observe(self, ctx: ResourceContext) -> Mapping[str, Any] | None:
+        """Return the current values of the object's properties, or None if the object is gone.
+
+        Only properties with a stored value are returned, and only those whose values can be
+        compared. A value that means the same as the stored value is returned as stored. The engine
+        ignores properties that cannot be updated. Raises CloudFault.
+        """
+        body = await self.show(ctx)
+        return None if body is None else self.observed(ctx, unmarked(body))
+
+    def observed(self, ctx: ResourceContext, body: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return the values of those properties that a response body shows under their own names.
+
+        See `observe`. `body` has no intent keys.
+        """
+        return {
+            name: observed_value(prop, desired, self.as_sent(name, desired), body[name])
+            for name, prop in self.properties.items()
+            if (desired := ctx.properties.get(name)) is not None
+            and name in body
+            and name not in self.unobserved
+        }
+
+    def at_rest(self, body: Mapping[str, Any]) -> bool:
+        """Return whether a body shows that no change of the object is under way.
+
+        A server whose resize waits for its confirmation is not at rest either.
+        """
+        return True
+
+    def is_dead(self, body: Mapping[str, Any]) -> bool:
+        """Return whether a body shows that the object is in a state that nothing leaves."""
+        return False
+
+
 class NestedType(MakesObject):
     """A type whose resource is a nested stack. If the nested stack fails, it is updated, not
     replaced.
@@ -109,6 +156,7 @@ class NestedType(MakesObject):
     regroups: ClassVar[bool] = False  # the desired nested stack depends on the current members
     scalable: ClassVar[bool] = False  # a group that scaling policies may resize
     member_attributes: ClassVar[Set[str]] = frozenset()  # the nested stack always reports these
+    refers_to: ClassVar[Sequence[str]] = ()  # properties that must name a resource of the stack
     member_property: ClassVar[str | None] = None  # the property that defines a group's members
     member_keys: ClassVar[Set[str] | None] = None  # the keys in it that count; None: the schema's
     identified_by = IntentKey.OWN_ID
@@ -128,6 +176,12 @@ class NestedType(MakesObject):
         if name.startswith("resource."):
             return of_member(ctx.members, name)
         return None if name == "show" else self.recordable(ctx)[name]
+
+    def within(self, attribute: str, value: Any, path: Sequence[Any]) -> Any:
+        """Return the part of an attribute's value at a path such as ["addresses", 0]; None if it is
+        missing.
+        """
+        return walk(value, path)
 
     def nested_definition(self, properties: Mapping[str, Any]) -> Any:
         """Return a template for the validation of the nested stack that a group generates.
@@ -183,54 +237,6 @@ class NestedType(MakesObject):
         return ()
 
 
-def visibility_delay_s(rtype: ResourceType) -> float:
-    """Return the seconds for which the service may hide what a call of this type has done."""
-    if isinstance(rtype, MakesObject):
-        return rtype.visibility_delay_s
-    return 0.0 if rtype.service is None else VISIBILITY_DELAY_S
-
-
-class Observable(MakesObject):
-    """A type whose objects can be read, so that drift is found: by `show` or by `observe`."""
-
-    unobserved: ClassVar[Mapping[str, str]] = {}  # property → why its real value is not compared
-    only_grow: ClassVar[Set[str]] = frozenset()  # properties that no update can lower
-
-    async def observe(self, ctx: ResourceContext) -> Mapping[str, Any] | None:
-        """Return the current values of the object's properties, or None if the object is gone.
-
-        Only properties with a stored value are returned, and only those whose values can be
-        compared. A value that means the same as the stored value is returned as stored. The engine
-        ignores properties that cannot be updated. Raises CloudFault.
-        """
-        body = await self.show(ctx)
-        return None if body is None else self.observed(ctx, unmarked(body))
-
-    def observed(self, ctx: ResourceContext, body: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return the values of those properties that a response body shows under their own names.
-
-        See `observe`. `body` has no intent keys.
-        """
-        return {
-            name: observed_value(prop, desired, self.as_sent(name, desired), body[name])
-            for name, prop in self.properties.items()
-            if (desired := ctx.properties.get(name)) is not None
-            and name in body
-            and name not in self.unobserved
-        }
-
-    def at_rest(self, body: Mapping[str, Any]) -> bool:
-        """Return whether a body shows that no change of the object is under way.
-
-        A server whose resize waits for its confirmation is not at rest either.
-        """
-        return True
-
-    def is_dead(self, body: Mapping[str, Any]) -> bool:
-        """Return whether a body shows that the object is in a state that nothing leaves."""
-        return False
-
-
 class Immediate(ResourceType):
     """A type without cloud calls. Its methods return the results, and no I/O is allowed in them."""
 
@@ -241,100 +247,6 @@ class Immediate(ResourceType):
     def amend(self, ctx: ResourceContext) -> Made:
         """Return the result of updating a resource."""
         return Made()
-
-
-class Suspends(ResourceType):
-    """A type whose resources take part in the suspend and the resume of the stack."""
-
-    def suspend_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
-        raise NotImplementedError(self.type_name)
-
-    def resume_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
-        raise NotImplementedError(self.type_name)
-
-
-class Adopts(ResourceType):
-    """A type that has steps of its own for the adopt of an existing object."""
-
-    def adopt_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
-        raise NotImplementedError(self.type_name)
-
-
-class GivesWay(ResourceType):
-    """A type whose old resource holds something that its replacement needs."""
-
-    def replaced_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
-        """Return the steps that make the old resource release what its replacement needs.
-
-        An example is a fixed address. The steps run after the engine has decided to replace the
-        resource.
-        """
-        raise NotImplementedError(self.type_name)
-
-    def taken_back_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
-        """Return the steps that undo `replaced_steps`, for a rollback to the old resource."""
-        raise NotImplementedError(self.type_name)
-
-    async def may_go_first(self, ctx: ResourceContext) -> bool:
-        """Return whether the old object may be deleted before its replacement is created.
-
-        The engine calls this if the object refuses a step of `replaced_steps`, as a server in an
-        error state does. If the result is false, the replacement fails. May raise CloudFault.
-        """
-        return False
-
-
-class TakesTime(ResourceType):
-    """A type whose actions take a time that its properties say."""
-
-    def longest_s(self, properties: Mapping[str, Any]) -> float:
-        """Return the seconds that one action takes at most if nothing but these properties decides;
-        0 if something else decides.
-        """
-        raise NotImplementedError(self.type_name)
-
-
-class AsksCloud(ResourceType):
-    """A type whose properties are checked in the cloud before anything is stored or created."""
-
-    async def refused(self, properties: Mapping[str, Any], cloud: Cloud) -> Sequence[str]:
-        """Return an error message for each reason why the cloud would refuse these properties.
-
-        Values that are not known yet are null. Raises CloudFault if the cloud gives no answer.
-        """
-        raise NotImplementedError(self.type_name)
-
-
-class Snapshots(ResourceType):
-    """A type whose resources take part in snapshots of the stack."""
-
-    def snapshot_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
-        """Return the steps of a snapshot; they store the ids of what they make in private data."""
-        raise NotImplementedError(self.type_name)
-
-    async def drop_snapshot(self, ctx: ResourceContext) -> None:
-        """Delete the cloud objects that belong to a snapshot of the resource.
-
-        `ctx.data` is the private data from the time of the snapshot.
-        """
-        raise NotImplementedError(self.type_name)
-
-    def restored(self, properties: Mapping[str, Any], data: Mapping[str, str]) -> Mapping[str, Any]:
-        """Return the properties with which an update restores a snapshot.
-
-        `properties` and `data` (the private data) are those from the time of the snapshot.
-        """
-        raise NotImplementedError(self.type_name)
-
-
-class SnapshotAtDelete(ResourceType):
-    """A type that allows the deletion policy Snapshot."""
-
-    snapshot_policy_allowed = True
-
-    def snapshot_delete_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
-        """Return the steps of a delete with the deletion policy Snapshot: snapshot, then delete."""
-        raise NotImplementedError(self.type_name)
 
 
 class BalancerType(MakesObject):
@@ -390,6 +302,156 @@ class ReportsResults(Signalled):
     async def given_up(self, ctx: ResourceContext) -> None:
         """Record that the stack no longer waits for the results of the deployment."""
         raise NotImplementedError(self.type_name)
+
+
+class Suspends(ResourceType):
+    """A type whose resources take part in the suspend and the resume of the stack."""
+
+    def suspend_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
+        raise NotImplementedError(self.type_name)
+
+    def resume_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
+        raise NotImplementedError(self.type_name)
+
+
+class Snapshots(ResourceType):
+    """A type whose resources take part in snapshots of the stack."""
+
+    def snapshot_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
+        """Return the steps of a snapshot; they store the ids of what they make in private data."""
+        raise NotImplementedError(self.type_name)
+
+    async def drop_snapshot(self, ctx: ResourceContext) -> None:
+        """Delete the cloud objects that belong to a snapshot of the resource.
+
+        `ctx.data` is the private data from the time of the snapshot.
+        """
+        raise NotImplementedError(self.type_name)
+
+    def restored(self, properties: Mapping[str, Any], data: Mapping[str, str]) -> Mapping[str, Any]:
+        """Return the properties with which an update restores a snapshot.
+
+        `properties` and `data` (the private data) are those from the time of the snapshot.
+        """
+        raise NotImplementedError(self.type_name)
+
+
+class SnapshotAtDelete(ResourceType):
+    """A type that allows the deletion policy Snapshot."""
+
+    snapshot_policy_allowed = True
+
+    def snapshot_delete_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
+        """Return the steps of a delete with the deletion policy Snapshot: snapshot, then delete."""
+        raise NotImplementedError(self.type_name)
+
+
+class Adopts(ResourceType):
+    """A type that has steps of its own for the adopt of an existing object."""
+
+    def adopt_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
+        raise NotImplementedError(self.type_name)
+
+
+class GivesWay(ResourceType):
+    """A type whose old resource holds something that its replacement needs."""
+
+    def replaced_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
+        """Return the steps that make the old resource release what its replacement needs.
+
+        An example is a fixed address. The steps run after the engine has decided to replace the
+        resource.
+        """
+        raise NotImplementedError(self.type_name)
+
+    def taken_back_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
+        """Return the steps that undo `replaced_steps`, for a rollback to the old resource."""
+        raise NotImplementedError(self.type_name)
+
+    async def may_go_first(self, ctx: ResourceContext) -> bool:
+        """Return whether the old object may be deleted before its replacement is created.
+
+        The engine calls this if the object refuses a step of `replaced_steps`, as a server in an
+        error state does. If the result is false, the replacement fails. May raise CloudFault.
+        """
+        return False
+
+
+class AsksCloud(ResourceType):
+    """A type whose properties are checked in the cloud before anything is stored or created."""
+
+    async def refused(self, properties: Mapping[str, Any], cloud: Cloud) -> Sequence[str]:
+        """Return an error message for each reason why the cloud would refuse these properties.
+
+        Values that are not known yet are null. Raises CloudFault if the cloud gives no answer.
+        """
+        raise NotImplementedError(self.type_name)
+
+
+class TakesTime(ResourceType):
+    """A type whose actions take a time that its properties say."""
+
+    def longest_s(self, properties: Mapping[str, Any]) -> float:
+        """Return the seconds that one action takes at most if nothing but these properties decides;
+        0 if something else decides.
+        """
+        raise NotImplementedError(self.type_name)
+
+
+class UsesUsers(ResourceType):
+    """A type that uses users of the stack's domain project."""
+
+    def brought(self, data: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the private data that an adopted or restored resource takes over from the document
+        `data`: none, because a user belongs to the resource that created it.
+        """
+        return {}
+
+
+class ReplacedAlways(ResourceType):
+    """A type whose resources every update replaces, even if the definition has not changed."""
+
+
+class UpdatedAlways(ResourceType):
+    """A type to whose objects every update of the stack is passed on."""
+
+
+class AnyAttribute(ResourceType):
+    """A type of which any attribute may be read, also one that it does not declare."""
+
+    accepts_any_attribute = True
+
+
+class AnyProperty(ResourceType):
+    """A type that accepts any property."""
+
+    accepts_any_property = True
+
+
+class Mirrors(ResourceType):
+    """A type with attributes that repeat properties, so that they are known before a create."""
+
+    mirrors: ClassVar[Mapping[str, str]]  # attribute → the property that it always shows
+
+
+class SecretReference(ResourceType):
+    """A type for which `get_resource` gives a secret, such as a signed URL."""
+
+
+def visibility_delay_s(rtype: ResourceType) -> float:
+    """Return the seconds for which the service may hide what a call of this type has done."""
+    if isinstance(rtype, MakesObject):
+        return rtype.visibility_delay_s
+    return 0.0 if rtype.service is None else VISIBILITY_DELAY_S
+
+
+def brought(rtype: ResourceType | None, data: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the private data that an adopted or restored resource takes over from the document
+    `data`, without data about users.
+    """
+    if isinstance(rtype, UsesUsers):
+        return rtype.brought(data)
+    return {name: value for name, value in data.items() if name not in OF_USERS}
 
 
 def identifier(ctx: ResourceContext) -> str:

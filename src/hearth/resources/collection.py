@@ -22,6 +22,7 @@ from hearth.cloud.path import filled_path, segment
 from hearth.model.state import Action
 from hearth.resources import parts
 from hearth.resources.base import (
+    Change,
     Failed,
     Later,
     Made,
@@ -126,6 +127,7 @@ class CollectionResource(Observable):
     elsewhere: ClassVar[Mapping[str, Elsewhere]] = {}  # attributes that other calls show
     parts: ClassVar[Sequence[Part]] = ()  # parts of the object that separate calls set
     before_delete: ClassVar[Sequence[Call]] = ()  # without these the service refuses the delete
+    replaced_for: ClassVar[Mapping[str, str]] = {}  # property → why a change of it replaces
     key_stays: ClassVar[bool] = False  # the key field cannot be changed: a user's text replaces it
     identified_by = IntentKey.TAG
 
@@ -190,6 +192,10 @@ class CollectionResource(Observable):
         for name in names - self.not_sent - {"value_specs", "name"}:
             fields.setdefault(self.renamed.get(name, name), None)
         return fields
+
+    def must_replace(self, change: Change) -> str | None:
+        reasons = (reason for n, reason in self.replaced_for.items() if n in change.changed)
+        return next(reasons, None)
 
     async def attribute(self, ctx: ResourceContext, name: str) -> Any:
         source = self.elsewhere.get(name)

@@ -8,7 +8,7 @@ from importlib import resources
 from msgspec import Struct, structs
 
 from hearth.resources.base import ResourceType
-from hearth.resources.capabilities import MakesObject, visibility_delay_s
+from hearth.resources.capabilities import MakesObject, UsesUsers, visibility_delay_s
 
 NOTHING_MADE = "none, because it creates nothing in the cloud"
 INTRODUCTION = """\
@@ -51,7 +51,7 @@ def rows(types: Iterable[ResourceType]) -> list[Row]:
 
 
 def _row(rtype: ResourceType) -> Row:
-    users = "identity" if rtype.needs_users else ""
+    users = "identity" if isinstance(rtype, UsesUsers) else ""
     key_kind = rtype.identified_by.value if isinstance(rtype, MakesObject) else ""
     return Row(
         type=rtype.name,

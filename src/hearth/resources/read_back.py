@@ -36,7 +36,7 @@ def unobserved_reason(rtype: ResourceType, name: str) -> str:
     """Return why the real value of the property `name` is not read."""
     if isinstance(rtype, Observable) and name in rtype.unobserved:
         return rtype.unobserved[name]
-    if name in WRITE_ONLY or name in rtype.hidden_properties:
+    if name in WRITE_ONLY or name in getattr(rtype, "hidden_properties", ()):
         return "write-only: the service never shows it"
     return NOT_SHOWN
 

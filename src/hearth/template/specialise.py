@@ -45,7 +45,7 @@ from hearth.template.static import (
     no_target,
     problems_of,
 )
-from hearth.template.types import allows_snapshot
+from hearth.template.types import accepts_attribute, allows_snapshot
 from hearth.template.values import ParameterReader, Stack
 from hearth.template.world import Facade
 
@@ -234,9 +234,7 @@ class Specialiser:
     def check_attribute(self, reference: Reference) -> None:
         type_info = self.module.bindings[reference.resource].type_info
         attribute = reference.read[0] if reference.read else None
-        if type_info is None or type_info.accepts_any_attribute or attribute == "show":
-            return
-        if attribute in type_info.attributes:
+        if type_info is None or accepts_attribute(type_info, attribute):
             return
         self.problems.append(no_attribute(reference, type_info, self.syntax.resources))
 

@@ -36,8 +36,9 @@ class TypeInfo(Protocol):
     """A resource type, as the compiler sees it.
 
     A type may also have these optional attributes. If `snapshot_policy_allowed` is true, the
-    deletion policy Snapshot is possible. If `accepts_any_property` is true, properties
-    are not checked. `hidden_properties` are the names of properties whose values are always hidden.
+    deletion policy Snapshot is possible. If `accepts_any_property` or `accepts_any_attribute`
+    is true, properties or attributes are not checked. `hidden_properties` are the names of
+    properties whose values are always hidden.
     `runs_on` are the names of properties that refer to servers on which software runs, and
     `without_agent(properties)` returns why a server never asks for that software, or None.
     `reserved_metadata(properties)` returns the keys that the metadata must not
@@ -60,8 +61,6 @@ class TypeInfo(Protocol):
     def update_policy(self) -> Mapping[str, Prop]: ...
     @property
     def support(self) -> Support | None: ...
-    @property
-    def accepts_any_attribute(self) -> bool: ...
 
     def conflicts(self, properties: Mapping[str, Any]) -> Iterable[Violation]:
         """Return the errors in the combination of properties. Values may be unknown in part."""
@@ -77,6 +76,12 @@ class TypeInfo(Protocol):
 def allows_snapshot(type_info: TypeInfo) -> bool:
     """Return whether the deletion policy Snapshot is possible for resources of this type."""
     return bool(getattr(type_info, "snapshot_policy_allowed", False))
+
+
+def accepts_attribute(type_info: TypeInfo, name: Any) -> bool:
+    """Return whether resources of this type may have an attribute with this name."""
+    declared = name == "show" or name in type_info.attributes
+    return declared or bool(getattr(type_info, "accepts_any_attribute", False))
 
 
 class TypeCatalog(Protocol):

@@ -8,6 +8,7 @@ from hearth.model.problem import Rejected
 from hearth.model.state import Action
 from hearth.resources.actions import action_steps
 from hearth.resources.base import Failed, Ready, SignalResult
+from hearth.resources.capabilities import ReplacedAlways
 from tests.resources.fake import context_of
 from tests.resources.heat.test_wait_conditions import Desk, run
 
@@ -33,8 +34,9 @@ def test_signals_need_all_keys_and_null_is_ignored():
 
 
 def test_a_handle_may_be_replaced_at_every_update():
-    assert context_of("OS::Heat::UpdateWaitConditionHandle", {}).kind.replaced_at_every_update
-    assert not handle().kind.replaced_at_every_update
+    always = context_of("OS::Heat::UpdateWaitConditionHandle", {}).kind
+    assert isinstance(always, ReplacedAlways)
+    assert not isinstance(handle().kind, ReplacedAlways)
 
 
 @pytest.mark.parametrize(("status", "ends"), [("SUCCESS", Ready), ("FAILURE", Failed)])

@@ -10,6 +10,7 @@ from hearth.model.state import Action
 from hearth.model.unknown import UNKNOWN
 from hearth.resources.actions import action_steps
 from hearth.resources.base import Change, Failed, Later, Ready
+from hearth.resources.capabilities import AnyProperty
 from hearth.resources.heat.random_string import sets_of
 from tests.resources.fake import context_of
 
@@ -40,7 +41,7 @@ def test_a_value_must_fit_its_type_and_is_given_back_as_it_is(wanted, value, fit
 
 def test_none_takes_anything_and_gives_null():
     ctx = context_of("OS::Heat::None", {})
-    assert ctx.kind.accepts_any_property
+    assert isinstance(ctx.kind, AnyProperty)
     assert asyncio.run(ctx.kind.attribute(ctx, "whatever")) is None
 
 

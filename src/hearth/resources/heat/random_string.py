@@ -11,7 +11,7 @@ from collections.abc import Mapping, MutableSequence, Sequence
 from typing import Any
 
 from hearth.resources.base import Made, ResourceContext
-from hearth.resources.capabilities import Immediate
+from hearth.resources.capabilities import Immediate, SecretReference
 from hearth.schema import (
     INTEGER,
     LIST,
@@ -64,7 +64,7 @@ def _too_short(
     return [Violation((), "length is smaller than the sum of all minimum numbers of characters")]
 
 
-class RandomString(Immediate):
+class RandomString(Immediate, SecretReference):
     """A random string of given characters, generated once and stored."""
 
     type_name = "OS::Heat::RandomString"
@@ -162,7 +162,6 @@ class RandomString(Immediate):
             *OF_SETS,
         ),
     )
-    secret_reference = True
 
     def make(self, ctx: ResourceContext) -> Made:
         return Made(physical_id=ctx.physical_name, data={"value": text_of(ctx)})

@@ -24,7 +24,7 @@ from hearth.resources.base import (
     ResourceContext,
     Step,
 )
-from hearth.resources.capabilities import AsksCloud, IntentKey, Observable, Suspends
+from hearth.resources.capabilities import AsksCloud, IntentKey, Observable, Suspends, UpdatedAlways
 from hearth.resources.collection import forgiving, id_in
 from hearth.resources.observed import observed_value
 from hearth.schema import BOOLEAN, INTEGER, MAP, STRING, Attr, Prop
@@ -44,12 +44,13 @@ the secret credential.
 """
 
 
-class Stack(Observable, AsksCloud, Suspends):
+class Stack(Observable, AsksCloud, Suspends, UpdatedAlways):
     """A separate stack with its own template and parameters.
 
     Its name is the physical name that Hearth generates, which is unique in the project.
     """
 
+    # `UpdatedAlways`: its own resources may have failed or changed
     type_name = "OS::Heat::Stack"
     properties = {
         "context": Prop(
@@ -90,7 +91,6 @@ class Stack(Observable, AsksCloud, Suspends):
         "stack_name": Attr(STRING, "Its name."),
     }
     service = SERVICE
-    updated_always = True  # its own resources may have failed or changed
     identified_by = IntentKey.OWN_NAME
     known_by = "the generated name, which the stack keeps"
 

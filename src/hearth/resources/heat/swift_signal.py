@@ -23,7 +23,7 @@ from hearth.resources.base import (
     ResourceType,
     Step,
 )
-from hearth.resources.capabilities import IntentKey, MakesObject
+from hearth.resources.capabilities import IntentKey, MakesObject, SecretReference
 from hearth.resources.heat.objects import (
     OBJECTS,
     ORPHAN,
@@ -43,12 +43,11 @@ PATH = re.compile(r"/v1/AUTH_[^/]+/(?P<container>[^/]+)/(?P<name>[^/]+)$")
 STATUSES = ("SUCCESS", "FAILURE")
 
 
-class SwiftSignalHandle(MakesObject):
+class SwiftSignalHandle(MakesObject, SecretReference):
     """A URL that receives signals; each PUT request is one signal."""
 
     type_name = "OS::Heat::SwiftSignalHandle"
     support = Support(version="2014.2")
-    secret_reference = True
     attributes = {
         "curl_cli": Attr(
             STRING,

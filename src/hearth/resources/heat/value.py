@@ -4,7 +4,7 @@ from typing import Any
 
 from hearth.model.span import Span
 from hearth.resources.base import ResourceContext
-from hearth.resources.capabilities import Immediate
+from hearth.resources.capabilities import Immediate, Mirrors
 from hearth.schema import (
     ANY,
     STRING,
@@ -38,7 +38,7 @@ def _of_another_type(name: str | None, value: Any) -> list[Violation]:
     return [Violation(("value",), problem.text) for problem in findings.problems]
 
 
-class Value(Immediate):
+class Value(Immediate, Mirrors):
     """A named value, so that a template computes an expression only once."""
 
     type_name = "OS::Heat::Value"

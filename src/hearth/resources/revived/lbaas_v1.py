@@ -101,7 +101,7 @@ VIP = Prop(
 )
 
 
-class HealthMonitor(Revived, capabilities.Immediate):
+class HealthMonitor(Revived, capabilities.Immediate, has_show=False):
     """The properties of a check, for the pools that refer to it.
 
     A change replaces it, so that the pools notice the change.
@@ -118,7 +118,6 @@ class HealthMonitor(Revived, capabilities.Immediate):
         "type": among(pool.HealthMonitor.properties["type"], CHECKS),
     }
     attributes = {name: Attr(prop.kind, prop.description) for name, prop in properties.items()}
-    has_show = False
 
     def recordable(self, ctx: ResourceContext) -> dict[str, Any]:
         return {name: ctx.given(name) for name in self.attributes}

@@ -6,7 +6,7 @@ from typing import Any
 from hearth.engine.core.record import Record
 from hearth.model.unknown import UNKNOWN, Unknown, unknown_reference
 from hearth.resources.base import ResourceType
-from hearth.resources.capabilities import NestedType, ReportsResults
+from hearth.resources.capabilities import NestedType, ReportsResults, SecretReference
 from hearth.service.reading.redact import is_secret
 from hearth.service.services import Services
 from hearth.template import BelowError, EvaluationError, Facade, full_attribute, walk
@@ -76,7 +76,7 @@ class StoredWorld:
     def secret_reference(self, name: str) -> bool:
         """Return whether the reference of a resource is a secret that counts as a hidden value."""
         kind = self._kinds.get(name)
-        return self._secrets and kind is not None and kind.secret_reference
+        return self._secrets and isinstance(kind, SecretReference)
 
     def attribute(self, name: str, attribute: str, path: tuple[Any, ...] = ()) -> Any:
         record, kind = self._created(name), self._kinds.get(name)
@@ -92,7 +92,9 @@ class StoredWorld:
         if value is MISSING and isinstance(kind, NestedType | ReportsResults):
             raise EvaluationError(f'resource "{name}" has no attribute "{asked_for}"')
         value = None if value is MISSING else value
-        return walk(value, path) if kind is None else kind.within(asked_for, value, path)
+        if isinstance(kind, NestedType):
+            return kind.within(asked_for, value, path)
+        return walk(value, path)
 
 
 def known_world(services: Services, records: Mapping[str, Record]) -> StoredWorld:

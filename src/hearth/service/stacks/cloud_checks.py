@@ -8,7 +8,6 @@ from hearth.cloud.contract import Cloud
 from hearth.cloud.fault import NotFetched
 from hearth.cloud.fetch import fetch
 from hearth.model.problem import Problem, Rejected, StackValidationFailed
-from hearth.resources.base import ResourceType
 from hearth.resources.capabilities import AsksCloud, NestedType, TakesTime
 from hearth.service.services import Services
 from hearth.template import Program, World
@@ -24,7 +23,7 @@ def lost_references(program: Program, world: World) -> list[Problem]:
     problems: list[Problem] = []
     for definition in program.resources.values():
         rtype = definition.type_info
-        if not isinstance(rtype, ResourceType) or not rtype.refers_to:
+        if not isinstance(rtype, NestedType) or not rtype.refers_to:
             continue
         evaluated = definition.check(world)
         fixed_names = evaluated.properties.keys() - evaluated.open_properties

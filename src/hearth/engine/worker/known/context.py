@@ -13,7 +13,7 @@ from hearth.engine.worker.failure import ResourceFailure
 from hearth.engine.worker.known.owned import OwnedStack
 from hearth.model.state import Action
 from hearth.resources.base import ResourceContext, ResourceType
-from hearth.resources.capabilities import CollectsSignals, NestedType
+from hearth.resources.capabilities import AnyAttribute, CollectsSignals, NestedType
 from hearth.resources.shown import known_attributes, shown_attribute
 from hearth.store import claim, reads
 from hearth.store.reads import demand_metadata
@@ -96,7 +96,7 @@ async def attributes_of(
                 log.info(message, name, record.name, problem)
                 unread = isinstance(problem, CloudFault) and not isinstance(problem, NotFound)
                 # reading an attribute that a nested stack or a deployment does not have is an error
-                if not (unread or isinstance(rtype, NestedType) or rtype.accepts_any_attribute):
+                if not (unread or isinstance(rtype, NestedType | AnyAttribute)):
                     attributes[name] = None
     return attributes
 

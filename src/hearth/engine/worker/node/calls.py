@@ -28,7 +28,7 @@ from hearth.resources.base import (
     ResourceType,
     Step,
 )
-from hearth.resources.capabilities import MakesObject, visibility_delay_s
+from hearth.resources.capabilities import MakesObject, UsesUsers, visibility_delay_s
 from hearth.store.claim import Orphan
 
 log = logging.getLogger(__name__)
@@ -153,7 +153,7 @@ class CloudCalls:
         try:
             return await step.do(ctx)
         except UNREADABLE as problem:
-            if not (writes.has_calls or rtype.needs_users):
+            if not (writes.has_calls or isinstance(rtype, UsesUsers)):
                 raise
             log.exception("resource %s: the response to %s cannot be read", ctx.name, step.name)
             message = "The service accepted the call, but its answer cannot be read."

@@ -104,9 +104,10 @@ async def _ends_with_another(attempt: Attempt, rtype: ResourceType) -> bool:
     volumes. Only an object that nothing can mend is a reason to leave this one to it.
     """
     owned = attempt.owned
-    if rtype.ends_with is None or owned.memory.stack.action is not Action.DELETE:
+    ends_with = rtype.ends_with if isinstance(rtype, MakesObject) else None
+    if ends_with is None or owned.memory.stack.action is not Action.DELETE:
         return False
-    ident = attempt.record.held.properties.get(rtype.ends_with)
+    ident = attempt.record.held.properties.get(ends_with)
     for candidate in owned.memory.records.values():
         kind = owned.tools.programs.type_of(candidate) if candidate.physical_id == ident else None
         if kind is None or immediate.left_alone(owned, candidate, kind):

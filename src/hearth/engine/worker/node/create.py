@@ -18,7 +18,7 @@ from hearth.engine.worker.node.outcome import Outcome
 from hearth.model.state import Action, Status
 from hearth.resources.actions import action_steps
 from hearth.resources.base import ResourceContext, ResourceType, Step
-from hearth.resources.capabilities import GivesWay, NestedType
+from hearth.resources.capabilities import GivesWay, MakesObject, NestedType
 from hearth.resources.read_back import is_lost
 
 log = logging.getLogger(__name__)
@@ -202,7 +202,7 @@ async def _cleared(attempt: Attempt, *, conflict: bool) -> bool:
         ctx = attempt.context_for(old, rtype)
         stays = immediate.left_alone(owned, old, rtype) or old.held.deletion_policy == "Snapshot"
         stays |= isinstance(rtype, NestedType) or not old.failed
-        useless = conflict or not rtype.holds_data
+        useless = conflict or not (isinstance(rtype, MakesObject) and rtype.holds_data)
         if not stays and (old.leaving or (useless and await is_lost(rtype, ctx))):
             cleared |= await _gone_before(attempt, rtype, ctx)
     return cleared

@@ -41,7 +41,7 @@ from hearth.engine.worker.node.create import (
 from hearth.engine.worker.node.outcome import Done, Failed, Outcome
 from hearth.model.state import Action, Status
 from hearth.resources.base import Change, ResourceContext, ResourceType
-from hearth.resources.capabilities import Immediate, NestedType
+from hearth.resources.capabilities import Immediate, MakesObject, NestedType, UpdatedAlways
 from hearth.resources.read_back import is_lost, only_grow
 from hearth.store.rows import AttemptRow
 from hearth.template import Evaluated, ResourceDefinition
@@ -184,11 +184,10 @@ async def _decided(attempt: Attempt, rtype: ResourceType, desired: Desired) -> D
         must_replace=lambda before, after, changes: rtype.must_replace(
             Change(before, after, changes, owned.memory.data.get(record.id, {}))
         ),
-        nested=(isinstance(rtype, NestedType) or rtype.updated_always)
-        and not owned.aim.done_with(record),
+        nested=isinstance(rtype, NestedType | UpdatedAlways) and not owned.aim.done_with(record),
         always=owned.aim.always_replaces(rtype, record),
         check_failed=check_failed,
-        substitute=before is not None and before.substitute == desired.kind,
+        substitute=isinstance(before, MakesObject) and before.substitute == desired.kind,
     )
 
 
