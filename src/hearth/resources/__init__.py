@@ -16,13 +16,7 @@ from hearth.resources.base import (
     ResourceType,
     Step,
 )
-from hearth.resources.capabilities import (
-    IntentKey,
-    MakesObject,
-    Observable,
-    SnapshotAtDelete,
-    Snapshots,
-)
+from hearth.resources.capabilities import IntentKey, MakesObject, Observable
 from hearth.resources.collection import Collection, CollectionResource, forgiving
 
 __all__ = [
@@ -39,8 +33,6 @@ __all__ = [
     "Ready",
     "ResourceContext",
     "ResourceType",
-    "SnapshotAtDelete",
-    "Snapshots",
     "Step",
     "forgiving",
 ]
