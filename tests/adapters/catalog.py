@@ -37,10 +37,6 @@ class BuiltIn:
     support: Support | None = None
     accepts_any_attribute: bool = False
     accepts_any_property: bool = False
-    snapshot_policy_allowed: bool = False
-
-    def nested_definition(self, properties: Mapping[str, Any]) -> Mapping[str, Any] | None:
-        return None
 
     def conflicts(self, properties: Mapping[str, Any]) -> Iterable[Any]:
         return ()
@@ -60,8 +56,8 @@ def group_template(type_info: Any, properties: Mapping[str, Any]) -> Mapping[str
     if isinstance(type_info, AutoScalingGroup):
         size = type_info.wanted_size(properties, None)
         return template_of({str(n): properties["resource"] for n in range(size)})
-    found: Mapping[str, Any] | None = type_info.nested_definition(properties)
-    return found
+    made = getattr(type_info, "nested_definition", None)
+    return None if made is None else made(properties)
 
 
 CLASSES = [

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import requests
 
-from hearth.resources.base import ResourceType
+from hearth.resources.capabilities import UsesUsers
 from hearth.resources.registry import default_catalog
 from tests.api.conftest import Caller
 
@@ -97,12 +97,8 @@ def victim(api: Caller) -> Iterator[Victim]:
 
 def test_the_walk_names_every_type_that_has_a_user():
     catalog = default_catalog()
-    found = {name for name in catalog.names() if _needs_users(catalog.find(name))}
+    found = {name for name in catalog.names() if isinstance(catalog.find(name), UsesUsers)}
     assert found | {"OS::Nova::Server"} == TYPES.keys()
-
-
-def _needs_users(kind: object) -> bool:
-    return isinstance(kind, ResourceType) and kind.needs_users
 
 
 def test_no_type_acts_on_an_id_that_a_document_brings(api: Caller, victim: Victim):

@@ -13,6 +13,7 @@ from click.testing import CliRunner
 from hearth.authoring.port.plugin import NoPlugin, plugins_in
 from hearth.authoring.port.skeleton import METHODS, skeleton
 from hearth.cli.main import cli
+from hearth.resources import capabilities
 from hearth.resources.base import ResourceType
 from hearth.resources.capabilities import Signalled
 from hearth.resources.registry import builtin_types
@@ -250,8 +251,9 @@ def test_schemas_that_double_are_refused() -> None:
 def test_every_method_that_is_named_exists() -> None:
     for words in METHODS.values():
         name = words.split("(")[0].split(" ")[0].rstrip(",")
-        known = name.startswith(("`poll`", "ctx.", "hearth.")) or hasattr(ResourceType, name)
-        assert known, words
+        home, _, method = name.rpartition(".")
+        if not name.startswith(("`poll`", "ctx.", "hearth.")):
+            assert hasattr(getattr(capabilities, home) if home else ResourceType, method), words
     assert Signalled.__module__ == "hearth.resources.capabilities"
 
 

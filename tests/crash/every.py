@@ -25,11 +25,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from hearth.resources.capabilities import UsesUsers
 from hearth.resources.described import example
 from tests.crash import account
 from tests.crash.processes import Client, Cloud, Hearth, until
 from tests.crash.windows import LATE_S, WINDOWS
-from tests.types.case import Subject, cases, kinds, subject
+from tests.types.case import Subject, cases, has_key, kinds, subject
 
 WRITES = "(?<!/auth/tokens)(?<!/OS-TRUST/trusts)$"
 CALLS = [  # that change something
@@ -226,7 +227,7 @@ def with_keys(template: Any) -> str:
     template = deepcopy(template)
     for body in template["resources"].values():
         properties = body.get("properties") or {}
-        if body["type"] in types and not types[body["type"]].has_key(properties):
+        if body["type"] in types and not has_key(types[body["type"]], properties):
             del properties["name"]
     return json.dumps(template)
 
@@ -277,7 +278,7 @@ def everything() -> list[str]:
         name
         for name, kind in kinds().items()
         if example(kind) is not None
-        and (kind.service or kind.needs_users)
+        and (kind.service or isinstance(kind, UsesUsers))
         and kind.service != "orchestration"  # which is another Hearth's: the story `outer`
         and kind.service != "container-infra"  # Hearth's own: tests/conductor
         and "signal" not in (cases().get(name) or {})  # somebody would have to send them

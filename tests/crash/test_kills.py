@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from hearth.resources.base import NOTHING_MADE
-from hearth.resources.capabilities import NestedType, ReportsResults
+from hearth.resources.capabilities import MakesObject, NestedType, ReportsResults
 from tests.crash.every import everything, run, run_lost
 from tests.crash.lives import Made, Outcome
 from tests.crash.plan import LATE, PAIRED, STORIES, Life, plan
@@ -37,7 +36,7 @@ def test_a_stack_survives_the_death_of_its_engine_in_every_window(tmp_path: Path
 
 def test_every_type_is_in_a_story_or_in_the_run_of_all_types() -> None:
     rest = kinds().keys() - IN_STORIES - set(everything())
-    makes = {name for name in rest if kinds()[name].known_by != NOTHING_MADE}
+    makes = {name for name in rest if isinstance(kinds()[name], MakesObject)}
     makes -= {name for name in rest if isinstance(kinds()[name], ReportsResults)}
     # the cluster service is Hearth's own: tests/resources/magnum loses its answers
     makes -= {name for name in rest if kinds()[name].service == "container-infra"}

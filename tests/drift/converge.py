@@ -19,6 +19,8 @@ from urllib.parse import quote
 
 import requests
 
+from hearth.resources.capabilities import Immediate
+from hearth.resources.read_back import only_grow
 from hearth.resources.registry import builtin_types
 from tests.drift.changes import Changer, NoPlace, untried
 from tests.drift.run import ALONE, drift, given_of, idents
@@ -142,7 +144,7 @@ class _Converging:
             rtype = kinds().get(row["resource_type"])
             schema = rtype.properties if rtype is not None else {}
             fixed = {name for name, prop in schema.items() if not prop.update_allowed}
-            fixed |= rtype.only_grow if rtype is not None else set()
+            fixed |= only_grow(rtype) if rtype is not None else set()
             left = {one["property"] for one in row["differences"]} - fixed
             if row["state"] == "missing" or left:
                 self._wrong(changed, f"not repaired: {row}")
@@ -176,7 +178,7 @@ class _Converging:
 def calls_for(entry: Mapping[str, Any]) -> bool:
     """Whether an entry of a plan needs a write call, now or perhaps."""
     rtype = kinds().get(entry["type"])
-    return changes(entry) and (rtype is None or not rtype.immediate)
+    return changes(entry) and (rtype is None or not isinstance(rtype, Immediate))
 
 
 def _words(plan: Mapping[str, Any]) -> dict[str, str]:

@@ -10,7 +10,9 @@ from hearth.cloud import CloudConfig, CloudFault, NoAnswer, PasswordCredential
 from hearth.cloud.pool import CloudPool
 from hearth.model.span import Span
 from hearth.model.state import Action
+from hearth.resources.actions import action_steps
 from hearth.resources.base import Failed, Later, Made, Ready, ResourceContext, StackFacts
+from hearth.resources.capabilities import MakesObject
 from hearth.resources.lookup import Names
 from hearth.resources.registry import builtin_types
 from hearth.resources.translate import resolve
@@ -82,7 +84,7 @@ class Driver:
 
     async def run(self, ctx, action):
         ctx.action = action
-        for step in ctx.kind.steps(action, ctx):
+        for step in action_steps(ctx.kind, action, ctx):
             self.absorb(ctx, await self.call(step, ctx))
             if step.poll is not None:
                 await self.poll(step, ctx)
@@ -95,7 +97,8 @@ class Driver:
                 if step.find and (found := await step.find(ctx)):
                     return found
             except CloudFault as fault:
-                if not await ctx.kind.busy(ctx, fault):
+                makes = isinstance(ctx.kind, MakesObject)
+                if not (makes and await ctx.kind.busy(ctx, fault)):
                     raise
                 await asyncio.sleep(0.01)
 

@@ -11,8 +11,9 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from hearth.model.state import Action
+from hearth.resources.actions import handles
 from hearth.resources.base import ResourceType
-from hearth.resources.capabilities import NestedType, Signalled
+from hearth.resources.capabilities import NestedType, Signalled, SnapshotAtDelete, Snapshots
 from hearth.resources.registry import builtin_types
 from hearth.schema import (
     Add,
@@ -153,11 +154,11 @@ def recorded_support(fact):
 
 
 VERBS = {
-    "suspend": lambda kind: kind.handles(Action.SUSPEND),
-    "resume": lambda kind: kind.handles(Action.RESUME),
-    "check": lambda kind: kind.handles(Action.CHECK),
-    "snapshot": lambda kind: kind.handles(Action.SNAPSHOT),
-    "restore": lambda kind: type(kind).restored is not ResourceType.restored,
+    "suspend": lambda kind: handles(kind, Action.SUSPEND),
+    "resume": lambda kind: handles(kind, Action.RESUME),
+    "check": lambda kind: handles(kind, Action.CHECK),
+    "snapshot": lambda kind: handles(kind, Action.SNAPSHOT),
+    "restore": lambda kind: isinstance(kind, Snapshots),
     "signal": lambda kind: isinstance(kind, Signalled),
 }
 
@@ -179,12 +180,12 @@ def differences(name: str) -> Iterator[str]:
     yield from _unlike("update policy", {n: plain(p) for n, p in kind.update_policy.items()},
                        fact.get("update_policy") or {})  # fmt: skip
     support = plain_support(kind.support, None) or {}
-    if kind.substitute is not None:
-        support["substitute_class"] = kind.substitute.rpartition("::")[2]
+    if (substitute := getattr(kind, "substitute", None)) is not None:
+        support["substitute_class"] = substitute.rpartition("::")[2]
     ours = {
         "support": support,
         "name limit": kind.physical_name_limit,
-        "deletion policy Snapshot": kind.snapshot_policy_allowed,
+        "deletion policy Snapshot": isinstance(kind, NestedType | SnapshotAtDelete),
     }
     snapshot = "handle_snapshot_delete" in fact.get("also_overrides", ())
     recorded = {

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from hearth.resources import base, capabilities
 from hearth.resources.adapter import AdapterType
-from hearth.resources.base import ResourceType
 from hearth.resources.registry import builtin_types
 from tests.resources.fake import context_of
 from tests.types.case import subject
@@ -89,11 +89,18 @@ OWN_MATTER = {  # what an adapter answers itself, or what `observe` of the other
 @pytest.mark.parametrize("type_name", ADAPTERS)
 def test_what_the_other_type_knows_an_adapter_knows(type_name):
     kind = builtin_types()[type_name]
-    usual = {n: one for n, one in vars(ResourceType).items() if callable(one) and n[0] != "_"}
+    homes = {base.__name__, capabilities.__name__}
+    usual = {
+        name: one
+        for home in type(kind.adapted).__mro__
+        if home.__module__ in homes
+        for name, one in vars(home).items()
+        if callable(one) and name[0] != "_"
+    }
     missing = {
         name
         for name, one in usual.items()
-        if getattr(type(kind.adapted), name) is not one and getattr(type(kind), name) is one
+        if getattr(type(kind.adapted), name) is not one and getattr(type(kind), name, one) is one
     }
     assert missing <= OWN_MATTER
     assert kind.holds_data == kind.adapted.holds_data

@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from hearth.resources.base import IntentKey, ResourceType
-from hearth.resources.described import as_markdown, rows
+from hearth.resources.base import ResourceType
+from hearth.resources.capabilities import IntentKey, MakesObject, UsesUsers
+from hearth.resources.described import as_markdown, key_in_full, rows
 from hearth.resources.reference import as_markdown as as_section
 from hearth.resources.reference import pages
 from hearth.resources.registry import builtin_types, revived_types
@@ -41,18 +42,18 @@ def test_a_section_has_properties_attributes_and_an_example() -> None:
 
 @pytest.mark.parametrize("kind", builtin_types().values(), ids=lambda kind: kind.name)
 def test_every_type_says_what_its_key_is(kind: ResourceType) -> None:
-    assert len(kind.key_in_words().split()) >= 4
+    assert len(key_in_full(kind).split()) >= 4
 
 
 @pytest.mark.parametrize("kind", builtin_types().values(), ids=lambda kind: kind.name)
 def test_what_is_made_in_the_cloud_may_be_there_before_it_is_seen(kind: ResourceType) -> None:
-    if kind.service is not None or kind.needs_users:
+    if isinstance(kind, MakesObject) and (kind.service is not None or isinstance(kind, UsesUsers)):
         assert kind.visibility_delay_s >= 1
         assert kind.identified_by is not IntentKey.NONE
 
 
 def test_a_type_without_words_has_an_empty_place_in_the_table() -> None:
-    class Bare(ResourceType):
+    class Bare(MakesObject):
         type_name = "My::Bare"
 
     (row,) = rows([Bare()])

@@ -5,10 +5,11 @@ from types import SimpleNamespace
 
 import pytest
 
-from hearth.resources.base import IntentKey
+from hearth.resources.capabilities import IntentKey
 from hearth.resources.collection import CollectionResource
 from hearth.resources.mark import MARK, unmarked
 from hearth.resources.registry import builtin_types
+from hearth.resources.shown import shown_attribute
 from tests.resources.driver import drive
 
 OWN = f"{MARK}6f1d8a52-3c0e-4b7a-9a41-5e2f0c9d7b13"
@@ -73,7 +74,7 @@ def test_an_update_keeps_the_users_description_and_the_mark_of_tags():
         seen = []
         rule = await driver.create("OS::Neutron::SecurityGroup", {"description": "before"})
         await driver.update(rule, {"description": "after"})
-        seen.append((await rule.kind.shown_attribute(rule, "show"))["description"])
+        seen.append((await shown_attribute(rule.kind, rule, "show"))["description"])
         net = await driver.create("OS::Neutron::Net", {}, "net")
         subnet = await driver.create(
             "OS::Neutron::Subnet", {"network": net.physical_id, "cidr": "10.0.0.0/24"}, "subnet"

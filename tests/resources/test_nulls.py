@@ -9,6 +9,7 @@ import pytest
 
 from hearth.engine.worker.node import orphans
 from hearth.model.state import Action
+from hearth.resources.actions import action_steps
 from hearth.resources.base import ResourceContext, StackFacts
 from tests.types.case import kinds
 
@@ -32,7 +33,7 @@ CASES = [(kind, name) for kind in kinds().values() for name in required_of(kind)
 def test_nothing_is_called_for_a_resource_without_an_object_and_a_required_value(kind, name):
     properties = {**dict.fromkeys(required_of(kind), "x"), name: None}
     ctx = context_of(kind, properties)  # there is no cloud, so each call would fail
-    assert kind.steps(Action.DELETE, ctx) == ()
+    assert action_steps(kind, Action.DELETE, ctx) == ()
     assert asyncio.run(orphans.search(None, kind, ctx)) == ()
 
 
@@ -40,9 +41,9 @@ def test_what_is_recorded_of_a_resource_is_deleted_whatever_its_properties_are()
     kind = kinds()["OS::Neutron::RouterInterface"]
     recorded = context_of(kind, {})
     recorded.physical_id = "router:subnet_id=subnet"
-    assert [step.name for step in kind.steps(Action.DELETE, recorded)] == ["detach"]
+    assert [step.name for step in action_steps(kind, Action.DELETE, recorded)] == ["detach"]
 
 
 def test_what_an_earlier_step_recorded_is_deleted_without_a_required_value():
     kind = kinds()["OS::Heat::SoftwareDeployment"]
-    assert kind.steps(Action.DELETE, context_of(kind, {}, data={"user_id": "u"}))
+    assert action_steps(kind, Action.DELETE, context_of(kind, {}, data={"user_id": "u"}))

@@ -12,8 +12,9 @@ from importlib import import_module
 import hearth.resources
 from hearth.cloud.fault import NoService
 from hearth.model.state import Action
+from hearth.resources.actions import handles
 from hearth.resources.base import ResourceType
-from hearth.resources.capabilities import Signalled
+from hearth.resources.capabilities import AnyAttribute, AnyProperty, Signalled
 from hearth.resources.index import INDEX, REVIVED
 from hearth.resources.known import INSTEAD, KNOWN, RETIRED
 from hearth.resources.lookup import KINDS
@@ -77,8 +78,8 @@ def test_retired_types_are_the_placeholders_of_heat():
         kind = catalog.find(name)
         assert kind.name == name
         assert kind.support.hidden
-        assert kind.accepts_any_property
-        assert kind.accepts_any_attribute
+        assert isinstance(kind, AnyProperty)
+        assert isinstance(kind, AnyAttribute)
         assert kind.support.message
     assert not RETIRED & set(catalog.names())
 
@@ -98,8 +99,8 @@ def test_revived_types_take_the_place_of_placeholders_only_if_that_is_switched_o
     assert not INDEX.keys() & REVIVED.keys()
     assert REVIVED.keys() <= RETIRED
     for name in RETIRED:
-        assert off.find(name).accepts_any_property
-        assert on.find(name).accepts_any_property == (name not in REVIVED)
+        assert isinstance(off.find(name), AnyProperty)
+        assert isinstance(on.find(name), AnyProperty) == (name not in REVIVED)
         assert on.find(name).support.message == off.find(name).support.message
     assert not REVIVED.keys() & set(off.names())
     assert set(on.names()) == {*off.names(), *REVIVED}
@@ -113,7 +114,7 @@ def test_a_record_belongs_to_the_form_of_its_type_that_made_it():
             assert kind.recorded_as != name
             assert type_of_kind(kind.recorded_as, catalog) is kind
             assert pickle.loads(pickle.dumps(kind)) is kind
-            assert type_of_kind(name, catalog).accepts_any_property
+            assert isinstance(type_of_kind(name, catalog), AnyProperty)
             assert catalog.find(kind.recorded_as) is None  # no template can name it
         assert type_of_kind("OS::Nova::Server", catalog) is catalog.find("OS::Nova::Server")
         assert type_of_kind("OS::No::Type", catalog) is None
@@ -143,9 +144,9 @@ def test_types_without_their_service_are_named():
 
 def test_what_a_type_does_is_known_without_asking_it_for_steps():
     types = builtin_types()
-    assert types["OS::Nova::Server"].handles(Action.SUSPEND)
-    assert not types["OS::Neutron::Net"].handles(Action.SUSPEND)
-    assert types["OS::Neutron::Net"].handles(Action.CHECK)
+    assert handles(types["OS::Nova::Server"], Action.SUSPEND)
+    assert not handles(types["OS::Neutron::Net"], Action.SUSPEND)
+    assert handles(types["OS::Neutron::Net"], Action.CHECK)
     assert isinstance(types["OS::Heat::WaitConditionHandle"], Signalled)
     assert not isinstance(types["OS::Nova::Server"], Signalled)
 

@@ -25,7 +25,7 @@ from tests.second_steps.operations import First, firsts
 from tests.second_steps.shapes import shaped
 from tests.second_steps.stack import Outcome, Stack, Usual
 from tests.second_steps.watch import Watch, until, watching
-from tests.types.case import subject
+from tests.types.case import has_key, subject
 from tests.types.cloud import UNLIMITED, Place, limit
 from tests.types.story import Wrong
 
@@ -136,7 +136,7 @@ def _begun(
             Stack(place, watch, one, "-"), first, Usual([], {}), Outcome(cell, [], str(problem))
         )
     given = first.after["resources"][one.resource].get("properties") or {}
-    kills = KILLED if one.kind.has_key(given) else KILLED[:1]  # or a lost object is not found
+    kills = KILLED if has_key(one.kind, given) else KILLED[:1]  # or a lost object is not found
     cells = [cell for cell in _cells(name, first, len(usual.writes), kills) if chosen(cell)]
     if not cells:
         return None

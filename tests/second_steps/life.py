@@ -5,6 +5,7 @@ import re
 import time
 from dataclasses import replace
 
+from hearth.resources.capabilities import ReplacedAlways
 from tests.second_steps.cells import Cell, fault_named
 from tests.second_steps.ending import Excused, end, excuse
 from tests.second_steps.faults import InState
@@ -12,7 +13,7 @@ from tests.second_steps.harm import reset_stuck_objects
 from tests.second_steps.operations import LIFECYCLE, First, writes_of
 from tests.second_steps.stack import Stack, Usual
 from tests.second_steps.strike import refusing, strike, struck
-from tests.types.case import Template
+from tests.types.case import Template, has_key
 from tests.types.story import Wrong
 
 NAMED_BY_PARTS = (  # types whose ids name what they connect
@@ -59,7 +60,7 @@ def _rehearsed(stack: Stack, first: First) -> Usual:
 def live(stack: Stack, cell: Cell, first: First, usual: Usual) -> None:
     """Live through a cell. Raises Wrong."""
     given = first.after["resources"][stack.one.resource].get("properties") or {}
-    stack.keyless = cell.fault in LOSING and not stack.one.kind.has_key(given)
+    stack.keyless = cell.fault in LOSING and not has_key(stack.one.kind, given)
     try:
         stack.create(first.before)
         stack.prepare(first)
@@ -193,7 +194,7 @@ def _judge(
         ident is not None
         and now != ident
         and first.in_place
-        and not stack.one.kind.replaced_at_every_update
+        and not isinstance(stack.one.kind, ReplacedAlways)
         and stack.one.type_name not in NAMED_BY_PARTS
     ):
         if planned not in REPLACING and spared:
@@ -210,5 +211,5 @@ def _judge(
             stack.put(desired, converge=True)
             stack.expect("UPDATE_COMPLETE")
         more = [entry for entry in stack.drifted(desired) if entry not in known]
-    if more and not stack.one.kind.replaced_at_every_update:
+    if more and not isinstance(stack.one.kind, ReplacedAlways):
         raise Wrong(f"not as desired: {'; '.join(more)}")

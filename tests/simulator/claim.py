@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from hearth.cloud.fault import NotFound
 from hearth.resources.base import Made, ResourceContext, Step
+from hearth.resources.capabilities import GivesWay, SnapshotAtDelete
 from hearth.schema import Replace
 from hearth.schema.prop import STRING, Attr, Prop
 from tests.simulator.types import Thing
@@ -17,7 +18,7 @@ from tests.simulator.types import Thing
 LAST = ":last"  # ends the key of a copy that outlives its original
 
 
-class Claim(Thing):
+class Claim(Thing, GivesWay, SnapshotAtDelete):
     """A thing with an exclusive name, comparable to a port with its addresses. Its create has two
     steps.
 
@@ -36,7 +37,6 @@ class Claim(Thing):
         "seen": Attr(STRING, "The thing that holds the name now.", cached=False),
     }
     translation = (Replace(("u",), value_path=("w",)),)
-    snapshot_policy_allowed = True
 
     def create_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
         label = Step("label", self._label, self._labelled, self._poll)

@@ -6,23 +6,21 @@ from typing import Any
 from hearth.model.problem import Rejected
 from hearth.resources.base import (
     Failed,
-    IntentKey,
     Later,
     Made,
     Progress,
     Ready,
     ResourceContext,
-    ResourceType,
     SignalResult,
     Step,
 )
-from hearth.resources.capabilities import CollectsSignals
+from hearth.resources.capabilities import CollectsSignals, Immediate, IntentKey, MakesObject
 from hearth.schema.prop import STRING, Attr, Prop
 
 PATIENCE_S = 90.0
 
 
-class Mailbox(CollectsSignals):
+class Mailbox(CollectsSignals, Immediate, has_show=False):
     """A resource that stores the latest signal in its metadata.
 
     If the property `how` is "fetched", Hearth fetches the signals from the cloud.
@@ -36,8 +34,6 @@ class Mailbox(CollectsSignals):
             default="told",
         )
     }
-    immediate = True
-    has_show = False
 
     def signal(self, ctx: ResourceContext, details: Any) -> SignalResult:
         if ctx.properties.get("how") == "fetched":
@@ -59,7 +55,7 @@ class Mailbox(CollectsSignals):
         )
 
 
-class Wait(ResourceType):
+class Wait(MakesObject, has_show=False):
     """A resource whose create is complete as soon as a Mailbox has received a signal.
 
     The property `mailbox` refers to that Mailbox. After 90 seconds without a signal the create
@@ -70,7 +66,6 @@ class Wait(ResourceType):
     properties = {"mailbox": Prop(STRING, "The mailbox's reference.", required=True)}
     attributes = {"word": Attr(STRING, "The content of the signal.")}
     identified_by = IntentKey.OWN_ID
-    has_show = False
 
     def create_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
         return (Step("wait", self._begin, poll=self._heard),)

@@ -9,19 +9,25 @@ from hearth.model.state import Action
 from hearth.resources.base import (
     Change,
     Failed,
-    IntentKey,
     Later,
     Made,
     Progress,
     Ready,
     ResourceContext,
-    ResourceType,
     Step,
+)
+from hearth.resources.capabilities import (
+    Immediate,
+    IntentKey,
+    Observable,
+    ReplacedAlways,
+    Snapshots,
+    Suspends,
 )
 from hearth.schema.prop import STRING, Attr, Prop
 
 
-class Thing(ResourceType):
+class Thing(Observable, Snapshots, Suspends, has_show=False):
     """A thing in the simulated cloud, with one property for each kind of change.
 
     A change of `u` updates the thing in place. A change of `r` replaces it. A change of `l`
@@ -44,7 +50,6 @@ class Thing(ResourceType):
     service = "test"
     identified_by = IntentKey.TAG
     visibility_delay_s = 4.0
-    has_show = False
 
     def create_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
         return (Step("create", self._create, self._find, self._poll),)
@@ -202,7 +207,7 @@ def _progress(ctx: ResourceContext, body: Mapping[str, Any]) -> Progress:
             return Ready(body)
 
 
-class Value(ResourceType):
+class Value(Immediate, has_show=False):
     """A resource that has no object in the cloud. A change of `k` replaces it."""
 
     type_name = "Test::Value"
@@ -211,15 +216,12 @@ class Value(ResourceType):
         "k": Prop(STRING, "A change replaces the resource.", default=""),
     }
     attributes = {"value": Attr(STRING, "The text.")}
-    immediate = True
-    has_show = False
 
     def recordable(self, ctx: ResourceContext) -> dict[str, Any]:
         return {"value": ctx.properties.get("value")}
 
 
-class Token(Value):
+class Token(Value, ReplacedAlways):
     """A resource that every update replaces."""
 
     type_name = "Test::Token"
-    replaced_at_every_update = True

@@ -14,7 +14,7 @@ from typing import Any
 import yaml
 
 from hearth.resources.base import ResourceType
-from hearth.resources.capabilities import NestedType
+from hearth.resources.capabilities import AnyAttribute, MakesObject, ReplacedAlways
 from hearth.resources.described import example
 from hearth.resources.registry import builtin_types, revived_types
 from tests.types.values import NeedsCase, unused, value
@@ -25,6 +25,11 @@ KEYS = {
     "no_update", "replaces", "in_place", "real", "elsewhere", "lost", "signal", "files",
 }  # fmt: skip
 Template = dict[str, Any]
+
+
+def has_key(kind: ResourceType, properties: Mapping[str, Any]) -> bool:
+    """Return whether a lost object of this type can be found, or none can be lost."""
+    return not isinstance(kind, MakesObject) or kind.has_key(properties)
 
 
 @dataclass(frozen=True)
@@ -73,7 +78,7 @@ class Subject:
         template = deepcopy(self.template)
         template["resources"].update(deepcopy(self.told("needs")))
         template["resources"][self.resource]["properties"] = dict(properties)
-        if self.kind.accepts_any_attribute and not isinstance(self.kind, NestedType):
+        if isinstance(self.kind, AnyAttribute):
             template.pop("outputs", None)  # the properties decide which attributes there are
         return template
 
@@ -133,7 +138,7 @@ class Subject:
             in_place = prop.update_allowed
             if name in self.told("replaces") or name in self.told("in_place"):
                 in_place = not in_place
-            in_place = in_place and not self.kind.replaced_at_every_update
+            in_place = in_place and not isinstance(self.kind, ReplacedAlways)
             yield Change(name, dict(now), in_place)
 
     def untried(self) -> list[str]:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from hearth.resources.capabilities import AnyProperty
 from hearth.schema import AllowedPattern, AllowedValues, Length, Prop, Range, ValueKind
 from tests.types.case import Subject
 from tests.types.values import unused
@@ -32,7 +33,7 @@ def mistakes(subject: Subject) -> Iterator[Mistake]:
     """One mistake after another."""
     good = subject.minimal()
     kind = subject.kind
-    if not kind.accepts_any_property:
+    if not isinstance(kind, AnyProperty):
         yield Mistake("unknown property", {**good, "no_such": 1}, ("no_such",))
     for name, prop in kind.properties.items():
         if prop.required:

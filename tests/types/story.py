@@ -12,7 +12,7 @@ from typing import Any
 import requests
 
 from hearth.resources.base import ResourceType
-from hearth.resources.capabilities import NestedType
+from hearth.resources.capabilities import NestedType, ReplacedAlways, UpdatedAlways
 from tests.types.case import Start, Subject, Template
 
 ACTIONS = ("check", "suspend", "resume")
@@ -210,7 +210,7 @@ def _live(
         before = heat.actions(path, resource)
         heat.update(path, template, converge=converge)
         done = heat.actions(path, resource)[len(before) :]
-        always = kind.replaced_at_every_update or kind.updated_always
+        always = isinstance(kind, ReplacedAlways | UpdatedAlways)
         if done and not (always or isinstance(kind, NestedType)):
             raise Wrong(f"the resource was worked on: {', '.join(done)}")
 
@@ -280,7 +280,7 @@ def _unmarked(heat: Orchestration, path: str, resource: str) -> None:
 
 def _still(heat: Orchestration, path: str, template: Template | str, kind: ResourceType) -> None:
     """What has just been applied has a plan without changes."""
-    if kind.replaced_at_every_update or kind.updated_always:
+    if isinstance(kind, ReplacedAlways | UpdatedAlways):
         return
     busy = [one for one in heat.plan(path, template).values() if changes(one)]
     if busy:

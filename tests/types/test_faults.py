@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from hearth.resources.base import NOTHING_MADE
+from hearth.resources.capabilities import MakesObject
 from tests.selection import part_of
 from tests.types.case import Subject, Template, kinds, subject, without_refs
 from tests.types.cloud import QUOTAS, UNLIMITED, Place, in_a_box, limit
@@ -18,7 +18,7 @@ NAMES = [
     name
     for name, kind in TYPES.items()
     if kind.service not in (None, "orchestration", "container-infra")
-    and kind.known_by != NOTHING_MADE
+    and isinstance(kind, MakesObject)
 ]
 """The types that change something in the cloud in a box."""
 

@@ -54,12 +54,7 @@ class DeclaredType(Struct, frozen=True):
     support: Support | None = None
     accepts_any_attribute: bool = False
     accepts_any_property: bool = False
-    snapshot_policy_allowed: bool = False
     member_property: str | None = None  # that defines the members of a group
-
-    def nested_definition(self, properties: Mapping[str, Any]) -> None:
-        """Return None, because the nested stack of such a type is not known."""
-        return
 
     def conflicts(self, properties: Mapping[str, Any]) -> Iterable[Violation]:
         """Return nothing, because relations between properties are not declared."""

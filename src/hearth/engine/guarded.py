@@ -5,7 +5,7 @@ Some are secrets themselves. Others contain one that the template took from anot
 
 from hearth.engine.core.record import Held
 from hearth.resources.base import ResourceType
-from hearth.resources.capabilities import REFERENCE_OUTPUT, NestedType
+from hearth.resources.capabilities import REFERENCE_OUTPUT, Mirrors, NestedType, SecretReference
 from hearth.resources.heat.group import COLLECTING
 from hearth.template.evaluated import METADATA
 
@@ -29,15 +29,15 @@ def guards(held: Held, rtype: ResourceType | None, attribute: str) -> bool:
         outputs = held.guarded_outputs
         name = attribute.rpartition(".")[2]  # `Outputs.NAME` of AWS::CloudFormation::Stack
         return bool(properties) or name in outputs or bool(outputs and attribute in COLLECTING)
-    repeated = {attribute} if rtype is None else {attribute, rtype.mirrors.get(attribute)}
-    return bool(properties & repeated) or bool(properties and attribute == ALL)
+    shown = rtype.mirrors.get(attribute) if isinstance(rtype, Mirrors) else None
+    return bool(properties & {attribute, shown}) or bool(properties and attribute == ALL)
 
 
 def guards_reference(held: Held, rtype: ResourceType | None) -> bool:
     """Return whether the reference of a resource contains a secret."""
     if isinstance(rtype, NestedType):
         return REFERENCE_OUTPUT in held.guarded_outputs
-    return rtype is not None and rtype.secret_reference
+    return isinstance(rtype, SecretReference)
 
 
 def guarded_names(held: Held, rtype: ResourceType | None) -> set[str]:

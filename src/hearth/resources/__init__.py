@@ -8,7 +8,6 @@ Packages that add types import the names from here: docs/extending.md.
 from hearth.resources.base import (
     Change,
     Failed,
-    IntentKey,
     Later,
     Made,
     Progress,
@@ -17,6 +16,7 @@ from hearth.resources.base import (
     ResourceType,
     Step,
 )
+from hearth.resources.capabilities import IntentKey, MakesObject, Observable
 from hearth.resources.collection import Collection, CollectionResource, forgiving
 
 __all__ = [
@@ -27,6 +27,8 @@ __all__ = [
     "IntentKey",
     "Later",
     "Made",
+    "MakesObject",
+    "Observable",
     "Progress",
     "Ready",
     "ResourceContext",

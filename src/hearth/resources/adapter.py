@@ -10,8 +10,8 @@ from msgspec.structs import replace
 
 from hearth.cloud.fault import CloudFault
 from hearth.model.span import Span
-from hearth.model.state import Action
-from hearth.resources.base import ResourceContext, ResourceType, Step
+from hearth.resources.base import ResourceContext, Step
+from hearth.resources.capabilities import Observable
 from hearth.schema import Findings, coerce_all
 
 T = TypeVar("T")
@@ -20,14 +20,13 @@ TAKEN_OVER = (
     "identified_by",
     "known_by",
     "visibility_delay_s",
-    "has_show",
     "holds_data",
     "undescribed",
     "orphan_prefixes",
 )
 
 
-class AdapterType(ResourceType):
+class AdapterType(Observable):
     """A resource type that delegates all its work to another type, the class attribute `adapted`.
 
     A subclass has its own properties and attributes and translates them (`translate`,
@@ -35,7 +34,7 @@ class AdapterType(ResourceType):
     translated ones.
     """
 
-    adapted: ClassVar[ResourceType]
+    adapted: ClassVar[Observable]
     # properties whose values have another form in `adapted`, with what turns these back
     turned_back: ClassVar[Mapping[str, Callable[[Any], Any]]] = {}
 
@@ -134,27 +133,11 @@ class AdapterType(ResourceType):
     def check_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
         return self.through(self.adapted.check_steps(self.adapted_context(ctx)))
 
-    def suspend_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
-        return self.through(self.adapted.suspend_steps(self.adapted_context(ctx)))
-
-    def resume_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
-        return self.through(self.adapted.resume_steps(self.adapted_context(ctx)))
-
-    def handles(self, action: Action) -> bool:
-        method = f"{action.value.lower()}_steps"
-        implementation = getattr(type(self), method, None)
-        if implementation is not getattr(AdapterType, method, None):
-            return True
-        return method in vars(AdapterType) and self.adapted.handles(action)
-
     async def busy(self, ctx: ResourceContext, fault: CloudFault) -> bool:
         return await self.adapted.busy(self.adapted_context(ctx), fault)
 
     async def replace_failed(self, ctx: ResourceContext) -> bool:
         return await self.adapted.replace_failed(self.adapted_context(ctx))
-
-    async def may_go_first(self, ctx: ResourceContext) -> bool:
-        return await self.adapted.may_go_first(self.adapted_context(ctx))
 
     async def used_by(self, ctx: ResourceContext) -> Sequence[str]:
         return await self.adapted.used_by(self.adapted_context(ctx))
@@ -213,9 +196,6 @@ class AdapterType(ResourceType):
 
     def recordable(self, ctx: ResourceContext) -> dict[str, Any]:
         return dict(self.attributes_of(ctx, ctx.body)) if ctx.body else {}
-
-    def location(self, ctx: ResourceContext) -> tuple[str, str, str | None]:
-        return self.adapted.location(self.adapted_context(ctx))
 
     def key_in_words(self) -> str:
         return self.known_by or self.adapted.key_in_words()

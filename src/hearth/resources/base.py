@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
-from enum import StrEnum
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Protocol
 
-from msgspec.structs import replace
-
-from hearth.cloud.contract import Cloud
-from hearth.cloud.fault import CloudFault
 from hearth.model.problem import ResourcePropertyConflict
-from hearth.model.state import Action
 from hearth.resources.context import (
     Change,
     Child,
@@ -27,17 +21,14 @@ from hearth.resources.context import (
     Step,
     Users,
 )
-from hearth.resources.mark import unmarked
-from hearth.resources.observed import observed_value
+from hearth.resources.declarations import check_names
 from hearth.resources.translate import move
 from hearth.schema import Attr, Prop, Relation, Rule, Support, ValueKind, Violation
-from hearth.template import walk
 
 __all__ = [
     "Change",
     "Child",
     "Failed",
-    "IntentKey",
     "Later",
     "Made",
     "Progress",
@@ -54,20 +45,6 @@ __all__ = [
 SHOW = Attr(ValueKind.MAP, "All fields of the object that the service returns.", cached=False)
 
 
-class IntentKey(StrEnum):
-    """How Hearth finds the result of a create call whose answer was lost.
-
-    The members are ordered by reliability; the most reliable comes first.
-    """
-
-    OWN_ID = "an id that Hearth chooses"
-    NATURAL_KEY = "a natural unique key"
-    TAG = "a tag, metadata entry or description"
-    OWN_NAME = "the generated name"
-    RENAME = "a temporary generated name"
-    NONE = "nothing"
-
-
 class Before(Protocol):
     """A rule that finds dependencies which the template does not express by references."""
 
@@ -80,17 +57,8 @@ class Before(Protocol):
         """
 
 
-OF_USERS = frozenset({"user_id", "password", "access_key", "secret_key"})
-"""The keys in a record's private data that hold the user which the resource created for itself."""
-
-WRITE_ONLY = frozenset(
-    {"admin_pass", "password", "payload", "personality", "private_key", "psk", "user_data"}
-)
-"""Names of properties whose values no service shows."""
 FOR_HEARTH = "only Hearth uses it; the cloud has no such property"
 FOR_CREATE = "it matters only while the object is created"
-NOT_SHOWN = "the service does not show it in a form that can be compared"
-NOTHING_MADE = "none, because it creates nothing in the cloud"
 
 
 _lookups: list[Callable[[str], ResourceType]] = []
@@ -115,59 +83,31 @@ def _named(kind: str) -> ResourceType:
 class ResourceType:
     """Base class of all resource types. A type has no state; each process has one instance of it.
 
-    A subclass declares its properties and attributes and overrides methods. The engine runs `steps`
-    for an action; for an immediate type (one without cloud calls) it calls `make` and `amend`
-    instead.
+    A subclass declares its properties and attributes and overrides methods. What not every type
+    can do is a capability, see `capabilities.py`.
     """
 
     type_name: ClassVar[str]
     properties: Mapping[str, Prop] = {}
-    attributes: Mapping[str, Attr] = {}
+    attributes: Mapping[str, Attr] = {"show": SHOW}
     update_policy: Mapping[str, Prop] = {}
     support: Support = Support()
     translation: Sequence[Rule] = ()
     relations: Sequence[Relation] = ()  # rules about several properties
-    mirrors: Mapping[str, str] = {}  # attribute → the property that it always shows
-    undescribed: ClassVar[str | None] = ""  # the service's value of a description that is not set
     physical_name_limit: int = 255
-    immediate: ClassVar[bool] = False
-    marked: ClassVar[bool] = True  # its objects may carry the mark of the record
-    has_show: ClassVar[bool] = True
-    identified_by: IntentKey = IntentKey.NONE
-    known_by: ClassVar[str] = ""  # the key in words; without a key, why, and what may be left over
-    keyless_with: ClassVar[Set[str]] = frozenset()  # if all these are given, there is no key
-    orphan_prefixes: ClassVar[
-        tuple[str, ...]
-    ] = ()  # prefixes of orphans that are parts, not the object
-    visibility_delay_s: float = 5.0
-    accepts_any_attribute: bool = False
-    accepts_any_property: bool = False
-    snapshot_policy_allowed: bool = False
-    hidden_properties: ClassVar[Set[str]] = frozenset()  # properties whose values are always hidden
-    needs_users: ClassVar[bool] = False  # it uses users of the stack's domain project
-    replaced_at_every_update: ClassVar[bool] = False  # even if its definition has not changed
-    updated_always: ClassVar[bool] = False  # every update of the stack is passed on to the object
-    replaced_for: ClassVar[Mapping[str, str]] = {}  # property → why a change of it replaces
-    holds_data: ClassVar[bool] = False  # its object has data of users, which a delete destroys
-    natural_key: ClassVar[Set[str]] = frozenset()  # properties that name an object without an id
-    only_grow: ClassVar[Set[str]] = frozenset()  # properties that no update can lower
     comes_after: ClassVar[Sequence[Before]] = ()  # rules for dependencies without a reference
-    member_property: ClassVar[str | None] = None  # the property that defines a group's members
-    member_keys: ClassVar[Set[str] | None] = None  # the keys in it that count; None: the schema's
-    unobserved: ClassVar[Mapping[str, str]] = {}  # property → why its real value is not compared
-    read_back: ClassVar[bool] = True  # whether `show` shows an object that the resource stands for
-    secret_reference: ClassVar[bool] = False  # `get_resource` gives a secret, as a signed URL
-    refers_to: ClassVar[Sequence[str]] = ()  # properties that must name a resource of the stack
-    runs_on: ClassVar[Sequence[str]] = ()  # properties that refer to servers of deployments
-    ends_with: ClassVar[str | None] = None  # the property with the object whose delete ends it, too
-    substitute: str | None = None  # an update may change to this type without a replacement
     service: str | None = None  # if the service catalogue lacks it, the type is unavailable
     extension: ClassVar[str | None] = None  # the extension of the network service that is needed
 
-    def __init_subclass__(cls, **options: Any) -> None:
+    def __init_subclass__(cls, *, has_show: bool = True, **options: Any) -> None:
+        """Give the type the attribute `show`, unless it or its base class has `has_show=False`."""
         super().__init_subclass__(**options)
-        if cls.has_show and "show" not in cls.attributes:
+        bases = [base for base in cls.__bases__ if issubclass(base, ResourceType)]
+        if not has_show:
+            cls.attributes = {n: attr for n, attr in cls.attributes.items() if n != "show"}
+        elif "show" not in cls.attributes and all("show" in base.attributes for base in bases):
             cls.attributes = {**cls.attributes, "show": SHOW}
+        check_names(cls)
 
     @property
     def name(self) -> str:
@@ -183,50 +123,6 @@ class ResourceType:
         return _named, (self.recorded_as,)
 
     # what is done
-
-    def steps(self, action: Action, ctx: ResourceContext) -> tuple[Step, ...]:
-        """Return the steps of an action in order; empty if the type has nothing to do."""
-        match action:
-            case Action.CREATE:
-                return self.create_steps(ctx)
-            case Action.UPDATE:
-                return self.update_steps(ctx)
-            case Action.DELETE:
-                recorded = ctx.physical_id is not None or bool(ctx.data)
-                may_exist = recorded or self.is_complete(ctx.properties)
-                return self.delete_steps(ctx) if may_exist else ()
-            case Action.CHECK:
-                return self.check_steps(ctx)
-            case Action.SUSPEND:
-                return self.suspend_steps(ctx)
-            case Action.RESUME:
-                return self.resume_steps(ctx)
-            case Action.SNAPSHOT:
-                return self.snapshot_steps(ctx)
-            case Action.RESTORE:
-                return self.taken_back_steps(ctx)
-            case Action.ADOPT:
-                return self.adopt_steps(ctx)
-            case _:
-                return ()
-
-    def is_complete(self, properties: Mapping[str, Any]) -> bool:
-        """Return whether all required properties have values.
-
-        Without one of them a create fails before the call that makes the object.
-        """
-        return all(
-            prop.nullable or properties.get(name) is not None
-            for name, prop in self.properties.items()
-            if prop.required
-        )
-
-    def handles(self, action: Action) -> bool:
-        """Return whether the type overrides the method `ACTION_steps`, for example
-        `suspend_steps`.
-        """
-        method = f"{action.value.lower()}_steps"
-        return getattr(type(self), method, None) is not getattr(ResourceType, method, None)
 
     def create_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
         return ()
@@ -245,134 +141,14 @@ class ResourceType:
     def check_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
         return ()
 
-    def suspend_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
-        return ()
-
-    def resume_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
-        return ()
-
-    def snapshot_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
-        return ()
-
-    def snapshot_delete_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
-        """Return the steps of a delete with the deletion policy Snapshot: snapshot, then delete."""
-        return ()
-
-    async def drop_snapshot(self, ctx: ResourceContext) -> None:
-        """Delete the cloud objects that belong to a snapshot of the resource.
-
-        `ctx.data` is the private data from the time of the snapshot.
-        """
-
-    def restored(self, properties: Mapping[str, Any], data: Mapping[str, str]) -> Mapping[str, Any]:
-        """Return the properties with which an update restores a snapshot.
-
-        `properties` and `data` (the private data) are those from the time of the snapshot.
-        """
-        return properties
-
-    async def observe(self, ctx: ResourceContext) -> Mapping[str, Any] | None:
-        """Return the current values of the object's properties, or None if the object is gone.
-
-        Only properties with a stored value are returned, and only those whose values can be
-        compared. A value that means the same as the stored value is returned as stored. The engine
-        ignores properties that cannot be updated. Raises CloudFault.
-        """
-        if not self.reads_back() or type(self).show is ResourceType.show:
-            return {}
-        body = await self.show(ctx)
-        return None if body is None else self.observed(ctx, unmarked(body))
-
-    def observed(self, ctx: ResourceContext, body: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return the values of those properties that a response body shows under their own names.
-
-        See `observe`. `body` has no intent keys.
-        """
-        return {
-            name: observed_value(prop, desired, self.as_sent(name, desired), body[name])
-            for name, prop in self.properties.items()
-            if (desired := ctx.properties.get(name)) is not None
-            and name in body
-            and name not in self.unobserved
-        }
-
-    def reads_back(self) -> bool:
-        """Return whether `observe` reads the object."""
-        methods = (type(self).observe, type(self).show)
-        overridden = methods != (ResourceType.observe, ResourceType.show)
-        return self.read_back and overridden
-
-    def unobserved_reason(self, name: str) -> str:
-        """Return why `observe` does not return the property `name`."""
-        if name in self.unobserved:
-            return self.unobserved[name]
-        if name in WRITE_ONLY or name in self.hidden_properties:
-            return "write-only: the service never shows it"
-        return NOT_SHOWN
-
-    def adopt_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
-        return ()
-
-    def replaced_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
-        """Return the steps that make the old resource release what its replacement needs.
-
-        An example is a fixed address. The steps run after the engine has decided to replace the
-        resource.
-        """
-        return ()
-
-    async def may_go_first(self, ctx: ResourceContext) -> bool:
-        """Return whether the old object may be deleted before its replacement is created.
-
-        The engine calls this if the object refuses a step of `replaced_steps`, as a server in an
-        error state does. If the result is false, the replacement fails. May raise CloudFault.
-        """
-        return False
-
-    def taken_back_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
-        """Return the steps that undo `replaced_steps`, for a rollback to the old resource."""
-        return ()
-
-    def make(self, ctx: ResourceContext) -> Made:
-        """Return the result of creating a resource of an immediate type; no I/O is allowed."""
-        return Made(physical_id=ctx.physical_name)
-
-    def amend(self, ctx: ResourceContext) -> Made:
-        """Return the result of updating a resource of an immediate type; no I/O is allowed."""
-        return Made()
-
     # what is decided
-
-    def has_key(self, properties: Mapping[str, Any]) -> bool:
-        """Return whether an object with these properties has an intent key.
-
-        It has none if all properties in `keyless_with` are given. Without a key, Hearth cannot find
-        the object if the answer to its create call is lost.
-        """
-        return not self.keyless_with or not all(map(properties.get, self.keyless_with))
 
     def must_replace(self, change: Change) -> str | None:
         """Return the reason why this change requires a replacement, or None if it does not.
 
         Changes of properties that cannot be updated are detected elsewhere.
         """
-        return next(
-            (reason for n, reason in self.replaced_for.items() if n in change.changed), None
-        )
-
-    async def busy(self, ctx: ResourceContext, fault: CloudFault) -> bool:
-        """Return whether the service refused a call only because the object is busy.
-
-        The engine then repeats the call after a pause, until the operation times out.
-        """
-        return False
-
-    async def used_by(self, ctx: ResourceContext) -> Sequence[str]:
-        """Return a short text for each object that still uses this one; empty if that is unknown.
-
-        The engine calls this after a delete was refused with a conflict. May raise CloudFault.
-        """
-        return ()
+        return None
 
     async def replace_failed(self, ctx: ResourceContext) -> bool:
         """Return whether the next update replaces this resource, whose create failed; if not, it
@@ -381,17 +157,6 @@ class ResourceType:
         After any other failed action it replaces a resource only if its object is lost.
         """
         return True
-
-    def at_rest(self, body: Mapping[str, Any]) -> bool:
-        """Return whether a body shows that no change of the object is under way.
-
-        A server whose resize waits for its confirmation is not at rest either.
-        """
-        return True
-
-    def is_dead(self, body: Mapping[str, Any]) -> bool:
-        """Return whether a body shows that the object is in a state that nothing leaves."""
-        return False
 
     def conflicts(self, properties: Mapping[str, Any]) -> Iterable[Violation]:
         """Yield each violation of a rule in `relations`. Values may be unknown in part."""
@@ -403,59 +168,13 @@ class ResourceType:
         for relation in self.relations:
             yield from relation.violations(moved.properties)
 
-    def reserved_metadata(self, properties: Mapping[str, Any]) -> Set[str]:
-        """Return the metadata keys that a template must not set on a resource with these
-        properties.
-        """
-        return frozenset()
-
-    def without_agent(self, properties: Mapping[str, Any]) -> str | None:
-        """Return why no agent on such a server asks for software deployments; None if one may.
-
-        Unknown values are missing or null.
-        """
-        return None
-
-    def longest_s(self, properties: Mapping[str, Any]) -> float:
-        """Return the seconds that one action takes at most if nothing but these properties decides;
-        0 if something else decides.
-        """
-        return 0.0
-
-    async def refused(self, properties: Mapping[str, Any], cloud: Cloud) -> Sequence[str]:
-        """Return an error message for each reason why the cloud would refuse these properties.
-
-        Called before anything is stored or created; values that are not known yet are null. Raises
-        CloudFault if the cloud gives no answer.
-        """
-        return ()
-
     # what is shown
-
-    def key_in_words(self) -> str:
-        """Return the text for the documentation that names the intent key of this type.
-
-        If there is no key, the text says why and what a crash may leave behind in the cloud.
-        """
-        return self.known_by
 
     def reference(self, ctx: ResourceContext) -> str:
         """Return the value of the template function `get_resource`: the physical id, else the
         name.
         """
         return ctx.physical_id or ctx.name
-
-    async def shown_attribute(self, ctx: ResourceContext, name: str) -> Any:
-        """Return the value of an attribute as templates see it: without intent keys."""
-        return unmarked(await self.attribute(ctx, name), self.undescribed)
-
-    def known_attributes(self, ctx: ResourceContext) -> dict[str, Any]:
-        """Return the attributes that need no call to the service, without intent keys."""
-        attributes = self.recordable(ctx)
-        if not self.marked:  # nothing of theirs carries a mark, and it may be much
-            return attributes
-        clean: dict[str, Any] = unmarked(attributes, self.undescribed)
-        return clean
 
     async def attribute(self, ctx: ResourceContext, name: str) -> Any:
         """Return the value of an attribute, from the last response body or from a new call.
@@ -471,29 +190,9 @@ class ResourceType:
             return body
         return (body or {}).get(name)
 
-    def as_sent(self, name: str, value: Any) -> Any:
-        """Convert the value of the property `name` to the form that the service expects."""
-        return value
-
-    def within(self, attribute: str, value: Any, path: Sequence[Any]) -> Any:
-        """Return the part of an attribute's value at a path such as ["addresses", 0]; None if it is
-        missing.
-        """
-        return walk(value, path)
-
     async def show(self, ctx: ResourceContext) -> Mapping[str, Any] | None:
         """Fetch the object and return its body, or None if the object is gone."""
         return ctx.body
-
-    def brought(self, data: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the private data that an adopted or restored resource takes over from the document
-        `data`.
-
-        Data about users is left out, because a user belongs to the resource that created it.
-        """
-        if self.needs_users:
-            return {}
-        return {name: value for name, value in data.items() if name not in OF_USERS}
 
     def recordable(self, ctx: ResourceContext) -> dict[str, Any]:
         """Return the cached attributes that the last response body contains; makes no call."""
@@ -512,44 +211,3 @@ class ResourceType:
         """
         for before in self.comes_after:
             yield from before.names(definition, program)
-
-    def nested_definition(self, properties: Mapping[str, Any]) -> Any:
-        """Return a template for the validation of the nested stack that a group generates.
-
-        For many equal members, it may contain one (see `nested_copies`). Return None if there is
-        nothing to validate.
-        """
-        return None
-
-    def nested_copies(self, properties: Mapping[str, Any]) -> int:
-        """Return how many members of the group one member of `nested_definition` represents."""
-        return 1
-
-    def location(self, ctx: ResourceContext) -> tuple[str, str, str | None]:
-        """Return the service, the path and the microversion with which to call the object itself.
-
-        If the microversion is None, the service uses its default.
-        """
-        raise NotImplementedError(self.type_name)
-
-    async def orphans(self, ctx: ResourceContext) -> Sequence[str]:
-        """Find orphans: objects that carry the record's intent key but are not the recorded object.
-
-        Returns their physical ids. This implementation suits types with at most one object per key:
-        if an id is recorded, there is no orphan.
-        """
-        if ctx.physical_id is not None:
-            return ()
-        finds = [step.find for step in self.create_steps(ctx) if step.find is not None]
-        candidates = [await find(ctx) for find in finds]
-        return [
-            candidate.physical_id
-            for candidate in candidates
-            if candidate is not None and candidate.physical_id
-        ]
-
-    async def delete_orphan(self, ctx: ResourceContext, physical_id: str) -> None:
-        """Delete the orphan with this physical id."""
-        doomed = replace(ctx, physical_id=physical_id)
-        for step in self.delete_steps(doomed):
-            await step.do(doomed)

@@ -22,16 +22,16 @@ from hearth.cloud.path import filled_path, segment
 from hearth.model.state import Action
 from hearth.resources import parts
 from hearth.resources.base import (
+    Change,
     Failed,
-    IntentKey,
     Later,
     Made,
     Progress,
     Ready,
     ResourceContext,
-    ResourceType,
     Step,
 )
+from hearth.resources.capabilities import IntentKey, Observable
 from hearth.resources.mark import mark
 from hearth.resources.observed import in_own_words, observed_value, within
 from hearth.resources.parts import Call, Part
@@ -112,7 +112,7 @@ class Elsewhere(Struct, frozen=True):
         return member if self.field is None else member.get(self.field)
 
 
-class CollectionResource(ResourceType):
+class CollectionResource(Observable):
     """A resource type whose objects are members of a REST collection."""
 
     collection: ClassVar[Collection]
@@ -127,6 +127,7 @@ class CollectionResource(ResourceType):
     elsewhere: ClassVar[Mapping[str, Elsewhere]] = {}  # attributes that other calls show
     parts: ClassVar[Sequence[Part]] = ()  # parts of the object that separate calls set
     before_delete: ClassVar[Sequence[Call]] = ()  # without these the service refuses the delete
+    replaced_for: ClassVar[Mapping[str, str]] = {}  # property → why a change of it replaces
     key_stays: ClassVar[bool] = False  # the key field cannot be changed: a user's text replaces it
     identified_by = IntentKey.TAG
 
@@ -191,6 +192,10 @@ class CollectionResource(ResourceType):
         for name in names - self.not_sent - {"value_specs", "name"}:
             fields.setdefault(self.renamed.get(name, name), None)
         return fields
+
+    def must_replace(self, change: Change) -> str | None:
+        reasons = (reason for n, reason in self.replaced_for.items() if n in change.changed)
+        return next(reasons, None)
 
     async def attribute(self, ctx: ResourceContext, name: str) -> Any:
         source = self.elsewhere.get(name)

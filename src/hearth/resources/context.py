@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from msgspec import Struct, field
 
@@ -228,6 +228,7 @@ def _no_ids() -> str:
     raise AssertionError("expected a context with `new_id`: this context cannot create ids")
 
 
+@runtime_checkable
 class Located(Protocol):
     """A resource type that knows the URL of its objects."""
 
@@ -270,7 +271,7 @@ class ResourceContext(Struct):
     account_secret: Callable[[], str] = str  # the same for all stacks of the project
     secret: Callable[[], str] = str  # seed of what must look random; the same for all attempts
     update_policy: Mapping[str, Any] = field(default_factory=dict)
-    kind: Located | None = None
+    kind: object = None  # the resource type
     users: Users | None = None
     deployments: Deployments | None = None  # of types whose signals are their results
     members: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # of a nested stack
@@ -326,7 +327,7 @@ class ResourceContext(Struct):
         self, method: str, path_suffix: str = "", json: Any = None, **options: Any
     ) -> Response:
         """Send a request to the object's own URL, extended by `path_suffix`."""
-        assert self.kind is not None
+        assert isinstance(self.kind, Located), f"{self.type_name} has no URL of its objects"
         service, path, microversion = self.kind.location(self)
         if path_suffix:
             path = f"{path}/{path_suffix.lstrip('/')}"

@@ -7,8 +7,10 @@ from importlib import resources
 
 from msgspec import Struct, structs
 
-from hearth.resources.base import NOTHING_MADE, ResourceType
+from hearth.resources.base import ResourceType
+from hearth.resources.capabilities import MakesObject, UsesUsers, visibility_delay_s
 
+NOTHING_MADE = "none, because it creates nothing in the cloud"
 INTRODUCTION = """\
 # Resource identification
 
@@ -49,20 +51,22 @@ def rows(types: Iterable[ResourceType]) -> list[Row]:
 
 
 def _row(rtype: ResourceType) -> Row:
-    users = "identity" if rtype.needs_users else ""
-    key_kind = "" if rtype.known_by == NOTHING_MADE else rtype.identified_by.value
+    users = "identity" if isinstance(rtype, UsesUsers) else ""
+    key_kind = rtype.identified_by.value if isinstance(rtype, MakesObject) else ""
     return Row(
         type=rtype.name,
         service=rtype.service or users,
         identified_by=key_kind,
         key=key_in_full(rtype),
-        visibility_delay_s=rtype.visibility_delay_s if rtype.service or users else 0,
+        visibility_delay_s=visibility_delay_s(rtype) if rtype.service or users else 0,
         support=str(rtype.support.status),
     )
 
 
 def key_in_full(rtype: ResourceType) -> str:
     """Return the text about the type's intent key, including the case in which there is no key."""
+    if not isinstance(rtype, MakesObject):
+        return NOTHING_MADE
     text = rtype.key_in_words()
     if not rtype.keyless_with:
         return text

@@ -9,14 +9,13 @@ from hearth.cloud.contract import Body
 from hearth.cloud.fault import CloudFault
 from hearth.cloud.path import segment
 from hearth.resources.base import (
-    IntentKey,
     Made,
     Progress,
     Ready,
     ResourceContext,
-    ResourceType,
     Step,
 )
+from hearth.resources.capabilities import IntentKey, Observable
 from hearth.resources.collection import forgiving
 from hearth.schema import INTEGER, STRING, AtLeastOne, Prop, Range, Relation, Resolve, Rule, Support
 
@@ -38,7 +37,7 @@ class Limits(Struct, frozen=True):
     usage: str | None = None
 
 
-class QuotaSet(ResourceType):
+class QuotaSet(Observable):
     """Base class of quotas. A limit that the template omits stays unchanged; -1 means no limit."""
 
     limits: ClassVar[Limits] = Limits("/os-quota-sets", "quota_set", usual="defaults")

@@ -1,27 +1,44 @@
 """Read the real properties of an object back, for drift and for updates with `converge`."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from typing import Any
 
 from hearth.cloud.fault import CloudFault, NotFound
 from hearth.model.state import Action
-from hearth.resources.base import NOTHING_MADE, Failed, ResourceContext, ResourceType
+from hearth.resources.actions import handles
+from hearth.resources.base import Failed, ResourceContext, ResourceType
+from hearth.resources.capabilities import MakesObject, Observable
 from hearth.resources.lookup import KINDS, Names
 from hearth.schema import Custom, Prop
+
+WRITE_ONLY = frozenset(
+    {"admin_pass", "password", "payload", "personality", "private_key", "psk", "user_data"}
+)
+"""Names of properties whose values no service shows."""
+NOT_SHOWN = "the service does not show it in a form that can be compared"
 
 
 class Unfit(CloudFault):
     """The service has answered, and the type's check does not accept the state of the object."""
 
 
-def makes_object(rtype: ResourceType) -> bool:
-    """Return whether a resource of this type stands for an object in the cloud."""
-    return not (rtype.immediate or rtype.known_by == NOTHING_MADE)
-
-
 def can_be_read(rtype: ResourceType) -> bool:
     """Return whether `real_state` reads anything: the properties, or whether the object exists."""
-    return rtype.reads_back() or rtype.handles(Action.CHECK)
+    return isinstance(rtype, Observable) or handles(rtype, Action.CHECK)
+
+
+def only_grow(rtype: ResourceType) -> Set[str]:
+    """Return the properties of a type that no update can lower."""
+    return rtype.only_grow if isinstance(rtype, Observable) else frozenset()
+
+
+def unobserved_reason(rtype: ResourceType, name: str) -> str:
+    """Return why the real value of the property `name` is not read."""
+    if isinstance(rtype, Observable) and name in rtype.unobserved:
+        return rtype.unobserved[name]
+    if name in WRITE_ONLY or name in getattr(rtype, "hidden_properties", ()):
+        return "write-only: the service never shows it"
+    return NOT_SHOWN
 
 
 async def real_state(
@@ -34,7 +51,7 @@ async def real_state(
     """
     try:
         values = await read_back(rtype, ctx, names)
-        if values is None or rtype.reads_back() or await exists(rtype, ctx):
+        if values is None or isinstance(rtype, Observable) or await exists(rtype, ctx):
             return values
         return None
     except NotFound:
@@ -47,7 +64,7 @@ async def is_lost(rtype: ResourceType, ctx: ResourceContext) -> bool:
 
     Raises CloudFault if the service gives no answer about the object.
     """
-    if not makes_object(rtype):
+    if not isinstance(rtype, MakesObject):
         return False
     if ctx.physical_id is None:
         return True
@@ -59,14 +76,15 @@ async def is_lost(rtype: ResourceType, ctx: ResourceContext) -> bool:
         return True
     except Unfit:
         return False
-    return body is None or rtype.is_dead(body)
+    return body is None or (isinstance(rtype, Observable) and rtype.is_dead(body))
 
 
 async def at_rest(rtype: ResourceType, ctx: ResourceContext) -> bool:
     """Return whether no change of the object is under way, as far as its body shows."""
     if type(rtype).show is ResourceType.show:
         return True
-    return rtype.at_rest(await rtype.show(ctx) or {})
+    body = await rtype.show(ctx) or {}
+    return not isinstance(rtype, Observable) or rtype.at_rest(body)
 
 
 async def exists(rtype: ResourceType, ctx: ResourceContext) -> bool:
@@ -85,13 +103,13 @@ async def exists(rtype: ResourceType, ctx: ResourceContext) -> bool:
 async def read_back(
     rtype: ResourceType, ctx: ResourceContext, names: Names | None = None
 ) -> Mapping[str, Any] | None:
-    """Return the result of `ResourceType.observe`, in which names and ids of an object are equal.
+    """Return the result of `Observable.observe`, in which names and ids of an object are equal.
 
     A value that names the same object as the stored value is returned as stored. `names` may
     contain lists that were fetched before. Raises CloudFault; with `names` also if a service fails
     while names are compared, which without `names` counts as a difference.
     """
-    values = await rtype.observe(ctx)
+    values = await rtype.observe(ctx) if isinstance(rtype, Observable) else {}
     if not values:
         return values
     strict, names = names is not None, names or Names(ctx.cloud)

@@ -7,8 +7,8 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from hearth.resources.base import NOTHING_MADE, ResourceType
-from hearth.resources.capabilities import Signalled
+from hearth.resources.base import ResourceType
+from hearth.resources.capabilities import MakesObject, NestedType, Signalled, SnapshotAtDelete
 from hearth.resources.described import beside, example, key_in_full
 from hearth.schema import (
     AllowedPattern,
@@ -120,12 +120,11 @@ def _notes(rtype: ResourceType) -> Iterator[str]:
         need = f"Needs the {rtype.service} service"
         extension = f" with its extension {rtype.extension}" if rtype.extension else ""
         notes.append(f"{need}{extension}.")
-    key_text = key_in_full(rtype)
-    if key_text and key_text != NOTHING_MADE:
+    if isinstance(rtype, MakesObject) and (key_text := key_in_full(rtype)):
         notes.append(f"Key after a crash: {key_text}.")
     if isinstance(rtype, Signalled):
         notes.append("Accepts signals.")
-    if rtype.snapshot_policy_allowed:
+    if isinstance(rtype, NestedType | SnapshotAtDelete):
         notes.append("Supports `deletion_policy: Snapshot`.")
     if notes:
         yield ""

@@ -2,11 +2,12 @@
 
 from typing import ClassVar
 
-from hearth.resources.base import IntentKey, Made, ResourceContext, ResourceType, Step
+from hearth.resources.base import Made, ResourceContext, Step
+from hearth.resources.capabilities import GivesWay, IntentKey, MakesObject
 from hearth.resources.parts import Part
 
 
-class Tie(ResourceType):
+class Tie(MakesObject, GivesWay):
     """A relation between existing objects; the calls that set it can be repeated."""
 
     part: ClassVar[Part]

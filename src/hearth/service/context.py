@@ -6,15 +6,12 @@ from typing import Any
 from msgspec import Struct
 
 from hearth.cloud.contract import Cloud
-from hearth.engine.core.naming import physical_name
+from hearth.engine.context import referred_metadata, resource_context
 from hearth.engine.core.record import Record
-from hearth.engine.deployments import StackDeployments
-from hearth.engine.endpoints import stack_facts
 from hearth.resources.base import ResourceContext, ResourceType
-from hearth.resources.capabilities import ReportsResults
 from hearth.service.caller import Caller
 from hearth.service.services import Services
-from hearth.store import claim, reads
+from hearth.store import reads
 from hearth.store.credentials import StackCredential
 from hearth.store.database import Tx
 from hearth.store.rows import StackRow
@@ -65,43 +62,19 @@ def context_with(
     """Return the context of a record with these stored values and this cloud."""
     row = row.having(user_project_id=record_data.user_project_id)
 
-    async def metadata_of(reference: str) -> Mapping[str, Any]:
-        return await services.store.read(lambda tx: _metadata_of(tx, row, reference))
-
-    now = services.clock.now()
-    deployments = None
-    if isinstance(rtype, ReportsResults):
-        deployments = StackDeployments(
-            services.store, services.clouds, services.clock, services.new_id, row, record
-        )
-    return ResourceContext(
-        record_id=record.id,
-        name=record.name,
-        type_name=record.type,
-        stack=stack_facts(row, services.endpoints),
-        action=record.action,
-        physical_id=record.physical_id,
-        physical_name=physical_name(row.name, record.name, record.id, rtype.physical_name_limit),
-        key=record.id,
+    return resource_context(
+        services,
+        row,
+        record,
+        rtype,
+        cloud,
+        record.action,
         properties=record.held.properties,
-        cloud=cloud,
         before=record.held.properties,
         data=record_data.data,
         metadata=record_data.metadata,
-        now=now,
-        started_at=now,
-        account_secret=lambda: services.store.sealer.fingerprint(["account", row.project_id]),
-        secret=lambda: services.store.sealer.fingerprint(["secret", record.id]),
-        kind=rtype,
-        new_id=services.new_id,
         users=services.clouds.users(row, lambda project_id: None),
-        read_metadata=metadata_of,
-        deployments=deployments,
+        read_metadata=lambda reference: services.store.read(
+            lambda tx: referred_metadata(tx, reads.records(tx, row.id), reference)
+        ),
     )
-
-
-def _metadata_of(tx: Tx, row: StackRow, reference: str) -> Any:
-    for record in reads.records(tx, row.id):
-        if reference in (record.held.reference, record.physical_id):
-            return claim.metadata(tx, record.id)
-    return {}

@@ -45,10 +45,6 @@ class ChildType(Struct, frozen=True):
         force_setattr(self, "properties", properties)
         force_setattr(self, "attributes", attributes)
 
-    def nested_definition(self, properties: Mapping[str, Any]) -> None:
-        """Return None, because the nested template is a file and not generated from properties."""
-        return
-
     def conflicts(self, properties: Mapping[str, Any]) -> Iterable[Violation]:
         """Return nothing, because the nested template itself reports invalid parameters."""
         return ()

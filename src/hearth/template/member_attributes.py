@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from hearth.model.problem import Problem, StackValidationFailed, hint, nearest
 from hearth.template.references import Reference
-from hearth.template.types import TypeInfo
+from hearth.template.types import TypeInfo, accepts_attribute
 
 
 def lacks(member: TypeInfo, attribute: str) -> bool:
     """Return whether a member of this type certainly has no such attribute."""
-    has_attribute = attribute == "show" or attribute in member.attributes
-    return not (has_attribute or member.accepts_any_attribute)
+    return not accepts_attribute(member, attribute)
 
 
 def no_member_attribute(reference: Reference, attribute: str, member: TypeInfo) -> Problem:

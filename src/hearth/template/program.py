@@ -594,7 +594,8 @@ class Program(Struct, frozen=True, eq=False, weakref=True):
         """
         if definition.child is not None:
             return definition.child
-        nested = definition.type_info.nested_definition(properties)
+        generated = getattr(definition.type_info, "nested_definition", None)
+        nested = None if generated is None else generated(properties)
         if nested is None:
             return None
         return self.module.compile_nested(nested, definition.name, strict=strict)

@@ -45,6 +45,7 @@ from hearth.template.static import (
     no_target,
     problems_of,
 )
+from hearth.template.types import accepts_attribute, allows_snapshot
 from hearth.template.values import ParameterReader, Stack
 from hearth.template.world import Facade
 
@@ -233,9 +234,7 @@ class Specialiser:
     def check_attribute(self, reference: Reference) -> None:
         type_info = self.module.bindings[reference.resource].type_info
         attribute = reference.read[0] if reference.read else None
-        if type_info is None or type_info.accepts_any_attribute or attribute == "show":
-            return
-        if attribute in type_info.attributes:
+        if type_info is None or accepts_attribute(type_info, attribute):
             return
         self.problems.append(no_attribute(reference, type_info, self.syntax.resources))
 
@@ -262,7 +261,7 @@ class Specialiser:
             return
         type_info = self.module.bindings[source.name].type_info
         policy = policy.capitalize()
-        possible = type_info is None or type_info.snapshot_policy_allowed
+        possible = type_info is None or allows_snapshot(type_info)
         if policy == DeletionPolicy.SNAPSHOT and not possible:
             message = f'the deletion policy "{policy}" is not possible for {source.type}'
             self.problems.append(StackValidationFailed(at, message))

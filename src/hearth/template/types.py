@@ -35,13 +35,17 @@ class Definitions(Protocol):
 class TypeInfo(Protocol):
     """A resource type, as the compiler sees it.
 
-    A type may also have these optional attributes. If `accepts_any_property` is true, properties
-    are not checked. `hidden_properties` are the names of properties whose values are always hidden.
+    A type may also have these optional attributes. If `snapshot_policy_allowed` is true, the
+    deletion policy Snapshot is possible. If `accepts_any_property` or `accepts_any_attribute`
+    is true, properties or attributes are not checked. `hidden_properties` are the names of
+    properties whose values are always hidden.
     `runs_on` are the names of properties that refer to servers on which software runs, and
     `without_agent(properties)` returns why a server never asks for that software, or None.
     `reserved_metadata(properties)` returns the keys that the metadata must not
     contain. `member_property` is the name of a group's property that contains the definition of its
     members, and `member_keys` are the keys in it that count; None if its schema has them.
+    `nested_definition(properties)` returns the template of the nested stack that a group generates,
+    or None, and `nested_copies(properties)` how many members one of its members represents.
     `of_members(attribute_path)` returns the attribute of the members that is needed to read an
     attribute of the group, and `sample(properties)` a template with one member. `within` follows a
     path into an attribute, for a type whose attributes cover several resources.
@@ -57,15 +61,6 @@ class TypeInfo(Protocol):
     def update_policy(self) -> Mapping[str, Prop]: ...
     @property
     def support(self) -> Support | None: ...
-    @property
-    def accepts_any_attribute(self) -> bool: ...
-    @property
-    def snapshot_policy_allowed(self) -> bool: ...
-
-    def nested_definition(self, properties: Mapping[str, Any]) -> Mapping[str, Any] | None:
-        """Return the template of the nested stack that these properties describe, or None if there
-        is none.
-        """
 
     def conflicts(self, properties: Mapping[str, Any]) -> Iterable[Violation]:
         """Return the errors in the combination of properties. Values may be unknown in part."""
@@ -76,6 +71,17 @@ class TypeInfo(Protocol):
         """Return the names of resources on which this one depends without a reference in the
         template.
         """
+
+
+def allows_snapshot(type_info: TypeInfo) -> bool:
+    """Return whether the deletion policy Snapshot is possible for resources of this type."""
+    return bool(getattr(type_info, "snapshot_policy_allowed", False))
+
+
+def accepts_attribute(type_info: TypeInfo, name: Any) -> bool:
+    """Return whether resources of this type may have an attribute with this name."""
+    declared = name == "show" or name in type_info.attributes
+    return declared or bool(getattr(type_info, "accepts_any_attribute", False))
 
 
 class TypeCatalog(Protocol):

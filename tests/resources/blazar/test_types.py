@@ -6,6 +6,7 @@ from hearth.cloud import CloudFault
 from hearth.resources.blazar.host import as_map
 from hearth.resources.blazar.lease import reservation
 from hearth.resources.registry import builtin_types
+from hearth.resources.shown import known_attributes
 from tests.resources.driver import drive
 
 HOST, LEASE = "OS::Blazar::Host", "OS::Blazar::Lease"
@@ -107,7 +108,7 @@ def test_the_capabilities_of_a_host_are_a_map():
         given = {"name": "reservable-1", "extra_capability": {"gpu": "yes", "name": "other"}}
         host = await driver.create(HOST, given)
         found = [await host.kind.attribute(host, n) for n in ("extra_capability", "cpu_info")]
-        known = host.kind.known_attributes(host)
+        known = known_attributes(host.kind, host)
         await driver.delete_all()
         return found, known
 

@@ -6,7 +6,9 @@ import pytest
 
 from hearth.model.problem import Rejected
 from hearth.model.state import Action
+from hearth.resources.actions import action_steps
 from hearth.resources.base import Failed, Ready, SignalResult
+from hearth.resources.capabilities import ReplacedAlways
 from tests.resources.fake import context_of
 from tests.resources.heat.test_wait_conditions import Desk, run
 
@@ -32,8 +34,9 @@ def test_signals_need_all_keys_and_null_is_ignored():
 
 
 def test_a_handle_may_be_replaced_at_every_update():
-    assert context_of("OS::Heat::UpdateWaitConditionHandle", {}).kind.replaced_at_every_update
-    assert not handle().kind.replaced_at_every_update
+    always = context_of("OS::Heat::UpdateWaitConditionHandle", {}).kind
+    assert isinstance(always, ReplacedAlways)
+    assert not isinstance(handle().kind, ReplacedAlways)
 
 
 @pytest.mark.parametrize(("status", "ends"), [("SUCCESS", Ready), ("FAILURE", Failed)])
@@ -46,6 +49,6 @@ def test_a_condition_reads_the_handle(status, ends):
         {"Handle": "url", "Timeout": 10},
         read_metadata=metadata,
     )
-    (step,) = ctx.kind.steps(Action.CREATE, ctx)
+    (step,) = action_steps(ctx.kind, Action.CREATE, ctx)
     assert isinstance(asyncio.run(step.poll(ctx)), ends)
     assert asyncio.run(ctx.kind.attribute(ctx, "Data")) == '{"a": "d"}'

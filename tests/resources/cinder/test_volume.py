@@ -6,6 +6,7 @@ import pytest
 
 from hearth.model.state import Action
 from hearth.resources.base import Ready
+from hearth.resources.shown import shown_attribute
 from tests.resources.driver import Broken, drive
 
 VOLUME = "OS::Cinder::Volume"
@@ -34,7 +35,7 @@ def test_a_volume_is_made_changed_and_removed():
 def test_the_key_is_not_shown_as_description():
     async def story(driver):
         volume = await driver.create(VOLUME, {"size": 1})
-        shown = await volume.kind.shown_attribute(volume, "display_description")
+        shown = await shown_attribute(volume.kind, volume, "display_description")
         await driver.delete_all()
         return shown
 

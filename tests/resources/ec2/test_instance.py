@@ -6,6 +6,7 @@ from email import message_from_string
 import pytest
 
 from hearth.model.state import Action
+from hearth.resources.actions import handles
 from hearth.resources.registry import builtin_types
 from tests.resources.driver import drive
 from tests.resources.neutron.test_topology import plumbing
@@ -148,5 +149,5 @@ def test_what_makes_no_sense_together_is_refused(more, words):
 
 
 def test_a_snapshot_of_the_stack_passes_it_over():
-    assert not builtin_types()[INSTANCE].handles(Action.SNAPSHOT)
-    assert builtin_types()[INSTANCE].handles(Action.SUSPEND)
+    assert not handles(builtin_types()[INSTANCE], Action.SNAPSHOT)
+    assert handles(builtin_types()[INSTANCE], Action.SUSPEND)

@@ -8,7 +8,9 @@ from msgspec.structs import replace
 
 from hearth.model.state import Action
 from hearth.model.unknown import UNKNOWN
+from hearth.resources.actions import action_steps
 from hearth.resources.base import Change, Failed, Later, Ready
+from hearth.resources.capabilities import AnyProperty
 from hearth.resources.heat.random_string import sets_of
 from tests.resources.fake import context_of
 
@@ -39,7 +41,7 @@ def test_a_value_must_fit_its_type_and_is_given_back_as_it_is(wanted, value, fit
 
 def test_none_takes_anything_and_gives_null():
     ctx = context_of("OS::Heat::None", {})
-    assert ctx.kind.accepts_any_property
+    assert isinstance(ctx.kind, AnyProperty)
     assert asyncio.run(ctx.kind.attribute(ctx, "whatever")) is None
 
 
@@ -94,7 +96,7 @@ def test_a_kept_random_string_stays():
 def test_the_test_resource_waits_then_fails_when_asked():
     properties = {"wait_secs": 5, "fail": True}
     ctx = context_of("OS::Heat::TestResource", properties, started_at=100.0, now=102.0)
-    (step,) = ctx.kind.steps(Action.CREATE, ctx)
+    (step,) = action_steps(ctx.kind, Action.CREATE, ctx)
     assert asyncio.run(step.poll(ctx)) == Later(3.0)
     progress = asyncio.run(step.poll(replace(ctx, now=105.0)))
     assert isinstance(progress, Failed)
@@ -126,7 +128,7 @@ def test_update_replace_replaces_the_test_resource_when_its_value_changes(
 def test_a_delay_waits_for_the_actions_chosen_and_as_long_each_time():
     given = {"min_wait": 10, "max_jitter": 5, "actions": ["CREATE"]}
     ctx = context_of("OS::Heat::Delay", given, started_at=0.0, now=0.0)
-    (step,) = ctx.kind.steps(Action.CREATE, ctx)
+    (step,) = action_steps(ctx.kind, Action.CREATE, ctx)
     first, again = asyncio.run(step.poll(ctx)), asyncio.run(step.poll(ctx))
     assert first == again
     assert 10 <= first.after_s < 15

@@ -10,6 +10,7 @@ from hearth.cloud import CloudFault
 from hearth.cloud.contract import Response
 from hearth.cloud.fault import NotFound
 from hearth.model.state import Action
+from hearth.resources.actions import action_steps
 from hearth.resources.base import Change, Failed, Later, Ready
 from hearth.resources.deployments import Deployments, DeploymentState
 from hearth.resources.heat.derived_config import filled
@@ -87,7 +88,7 @@ def deployment(kind=DEPLOYMENT, shelf=None, **properties):
 def done(ctx, action=Action.CREATE):
     """Do the steps of an action; the last progress."""
     ctx.action, progress = action, Ready()
-    for step in ctx.kind.steps(action, ctx):
+    for step in action_steps(ctx.kind, action, ctx):
         made = asyncio.run(step.do(ctx))
         if made is not None:
             ctx.physical_id = made.physical_id or ctx.physical_id
@@ -127,7 +128,7 @@ def test_the_next_run_replaces_the_configuration_of_the_last():
 
 def test_a_run_that_is_repeated_after_a_crash_has_the_same_id():
     ctx = deployment()
-    prepare, run = ctx.kind.steps(Action.CREATE, ctx)
+    prepare, run = action_steps(ctx.kind, Action.CREATE, ctx)
     ctx.data = {k: v for k, v in asyncio.run(prepare.do(ctx)).data.items() if v is not None}
     asyncio.run(run.do(ctx))
     asyncio.run(run.do(ctx))  # its end was not committed
@@ -142,7 +143,7 @@ def test_a_preparation_that_is_repeated_after_a_refused_key_pair_tells_its_user_
 
     ctx = deployment(signal_transport="CFN_SIGNAL")
     ctx.users = Refusing()
-    prepare, _ = ctx.kind.steps(Action.CREATE, ctx)
+    prepare, _ = action_steps(ctx.kind, Action.CREATE, ctx)
     with pytest.raises(CloudFault):
         asyncio.run(prepare.do(ctx))
     made = asyncio.run(prepare.do(ctx)).data
@@ -193,7 +194,7 @@ def test_what_was_deleted_meanwhile_is_a_failure():
 def test_a_delete_waits_only_for_a_server_that_is_there(server_type, waits):
     ctx = deployment(shelf=Shelf(server_type=server_type), actions=["DELETE"])
     ctx.action = Action.DELETE
-    prepare, run, *_ = ctx.kind.steps(Action.DELETE, ctx)
+    prepare, run, *_ = action_steps(ctx.kind, Action.DELETE, ctx)
     ctx.data = dict(asyncio.run(prepare.do(ctx)).data)
     asyncio.run(run.do(ctx))
     assert isinstance(asyncio.run(run.poll(ctx)), Later if waits else Ready)
@@ -227,7 +228,7 @@ def test_nobody_waits_for_a_guest_that_cannot_run(status, after_delete, after_up
         ctx = deployment(shelf=shelf, actions=["DELETE", "UPDATE"])
         ctx.cloud = Away() if status is None else With(status)
         ctx.action, ctx.physical_id = action, "deployment"
-        prepare, run, *_ = ctx.kind.steps(action, ctx)
+        prepare, run, *_ = action_steps(ctx.kind, action, ctx)
         ctx.data = {**ctx.data, **asyncio.run(prepare.do(ctx)).data}
         asyncio.run(run.do(ctx))
         assert isinstance(asyncio.run(run.poll(ctx)), end)
@@ -268,7 +269,7 @@ def test_a_delete_waits_for_no_signal_in_a_container_that_is_gone():
     ctx.cloud = Swift()
     assert isinstance(done(ctx), Later)
     ctx.cloud = Away()
-    prepare, run = ctx.kind.steps(Action.DELETE, ctx)[:2]
+    prepare, run = action_steps(ctx.kind, Action.DELETE, ctx)[:2]
     assert prepare.name == "prepare"
     ctx.action = Action.DELETE
     for step in (prepare, run):

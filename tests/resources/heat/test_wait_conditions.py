@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from hearth.cloud import CloudFault
 from hearth.model.problem import Rejected
 from hearth.model.state import Action
+from hearth.resources.actions import action_steps
 from hearth.resources.base import Failed, Later, Ready, Users
 from hearth.resources.heat import queues
 from hearth.resources.heat.signed_url import signature
@@ -66,7 +67,7 @@ class Guests(Desk):
 
 
 def run(ctx, action):
-    for step in ctx.kind.steps(action, ctx):
+    for step in action_steps(ctx.kind, action, ctx):
         made = asyncio.run(step.do(ctx))
         if made is not None:
             ctx.physical_id = made.physical_id or ctx.physical_id
@@ -111,7 +112,7 @@ def test_a_second_key_pair_that_turns_up_is_a_stray():
 
 def test_a_user_whose_making_was_not_answered_is_found_and_finished():
     ctx = handle()
-    (step, *_) = ctx.kind.steps(Action.CREATE, ctx)
+    (step, *_) = action_steps(ctx.kind, Action.CREATE, ctx)
     made = asyncio.run(step.find(replace(ctx, data={})))
     assert made.data["user_id"] == "id-of-web-thing-abc"
     ctx.users.users.clear()
@@ -267,7 +268,7 @@ def wait(found, now=10.0, **properties):
     ctx = context_of(
         "OS::Heat::WaitCondition", given, read_metadata=metadata, started_at=0.0, now=now
     )
-    (step,) = ctx.kind.steps(Action.CREATE, ctx)
+    (step,) = action_steps(ctx.kind, Action.CREATE, ctx)
     return asyncio.run(step.poll(ctx))
 
 

@@ -4,6 +4,7 @@ import pytest
 
 from hearth.resources.base import Change
 from hearth.resources.registry import builtin_types
+from hearth.resources.shown import shown_attribute
 from tests.resources.driver import Broken, drive
 
 TYPE = "OS::Zun::Container"
@@ -23,7 +24,7 @@ def test_a_lost_container_is_found_by_its_label():
         match = {**POSTS, "path_regex": "containers$"}
         driver.knobs({"match": match, "effect": {"withhold": 0.02}})
         ctx = await driver.create(TYPE, {**GIVEN, "name": "web", "labels": {"a": 1}})
-        shown = await ctx.kind.shown_attribute(ctx, "show")
+        shown = await shown_attribute(ctx.kind, ctx, "show")
         posts = [call for call in driver.writes() if call[0] == "POST"]
         await driver.delete_all()
         return shown["name"], shown["labels"], shown["status"], len(posts), driver.left()

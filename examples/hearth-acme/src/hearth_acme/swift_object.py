@@ -7,10 +7,10 @@ from urllib.parse import quote
 from hearth.resources import (
     IntentKey,
     Made,
+    Observable,
     Progress,
     Ready,
     ResourceContext,
-    ResourceType,
     Step,
     forgiving,
 )
@@ -19,7 +19,7 @@ from hearth.schema import STRING, Attr, Length, Prop
 SERVICE = "object-store"
 
 
-class SwiftObject(ResourceType):
+class SwiftObject(Observable):
     """A text in a Swift container."""
 
     type_name = "Acme::Swift::Object"

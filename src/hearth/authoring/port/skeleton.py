@@ -29,13 +29,14 @@ METHODS = {
     "check_update_complete": "`poll` of the step",
     "handle_delete": "delete_steps(ctx); a delete of something that is gone succeeds",
     "check_delete_complete": "`poll` of the step",
-    "handle_suspend": "suspend_steps(ctx)",
-    "handle_resume": "resume_steps(ctx)",
+    "handle_suspend": "Suspends.suspend_steps(ctx)",
+    "handle_resume": "Suspends.resume_steps(ctx)",
     "handle_check": "check_steps(ctx)",
-    "handle_snapshot": "snapshot_steps(ctx)",
-    "handle_delete_snapshot": "snapshot_delete_steps(ctx)",
-    "handle_restore": "restored(properties, data)",
-    "handle_adopt": "adopt_steps(ctx)",
+    "handle_snapshot": "Snapshots.snapshot_steps(ctx)",
+    "handle_delete_snapshot": "Snapshots.drop_snapshot(ctx)",
+    "handle_restore": "Snapshots.restored(properties, data)",
+    "handle_snapshot_delete": "SnapshotAtDelete.snapshot_delete_steps(ctx)",
+    "handle_adopt": "Adopts.adopt_steps(ctx)",
     "handle_signal": "hearth.resources.capabilities.Signalled",
     "needs_replace_with_prop_diff": "must_replace(change), which returns the reason",
     "needs_replace_with_tmpl_diff": "must_replace(change), which returns the reason",
@@ -51,12 +52,14 @@ METHODS = {
     "add_dependencies": "comes_after",
     "add_explicit_dependencies": "comes_after",
     "is_service_available": "service and extension",
-    "parse_live_resource_data": "observe(ctx)",
+    "parse_live_resource_data": "Observable.observe(ctx)",
     "prepare_update_properties": "must_replace(change)",
-    "prepare_for_replace": "replaced_steps(ctx)",
-    "restore_prev_rsrc": "taken_back_steps(ctx)",
+    "prepare_for_replace": "GivesWay.replaced_steps(ctx)",
+    "restore_prev_rsrc": "GivesWay.taken_back_steps(ctx)",
 }
-"""What takes the place of each method of a plug-in."""
+"""What takes the place of each method of a plug-in. Names with a dot are in the module
+`hearth.resources.capabilities`.
+"""
 
 WIDTH = 100
 INDENT = "    "

@@ -18,9 +18,15 @@ from hearth.model.cache import Cache
 from hearth.model.span import Span
 from hearth.model.unknown import unknown_in
 from hearth.resources.base import Change, Child, ResourceContext, ResourceType
-from hearth.resources.capabilities import NestedType
+from hearth.resources.capabilities import (
+    AnyProperty,
+    MakesObject,
+    NestedType,
+    ReplacedAlways,
+    UpdatedAlways,
+)
 from hearth.resources.index import REVIVED
-from hearth.resources.read_back import makes_object
+from hearth.resources.read_back import only_grow
 from hearth.resources.registry import type_of_kind
 from hearth.schema import Findings, Prop, coerce_all
 from hearth.store.rows import Revision, StackRow, characters_of
@@ -307,7 +313,7 @@ class Programs:
 
         def succeeds(old: str) -> bool:
             before = self.rtype_named(old)
-            return before is not None and before.substitute == rtype.recorded_as
+            return isinstance(before, MakesObject) and before.substitute == rtype.recorded_as
 
         def as_made(record: Record, written: Mapping[str, Any]) -> Traits | None:
             before = self.as_made(record, rtype, written)
@@ -325,12 +331,12 @@ class Programs:
                 Change(before, after, changes)
             ),
             nested=isinstance(rtype, NestedType),
-            always=rtype.replaced_at_every_update and updating,
-            always_updated=rtype.updated_always and updating,
+            always=isinstance(rtype, ReplacedAlways) and updating,
+            always_updated=isinstance(rtype, UpdatedAlways) and updating,
             replace_failed=(False if isinstance(rtype, NestedType) else None) if asks else True,
-            makes_object=makes_object(rtype),
+            makes_object=isinstance(rtype, MakesObject),
             rules=rtype.translation,
-            only_grow=rtype.only_grow,
+            only_grow=only_grow(rtype),
             succeeds=succeeds,
             as_made=as_made,
         )
@@ -343,13 +349,9 @@ class Programs:
         """
         for name, binding in module.bindings.items():
             rtype = binding.type_info
-            if (
-                binding.child is not None
-                or not isinstance(rtype, ResourceType)
-                or isinstance(rtype, NestedType)
-            ):
+            if binding.child is not None or not isinstance(rtype, ResourceType):
                 return False
-            always = rtype.replaced_at_every_update or rtype.updated_always
+            always = isinstance(rtype, NestedType | ReplacedAlways | UpdatedAlways)
             if always or module.environment.hooks(name):
                 return False
         return True
@@ -373,7 +375,7 @@ class Programs:
     def holds_data(self, record: Record) -> bool:
         """Return whether the object of a record has data of users, which a delete destroys."""
         rtype = self.type_of(record)
-        return rtype is not None and rtype.holds_data
+        return isinstance(rtype, MakesObject) and rtype.holds_data
 
     def has_other_form(self, record: Record, rtype: ResourceType) -> bool:
         """Return whether another form of the type `rtype` made the record.
@@ -410,7 +412,7 @@ class Programs:
         before = self.type_of(record)
         if before is None or not self.has_other_form(record, rtype):
             return None
-        schema = (rtype if before.accepts_any_property else before).properties
+        schema = (rtype if isinstance(before, AnyProperty) else before).properties
         desired = {name: value for name, value in written.items() if unknown_in(value) is None}
         lost = written.keys() - desired.keys()
         recorded = {name: value for name, value in record.held.written.items() if name not in lost}

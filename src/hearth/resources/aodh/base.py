@@ -10,7 +10,8 @@ from urllib.parse import quote, urlencode
 from hearth.cloud.contract import Body
 from hearth.model.problem import Rejected, StackValidationFailed
 from hearth.resources.aodh.samples import conditions
-from hearth.resources.base import IntentKey, Made, ResourceContext, Step
+from hearth.resources.base import Made, ResourceContext, Step
+from hearth.resources.capabilities import IntentKey, Suspends
 from hearth.resources.collection import Collection, CollectionResource
 from hearth.resources.neutron.order import at
 from hearth.resources.properties import OPTIONAL_DESCRIPTION
@@ -118,7 +119,7 @@ THRESHOLD: Mapping[str, Prop] = {
 """The properties of alarm types that compare measured values with a threshold."""
 
 
-class Alarm(CollectionResource):
+class Alarm(CollectionResource, Suspends):
     """Base class of the alarm types. Properties that are specific to one type form the alarm's
     rule.
     """

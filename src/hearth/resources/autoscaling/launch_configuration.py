@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from hearth.cloud.path import segment
-from hearth.resources.base import NOTHING_MADE, IntentKey, Made, ResourceContext, ResourceType, Step
+from hearth.resources.base import Made, ResourceContext, ResourceType, Step
 from hearth.resources.context import INHERITED
 from hearth.resources.ec2.instance import DEVICES
 from hearth.resources.ec2.tags import pairs
@@ -16,9 +16,6 @@ class LaunchConfiguration(ResourceType):
 
     type_name = "AWS::AutoScaling::LaunchConfiguration"
     support = Support()
-    identified_by = IntentKey.OWN_ID
-    known_by = NOTHING_MADE
-    visibility_delay_s = 0
     properties = {
         "BlockDeviceMappings": DEVICES,
         "ImageId": Prop(STRING, "The image, by name or id.", constraint="glance.image"),

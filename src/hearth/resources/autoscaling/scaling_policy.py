@@ -6,6 +6,7 @@ Source: docs/spec/groups-and-nesting.md, section 6.4.
 from typing import Any
 
 from hearth.resources.base import ResourceContext
+from hearth.resources.capabilities import SecretReference
 from hearth.resources.heat.adjustment import AdjustmentType
 from hearth.resources.heat.scaling_policy import Policy
 from hearth.schema import INTEGER, STRING, AllowedValues, Attr, OnlyFor, Prop, Range, Support
@@ -13,7 +14,7 @@ from hearth.schema import INTEGER, STRING, AllowedValues, Attr, OnlyFor, Prop, R
 KINDS = {name: kind for kind, name in Policy.type_names.items()}
 
 
-class ScalingPolicy(Policy):
+class ScalingPolicy(Policy, SecretReference):
     """Changes the size of a group when it receives a signal."""
 
     type_name = "AWS::AutoScaling::ScalingPolicy"
@@ -46,7 +47,6 @@ class ScalingPolicy(Policy):
     relations = (
         OnlyFor("MinAdjustmentStep", "AdjustmentType", Policy.type_names[AdjustmentType.PERCENT]),
     )
-    secret_reference = True
     attributes = {
         "AlarmUrl": Attr(STRING, "A signed URL that takes signals.", cached=False, secret=True)
     }

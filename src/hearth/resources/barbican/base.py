@@ -10,7 +10,8 @@ from typing import Any, ClassVar
 from hearth.cloud.contract import Body, Cloud
 from hearth.cloud.fault import NotFound
 from hearth.cloud.path import segment
-from hearth.resources.base import Failed, IntentKey, Made, Progress, ResourceContext
+from hearth.resources.base import Failed, Made, Progress, ResourceContext
+from hearth.resources.capabilities import IntentKey
 from hearth.resources.collection import Collection, CollectionResource, id_in
 
 SERVICE = "key-manager"

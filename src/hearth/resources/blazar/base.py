@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 
-from hearth.resources.base import IntentKey, ResourceContext
+from hearth.resources.base import ResourceContext
+from hearth.resources.capabilities import IntentKey
 from hearth.resources.collection import CollectionResource
 
 SERVICE = "reservation"

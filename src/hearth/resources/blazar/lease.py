@@ -6,6 +6,7 @@ from typing import Any
 from hearth.cloud.contract import Body
 from hearth.resources.base import Made, ResourceContext, Step
 from hearth.resources.blazar.base import SERVICE, BlazarResource
+from hearth.resources.capabilities import GivesWay
 from hearth.resources.collection import Collection, forgiving
 from hearth.schema import (
     BOOLEAN,
@@ -68,7 +69,7 @@ RESERVATION = {
 }
 
 
-class Lease(BlazarResource):
+class Lease(BlazarResource, GivesWay):
     """Hosts or instances that are reserved for a time. All times are in UTC.
 
     Two leases cannot have the same name. Before an update replaces a lease, it renames the old one.

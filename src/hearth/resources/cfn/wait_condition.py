@@ -5,6 +5,7 @@ from typing import Any
 
 from hearth.model.problem import Rejected, StackValidationFailed
 from hearth.resources.base import ResourceContext, SignalResult
+from hearth.resources.capabilities import ReplacedAlways, SecretReference
 from hearth.resources.heat.signed_signal import SignedSignal
 from hearth.resources.heat.wait_condition import CountsSignals
 from hearth.schema import INTEGER, STRING, Attr, Prop, Range, Support
@@ -13,13 +14,12 @@ KEYS = ("Data", "Reason", "Status")
 STATUSES = ("SUCCESS", "FAILURE")
 
 
-class SignedHandle(SignedSignal):
+class SignedHandle(SignedSignal, SecretReference):
     """Base class of handles that receive signals at a signed URL, which is the value of
     `get_resource`.
     """
 
     signed_for = "waitcondition"
-    secret_reference = True
 
     def reference(self, ctx: ResourceContext) -> str:
         return ctx.data.get("ec2_signed_url", ctx.name)
@@ -44,13 +44,12 @@ class WaitConditionHandle(SignedHandle):
     properties = {}
 
 
-class UpdateWaitConditionHandle(SignedHandle):
+class UpdateWaitConditionHandle(SignedHandle, ReplacedAlways):
     """A handle that every update replaces, so that its wait conditions wait again."""
 
     type_name = "OS::Heat::UpdateWaitConditionHandle"
     support = Support(version="2014.1")
     properties = {}
-    replaced_at_every_update = True
 
 
 class WaitCondition(CountsSignals):

@@ -3,7 +3,8 @@
 from hearth.cloud.contract import Body
 from hearth.cloud.fault import NotFound
 from hearth.cloud.path import segment
-from hearth.resources.base import IntentKey, Made, ResourceContext
+from hearth.resources.base import Made, ResourceContext
+from hearth.resources.capabilities import IntentKey
 from hearth.resources.collection import Collection, CollectionResource
 from hearth.schema import INTEGER, STRING, AllowedValues, Prop, Resolve, Support
 

@@ -16,6 +16,7 @@ from hearth.resources.base import (
     ResourceContext,
     Step,
 )
+from hearth.resources.capabilities import SnapshotAtDelete, Snapshots
 from hearth.resources.cinder import backups
 from hearth.resources.collection import (
     NOTHING_SHOWN,
@@ -69,7 +70,7 @@ UNDER_WAY = frozenset(
 DETACHED = frozenset({"available", "error", "error_restoring", "error_extending", "error_deleting"})
 
 
-class Volume(CollectionResource):
+class Volume(CollectionResource, SnapshotAtDelete, Snapshots):
     """A block device that exists independently of the servers it is attached to."""
 
     type_name = "OS::Cinder::Volume"
@@ -142,7 +143,6 @@ class Volume(CollectionResource):
     service = SERVICE
     only_grow = frozenset({"size"})
     undescribed = None
-    snapshot_policy_allowed = True
     collection = Collection(SERVICE, "/volumes", body="volume", detail="/volumes/detail")
     not_sent = frozenset({"backup_id", "read_only", "scheduler_hints", "image", "multiattach"})
     open_ended = frozenset({"metadata"})

@@ -8,22 +8,21 @@ from hearth.cloud.fault import NotFound
 from hearth.cloud.path import segment
 from hearth.resources.base import (
     Failed,
-    IntentKey,
     Later,
     Made,
     Progress,
     Ready,
     ResourceContext,
-    ResourceType,
     Step,
 )
+from hearth.resources.capabilities import IntentKey, Observable
 from hearth.resources.collection import forgiving
 from hearth.schema import STRING, Prop
 
 ON_THE_WAY = frozenset({"available", "attaching", "reserved", "detaching"})
 
 
-class VolumeAttachment(ResourceType):
+class VolumeAttachment(Observable):
     """Connects a volume to a server."""
 
     type_name = "OS::Cinder::VolumeAttachment"

@@ -1,7 +1,7 @@
 """AWS::EC2::EIP and AWS::EC2::EIPAssociation: floating IPs and their associations."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 from hearth.model.problem import Problem, Rejected
 from hearth.resources.adapter import AdapterType
@@ -28,7 +28,7 @@ class EIP(AdapterType):
     """A floating IP. Its reference is the address."""
 
     type_name = "AWS::EC2::EIP"
-    adapted = FloatingIP()
+    adapted: ClassVar[FloatingIP] = FloatingIP()
     properties = {
         "Domain": Prop(
             STRING,
@@ -71,6 +71,9 @@ class EIP(AdapterType):
         port = await port_of_server(ctx, server) if server else None
         await ctx.request("PUT", json={"floatingip": {"port_id": port}}, idempotent=True)
         return None
+
+    def location(self, ctx: ResourceContext) -> tuple[str, str, str | None]:
+        return self.adapted.location(self.adapted_context(ctx))
 
     def reference(self, ctx: ResourceContext) -> str:
         return ctx.data.get("address", ctx.name)

@@ -1,13 +1,14 @@
 """AWS::EC2::Instance: a server with the properties of AWS."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from msgspec.structs import replace
 
 from hearth.cloud.contract import Body
 from hearth.resources.adapter import AdapterType
 from hearth.resources.base import Made, Progress, ResourceContext, Step
+from hearth.resources.capabilities import GivesWay, Suspends
 from hearth.resources.cinder.volume_attachment import VolumeAttachment
 from hearth.resources.ec2.not_implemented import not_implemented
 from hearth.resources.ec2.tags import as_map, as_pairs, pairs
@@ -90,11 +91,11 @@ def _unfit(interfaces: Sequence[Any] | None) -> Iterator[Violation]:
             yield Violation(("NetworkInterfaces", number), message)
 
 
-class Instance(AdapterType):
+class Instance(AdapterType, GivesWay, Suspends):
     """A server described by AWS properties."""
 
     type_name = "AWS::EC2::Instance"
-    adapted = Server()
+    adapted: ClassVar[Server] = Server()
     turned_back = {"Tags": as_pairs}
     physical_name_limit = 53
     properties = {
@@ -210,6 +211,15 @@ class Instance(AdapterType):
     def taken_back_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
         back = self.through(self.adapted.taken_back_steps(self.adapted_context(ctx)))
         return (*back, *_attaching(ctx))
+
+    async def may_go_first(self, ctx: ResourceContext) -> bool:
+        return await self.adapted.may_go_first(self.adapted_context(ctx))
+
+    def suspend_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
+        return self.through(self.adapted.suspend_steps(self.adapted_context(ctx)))
+
+    def resume_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
+        return self.through(self.adapted.resume_steps(self.adapted_context(ctx)))
 
 
 def networks(properties: Mapping[str, Any]) -> list[Body] | None:

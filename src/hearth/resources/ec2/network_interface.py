@@ -1,12 +1,13 @@
 """AWS::EC2::NetworkInterface: a port."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 from msgspec.structs import replace
 
 from hearth.resources.adapter import AdapterType
 from hearth.resources.base import ResourceContext, Step
+from hearth.resources.capabilities import GivesWay
 from hearth.resources.ec2.not_implemented import not_implemented
 from hearth.resources.ec2.tags import ignored_tags
 from hearth.resources.ec2.vpc import network_of
@@ -14,11 +15,11 @@ from hearth.resources.neutron.port import Port
 from hearth.schema import BOOLEAN, LIST, STRING, Attr, Prop, Resolve
 
 
-class NetworkInterface(AdapterType):
+class NetworkInterface(AdapterType, GivesWay):
     """A port in a subnet, to which a server can be connected."""
 
     type_name = "AWS::EC2::NetworkInterface"
-    adapted = Port()
+    adapted: ClassVar[Port] = Port()
     properties = {
         "Description": Prop(STRING, "Description.", empty_is_none=True),
         "GroupSet": Prop(LIST, "Security groups, by name or id.", update_allowed=True),

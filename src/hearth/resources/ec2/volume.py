@@ -1,21 +1,22 @@
 """AWS::EC2::Volume and AWS::EC2::VolumeAttachment: volumes and their attachments."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 from hearth.resources.adapter import AdapterType
 from hearth.resources.base import ResourceContext, Step
+from hearth.resources.capabilities import SnapshotAtDelete, Snapshots
 from hearth.resources.cinder.volume import Volume as CinderVolume
 from hearth.resources.cinder.volume_attachment import VolumeAttachment as CinderAttachment
 from hearth.resources.ec2.tags import as_map, as_pairs, pairs
 from hearth.schema import INTEGER, STRING, AllowedPattern, Prop, Range
 
 
-class Volume(AdapterType):
+class Volume(AdapterType, SnapshotAtDelete, Snapshots):
     """A block device that exists independently of the servers it is attached to."""
 
     type_name = "AWS::EC2::Volume"
-    adapted = CinderVolume()
+    adapted: ClassVar[CinderVolume] = CinderVolume()
     turned_back = {"Tags": as_pairs}
     properties = {
         "AvailabilityZone": Prop(STRING, "Availability zone.", required=True, immutable=True),
@@ -26,7 +27,6 @@ class Volume(AdapterType):
         "Tags": pairs("Arbitrary keys and values.", immutable=True),
     }
     known_by = "the description, which stays"
-    snapshot_policy_allowed = True
 
     def translate(self, ctx: ResourceContext, properties: Mapping[str, Any]) -> Mapping[str, Any]:
         return {

@@ -14,16 +14,14 @@ from hearth.cloud.fault import CloudFault, NotFound
 from hearth.cloud.path import segment
 from hearth.resources.adapter import AdapterType
 from hearth.resources.base import (
-    NOTHING_MADE,
-    IntentKey,
     Later,
     Made,
     Progress,
     Ready,
     ResourceContext,
-    ResourceType,
     Step,
 )
+from hearth.resources.capabilities import Immediate, IntentKey, MakesObject
 from hearth.resources.collection import forgiving
 from hearth.resources.ec2.not_implemented import not_implemented
 from hearth.resources.ec2.tags import ignored_tags
@@ -170,15 +168,11 @@ class Subnet(AdapterType):
         return None
 
 
-class InternetGateway(ResourceType):
+class InternetGateway(Immediate):
     """A placeholder for the external network; it takes effect when it is attached to a VPC."""
 
     type_name = "AWS::EC2::InternetGateway"
     properties = {"Tags": ignored_tags()}
-    immediate = True
-    identified_by = IntentKey.OWN_ID
-    known_by = NOTHING_MADE
-    visibility_delay_s = 0
 
 
 class RouteTable(AdapterType):
@@ -197,7 +191,7 @@ class RouteTable(AdapterType):
         return {"tags": [tag_of(str(properties.get("VpcId")))]}
 
 
-class VPCGatewayAttachment(ResourceType):
+class VPCGatewayAttachment(MakesObject):
     """Sets the external gateway of the route tables of a VPC."""
 
     type_name = "AWS::EC2::VPCGatewayAttachment"
@@ -243,7 +237,7 @@ class VPCGatewayAttachment(ResourceType):
         return None
 
 
-class SubnetRouteTableAssociation(ResourceType):
+class SubnetRouteTableAssociation(MakesObject):
     """Connects a subnet to a route table's router instead of the VPC's router."""
 
     type_name = "AWS::EC2::SubnetRouteTableAssociation"

@@ -34,7 +34,7 @@ ADDRESSES = ("CanonicalHostedZoneName", "DNSName")
 ServerAddress = tuple[str, str]  # address and subnet
 
 
-class LoadBalancer(capabilities.BalancerType, OctaviaResource):
+class LoadBalancer(capabilities.BalancerType, OctaviaResource, capabilities.Suspends):
     """One address for several servers. Its reference is its name in the template."""
 
     type_name = "AWS::ElasticLoadBalancing::LoadBalancer"

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from hearth.model.problem import InvalidTemplateReference, Rejected, nearest
-from hearth.resources.base import NOTHING_MADE, IntentKey, ResourceType
+from hearth.resources.capabilities import Immediate
 from hearth.resources.neutron.order import at
 from hearth.schema import LIST, Prop, Support
 from hearth.template.expr import Const, MapOf
@@ -12,7 +12,7 @@ from hearth.template.expr import Const, MapOf
 ALLOWED = "AllowedResources"
 
 
-class AccessPolicy(ResourceType):
+class AccessPolicy(Immediate):
     """A list of the resources in this stack that a user with this policy may read."""
 
     type_name = "OS::Heat::AccessPolicy"
@@ -20,10 +20,6 @@ class AccessPolicy(ResourceType):
     properties = {
         ALLOWED: Prop(LIST, "Names of resources of this stack.", required=True),
     }
-    immediate = True
-    identified_by = IntentKey.OWN_ID
-    known_by = NOTHING_MADE
-    visibility_delay_s = 0
 
     def implicit_requires(self, name: str, definition: Any, program: Any) -> Iterable[str]:
         """Return no names, because the policy only lists names and needs no resource to exist

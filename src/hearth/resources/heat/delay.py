@@ -5,20 +5,18 @@ from collections.abc import Mapping
 from typing import Any
 
 from hearth.resources.base import (
-    NOTHING_MADE,
-    IntentKey,
     Later,
     Made,
     Progress,
     Ready,
     ResourceContext,
-    ResourceType,
     Step,
 )
+from hearth.resources.capabilities import Suspends, TakesTime
 from hearth.schema import LIST, NUMBER, AllowedValues, Prop, Range, Support
 
 
-class Delay(ResourceType):
+class Delay(Suspends, TakesTime):
     """Waits for a fixed and a random time during the chosen actions."""
 
     type_name = "OS::Heat::Delay"
@@ -53,9 +51,6 @@ class Delay(ResourceType):
             constraints=(Range(min=0),),
         ),
     }
-    identified_by = IntentKey.OWN_ID
-    known_by = NOTHING_MADE
-    visibility_delay_s = 0
 
     def longest_s(self, properties: Mapping[str, Any]) -> float:
         return wait_s(properties, 1.0)

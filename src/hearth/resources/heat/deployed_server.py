@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from hearth.resources.base import Made, ResourceContext, Step
+from hearth.resources.capabilities import SnapshotAtDelete
 from hearth.resources.heat import config_transport
 from hearth.resources.heat.config_transport import COLLECTORS, SECTION, ConfigTransport
 from hearth.resources.heat.stack_user import StackUser
@@ -21,7 +22,7 @@ from hearth.schema import (
 TRANSPORT = ConfigTransport()
 
 
-class DeployedServer(StackUser):
+class DeployedServer(StackUser, SnapshotAtDelete):
     """An existing machine that accepts software deployments."""
 
     type_name = "OS::Heat::DeployedServer"
@@ -75,7 +76,6 @@ class DeployedServer(StackUser):
         ),
     }
     physical_name_limit = 53
-    snapshot_policy_allowed = True
 
     def create_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
         return (*TRANSPORT.steps(ctx), Step("begin", self.begin))

@@ -1,18 +1,12 @@
 """OS::Heat::None: a placeholder for a type that an environment disables."""
 
-from hearth.resources.base import NOTHING_MADE, IntentKey, ResourceType
+from hearth.resources.capabilities import AnyAttribute, AnyProperty, Immediate
 from hearth.schema import Support
 
 
-class NoneResource(ResourceType):
+class NoneResource(AnyAttribute, AnyProperty, Immediate):
     """Does nothing, accepts any property, and has every attribute with the value null."""
 
     type_name = "OS::Heat::None"
     support = Support(version="5.0.0")
     properties = {}
-    immediate = True
-    identified_by = IntentKey.OWN_ID
-    known_by = NOTHING_MADE
-    visibility_delay_s = 0
-    accepts_any_attribute = True
-    accepts_any_property = True

@@ -10,7 +10,8 @@ import string
 from collections.abc import Mapping, MutableSequence, Sequence
 from typing import Any
 
-from hearth.resources.base import NOTHING_MADE, IntentKey, Made, ResourceContext, ResourceType
+from hearth.resources.base import Made, ResourceContext
+from hearth.resources.capabilities import Immediate, SecretReference
 from hearth.schema import (
     INTEGER,
     LIST,
@@ -63,7 +64,7 @@ def _too_short(
     return [Violation((), "length is smaller than the sum of all minimum numbers of characters")]
 
 
-class RandomString(ResourceType):
+class RandomString(Immediate, SecretReference):
     """A random string of given characters, generated once and stored."""
 
     type_name = "OS::Heat::RandomString"
@@ -161,11 +162,6 @@ class RandomString(ResourceType):
             *OF_SETS,
         ),
     )
-    immediate = True
-    secret_reference = True
-    identified_by = IntentKey.OWN_ID
-    known_by = NOTHING_MADE
-    visibility_delay_s = 0
 
     def make(self, ctx: ResourceContext) -> Made:
         return Made(physical_id=ctx.physical_name, data={"value": text_of(ctx)})

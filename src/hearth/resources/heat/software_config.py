@@ -14,7 +14,8 @@ from msgspec.structs import replace
 from hearth.cloud.contract import Body
 from hearth.cloud.fault import NotFound
 from hearth.cloud.path import segment
-from hearth.resources.base import IntentKey, Made, ResourceContext
+from hearth.resources.base import Made, ResourceContext
+from hearth.resources.capabilities import IntentKey
 from hearth.resources.collection import Collection, CollectionResource, id_in
 from hearth.resources.heat.software_io import INPUT, OUTPUT, TYPES, UNGROUPED, typed_default
 from hearth.schema import LIST, MAP, STRING, Attr, Prop, Support

@@ -15,7 +15,6 @@ from hearth.model.state import Action, Status
 from hearth.resources.base import (
     Change,
     Failed,
-    IntentKey,
     Later,
     Made,
     Progress,
@@ -23,7 +22,7 @@ from hearth.resources.base import (
     ResourceContext,
     Step,
 )
-from hearth.resources.capabilities import ReportsResults
+from hearth.resources.capabilities import AnyAttribute, IntentKey, ReportsResults
 from hearth.resources.deployments import Deployments, Run
 from hearth.resources.heat import queues
 from hearth.resources.heat.derived_config import (
@@ -62,7 +61,7 @@ OUT_OF_REACH = "out_of_reach"
 because the server asks the stack that created it, before an adoption."""
 
 
-class SoftwareDeployment(ReportsResults, StackUser):
+class SoftwareDeployment(ReportsResults, StackUser, AnyAttribute):
     """Runs a configuration on a server and waits for the results that the server reports."""
 
     type_name = "OS::Heat::SoftwareDeployment"
@@ -70,7 +69,6 @@ class SoftwareDeployment(ReportsResults, StackUser):
     service = "orchestration"
     identified_by = IntentKey.OWN_ID
     known_by = "the id of its record; its user has the key in name and description"
-    accepts_any_attribute = True
     runs_on = ("server",)
     properties = {
         "actions": Prop(

@@ -17,15 +17,14 @@ from hearth.resources.barbican.base import payload
 from hearth.resources.base import (
     Change,
     Failed,
-    IntentKey,
     Later,
     Made,
     Progress,
     Ready,
     ResourceContext,
-    ResourceType,
     Step,
 )
+from hearth.resources.capabilities import AsksCloud, IntentKey, Observable, Suspends, UpdatedAlways
 from hearth.resources.collection import forgiving, id_in
 from hearth.resources.observed import observed_value
 from hearth.schema import BOOLEAN, INTEGER, MAP, STRING, Attr, Prop
@@ -45,12 +44,13 @@ the secret credential.
 """
 
 
-class Stack(ResourceType):
+class Stack(Observable, AsksCloud, Suspends, UpdatedAlways):
     """A separate stack with its own template and parameters.
 
     Its name is the physical name that Hearth generates, which is unique in the project.
     """
 
+    # `UpdatedAlways`: its own resources may have failed or changed
     type_name = "OS::Heat::Stack"
     properties = {
         "context": Prop(
@@ -91,7 +91,6 @@ class Stack(ResourceType):
         "stack_name": Attr(STRING, "Its name."),
     }
     service = SERVICE
-    updated_always = True  # its own resources may have failed or changed
     identified_by = IntentKey.OWN_NAME
     known_by = "the generated name, which the stack keeps"
 

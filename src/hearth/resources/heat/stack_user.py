@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from hearth.cloud.fault import CloudFault
-from hearth.resources.base import IntentKey, Made, ResourceContext, ResourceType, Step, Users
+from hearth.resources.base import Made, ResourceContext, Step, Users
+from hearth.resources.capabilities import IntentKey, MakesObject, Suspends, UsesUsers
 from hearth.resources.heat.objects import ORPHAN, drop_orphan
 from hearth.resources.heat.password import password_of
 
@@ -15,14 +16,13 @@ USER = "user:"  # before the id of an orphan user, which is not the resource's o
 PAIR = "pair:"  # before the access key of an orphan key pair, which is no user
 
 
-class StackUser(ResourceType):
+class StackUser(MakesObject, Suspends, UsesUsers):
     """Base class of resources that can have their own user.
 
     The private data of such a resource contains the user's id and password and, if the user has a
     key pair, its access key and secret key.
     """
 
-    needs_users = True
     orphan_prefixes: ClassVar[tuple[str, ...]] = (USER, PAIR, ORPHAN)
     identified_by = IntentKey.NATURAL_KEY
     known_by = (

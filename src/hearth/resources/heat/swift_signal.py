@@ -14,9 +14,7 @@ from hearth.cloud.fault import NotFound
 from hearth.cloud.path import segment
 from hearth.model.json_text import parse_json
 from hearth.resources.base import (
-    NOTHING_MADE,
     Failed,
-    IntentKey,
     Later,
     Made,
     Progress,
@@ -25,6 +23,7 @@ from hearth.resources.base import (
     ResourceType,
     Step,
 )
+from hearth.resources.capabilities import IntentKey, MakesObject, SecretReference
 from hearth.resources.heat.objects import (
     OBJECTS,
     ORPHAN,
@@ -44,12 +43,11 @@ PATH = re.compile(r"/v1/AUTH_[^/]+/(?P<container>[^/]+)/(?P<name>[^/]+)$")
 STATUSES = ("SUCCESS", "FAILURE")
 
 
-class SwiftSignalHandle(ResourceType):
+class SwiftSignalHandle(MakesObject, SecretReference):
     """A URL that receives signals; each PUT request is one signal."""
 
     type_name = "OS::Heat::SwiftSignalHandle"
     support = Support(version="2014.2")
-    secret_reference = True
     attributes = {
         "curl_cli": Attr(
             STRING,
@@ -157,8 +155,6 @@ class SwiftSignal(ResourceType):
         "data": Attr(STRING, "Data of the signals by their id, as JSON text."),
     }
     service = OBJECTS
-    identified_by = IntentKey.OWN_ID
-    known_by = NOTHING_MADE
 
     def create_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
         return (Step("wait", self.begin, poll=self.wait),)

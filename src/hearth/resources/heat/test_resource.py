@@ -3,10 +3,8 @@
 from typing import Any
 
 from hearth.resources.base import (
-    NOTHING_MADE,
     Change,
     Failed,
-    IntentKey,
     Later,
     Made,
     Progress,
@@ -81,9 +79,6 @@ class TestResource(ResourceType):
         "output": Attr(None, "The value of the property value.", cached=False),
     }
     __test__ = False  # no test of ours
-    identified_by = IntentKey.OWN_ID
-    known_by = NOTHING_MADE
-    visibility_delay_s = 0
 
     def create_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
         return (Step("create", self.begin, poll=self.wait),)

@@ -3,7 +3,8 @@
 from typing import Any
 
 from hearth.model.span import Span
-from hearth.resources.base import NOTHING_MADE, IntentKey, ResourceContext, ResourceType
+from hearth.resources.base import ResourceContext
+from hearth.resources.capabilities import Immediate, Mirrors
 from hearth.schema import (
     ANY,
     STRING,
@@ -37,7 +38,7 @@ def _of_another_type(name: str | None, value: Any) -> list[Violation]:
     return [Violation(("value",), problem.text) for problem in findings.problems]
 
 
-class Value(ResourceType):
+class Value(Immediate, Mirrors):
     """A named value, so that a template computes an expression only once."""
 
     type_name = "OS::Heat::Value"
@@ -60,10 +61,6 @@ class Value(ResourceType):
     relations = (
         Check("the value has the type that type names", _of_another_type, "type", "value"),
     )
-    immediate = True
-    identified_by = IntentKey.OWN_ID
-    known_by = NOTHING_MADE
-    visibility_delay_s = 0
 
     def recordable(self, ctx: ResourceContext) -> dict[str, Any]:
         return {"value": ctx.given("value")}

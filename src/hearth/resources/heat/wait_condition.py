@@ -5,9 +5,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from hearth.resources.base import (
-    NOTHING_MADE,
     Failed,
-    IntentKey,
     Later,
     Made,
     Progress,
@@ -32,9 +30,6 @@ class CountsSignals(ResourceType):
     count: ClassVar[str] = "count"
     timeout: ClassVar[str] = "timeout"
     data: ClassVar[str] = "data"  # the attribute
-    identified_by = IntentKey.OWN_ID
-    known_by = NOTHING_MADE
-    visibility_delay_s = 0
 
     def create_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
         return (Step("wait", self.begin, poll=self.wait),)

@@ -7,7 +7,8 @@ from typing import Any
 
 from hearth.cloud.fault import NotFound
 from hearth.model.problem import InvalidTemplateReference, Rejected, nearest
-from hearth.resources.base import IntentKey, Made, ResourceContext, ResourceType, Step
+from hearth.resources.base import Made, ResourceContext, Step
+from hearth.resources.capabilities import IntentKey, MakesObject, UsesUsers
 from hearth.resources.ec2.not_implemented import not_implemented
 from hearth.resources.heat.access_policy import may_be_list
 from hearth.resources.heat.password import password_of
@@ -76,7 +77,7 @@ class User(StackUser):
         return policies
 
 
-class AccessKey(ResourceType):
+class AccessKey(MakesObject, UsesUsers):
     """A key pair of a user; its reference is the access key."""
 
     type_name = "AWS::IAM::AccessKey"
@@ -89,7 +90,6 @@ class AccessKey(ResourceType):
         "SecretAccessKey": Attr(STRING, "The secret.", cached=False, secret=True),
         "UserName": Attr(STRING, "The user.", cached=False),
     }
-    needs_users = True
     identified_by = IntentKey.OWN_ID
     known_by = "the access key, which is derived from the record"
 

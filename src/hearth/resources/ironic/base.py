@@ -6,7 +6,8 @@ from typing import Any
 
 from hearth.cloud.contract import Body
 from hearth.cloud.fault import CloudFault, NotFound
-from hearth.resources.base import IntentKey, Made, ResourceContext
+from hearth.resources.base import Made, ResourceContext
+from hearth.resources.capabilities import IntentKey
 from hearth.resources.collection import Collection, CollectionResource
 
 SERVICE = "baremetal"

@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from hearth.model.state import Action
-from hearth.resources.base import Failed, IntentKey, Progress, Ready, ResourceContext
+from hearth.resources.base import Failed, Progress, Ready, ResourceContext
+from hearth.resources.capabilities import IntentKey
 from hearth.resources.collection import in_between, unknown_status, went_to
 from hearth.resources.magnum.base import MagnumResource, collection_of
 from hearth.resources.properties import FIXED_NAME

@@ -1,6 +1,6 @@
 """OS::Magnum::ClusterTemplate: the template from which clusters are created."""
 
-from hearth.resources.base import IntentKey
+from hearth.resources.capabilities import IntentKey
 from hearth.resources.magnum.base import MagnumResource, collection_of
 from hearth.resources.properties import FIXED_NAME
 from hearth.schema import (

@@ -11,6 +11,7 @@ from hearth.cloud.fault import NotFound
 from hearth.cloud.path import segment
 from hearth.model.problem import Problem, Rejected, StackValidationFailed
 from hearth.resources.base import Made, ResourceContext, Step
+from hearth.resources.capabilities import AsksCloud
 from hearth.resources.collection import CollectionResource
 from hearth.resources.lookup import Names
 from hearth.resources.manila.base import MICROVERSION, SERVICE, collection_of
@@ -28,7 +29,7 @@ from hearth.schema import (
 )
 
 
-class ShareNetwork(CollectionResource):
+class ShareNetwork(CollectionResource, AsksCloud):
     """A network on which share servers export shares."""
 
     type_name = "OS::Manila::ShareNetwork"

@@ -8,7 +8,8 @@ from hearth.cloud.contract import Body
 from hearth.cloud.fault import NotFound
 from hearth.cloud.path import segment
 from hearth.model.json_text import parse_json
-from hearth.resources.base import IntentKey, Made, ResourceContext, ResourceType, Step
+from hearth.resources.base import Made, ResourceContext, Step
+from hearth.resources.capabilities import IntentKey, Observable
 from hearth.resources.collection import forgiving
 from hearth.resources.properties import FIXED_NAME
 from hearth.schema import INTEGER, MAP, STRING, AtLeastOne, Attr, Prop, Support
@@ -16,7 +17,7 @@ from hearth.schema import INTEGER, MAP, STRING, AtLeastOne, Attr, Prop, Support
 SERVICE = "workflow"
 
 
-class CronTrigger(ResourceType):
+class CronTrigger(Observable):
     """Starts a workflow at given times. Its reference is its name."""
 
     type_name = "OS::Mistral::CronTrigger"

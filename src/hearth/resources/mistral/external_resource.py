@@ -11,15 +11,14 @@ from hearth.model.json_text import parse_json
 from hearth.resources.base import (
     Change,
     Failed,
-    IntentKey,
     Later,
     Made,
     Progress,
     Ready,
     ResourceContext,
-    ResourceType,
     Step,
 )
+from hearth.resources.capabilities import IntentKey, MakesObject, Suspends
 from hearth.resources.collection import unknown_status
 from hearth.schema import BOOLEAN, LIST, MAP, STRING, Attr, Prop, Support
 
@@ -47,7 +46,7 @@ def _action(description: str) -> Prop:
     )
 
 
-class ExternalResource(ResourceType):
+class ExternalResource(MakesObject, Suspends):
     """An object that Mistral workflows create, update and delete.
 
     The output `resource_id` of a workflow is the physical id. The output of an execution is in the
@@ -75,7 +74,6 @@ class ExternalResource(ResourceType):
     attributes = {"output": Attr(MAP, "Output of the last execution.")}
     service = SERVICE
     identified_by = IntentKey.OWN_ID
-    read_back = False  # what it shows is the last execution
     known_by = "the id of the execution, which Hearth chooses"
 
     def create_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:

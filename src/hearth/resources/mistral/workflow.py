@@ -13,8 +13,8 @@ from hearth.cloud.contract import Body, Response
 from hearth.cloud.fault import NotFound
 from hearth.cloud.path import segment
 from hearth.model.problem import Rejected, StackValidationFailed
-from hearth.resources.base import IntentKey, Made, ResourceContext, SignalResult, Step
-from hearth.resources.capabilities import DeliversSignals
+from hearth.resources.base import Made, ResourceContext, SignalResult, Step
+from hearth.resources.capabilities import DeliversSignals, IntentKey, Observable
 from hearth.resources.collection import forgiving
 from hearth.resources.heat.signed_url import signed_url
 from hearth.resources.heat.stack_user import StackUser
@@ -135,7 +135,7 @@ def _not_found(tasks: Sequence[Mapping[str, Any]] | None) -> Iterator[Violation]
                 yield Violation(("tasks", number, "requires"), message)
 
 
-class Workflow(DeliversSignals, StackUser):
+class Workflow(DeliversSignals, StackUser, Observable):
     """Tasks that run one after another or in parallel. Its reference is its name."""
 
     type_name = "OS::Mistral::Workflow"

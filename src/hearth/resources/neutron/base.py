@@ -9,7 +9,8 @@ from typing import Any, ClassVar
 from hearth.cloud.contract import Body
 from hearth.cloud.fault import NotFound
 from hearth.cloud.path import segment
-from hearth.resources.base import IntentKey, Made, ResourceContext, Step
+from hearth.resources.base import Made, ResourceContext, Step
+from hearth.resources.capabilities import IntentKey
 from hearth.resources.collection import CollectionResource
 from hearth.schema import BOOLEAN
 

@@ -8,14 +8,13 @@ from hearth.cloud.contract import Body
 from hearth.cloud.path import segment
 from hearth.model.problem import Rejected, StackValidationFailed
 from hearth.resources.base import (
-    IntentKey,
     Made,
     Progress,
     Ready,
     ResourceContext,
-    ResourceType,
     Step,
 )
+from hearth.resources.capabilities import GivesWay, IntentKey, Observable
 from hearth.resources.collection import forgiving
 from hearth.resources.neutron import order
 from hearth.schema import (
@@ -29,7 +28,7 @@ from hearth.schema import (
 )
 
 
-class RoutesOfRouter(ResourceType):
+class RoutesOfRouter(Observable, GivesWay):
     """Base class of types that add routes to a router, whose other routes stay unchanged.
 
     The service adds or removes routes in one call, so that resources of the same router never

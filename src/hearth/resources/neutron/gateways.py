@@ -1,6 +1,6 @@
 """Gateways between virtual networks of the cloud and physical networks."""
 
-from hearth.resources.base import IntentKey
+from hearth.resources.capabilities import IntentKey
 from hearth.resources.collection import Collection
 from hearth.resources.neutron.base import Natural, NeutronResource
 from hearth.resources.parts import Call, Rows

@@ -6,10 +6,11 @@ from typing import Any, ClassVar
 from hearth.cloud.contract import Body
 from hearth.cloud.fault import NotFound
 from hearth.cloud.path import segment
-from hearth.resources.base import IntentKey, Made, ResourceContext, ResourceType, Step
+from hearth.resources.base import Made, ResourceContext, Step
+from hearth.resources.capabilities import IntentKey, Observable
 
 
-class Pointer(ResourceType):
+class Pointer(Observable):
     """Base class of types whose resource is a field of one object that refers to another object.
 
     The physical id is OBJECT:TARGET.

@@ -1,7 +1,8 @@
 """OS::Neutron::SubnetPool and OS::Neutron::AddressScope."""
 
 from hearth.cloud.contract import Body
-from hearth.resources.base import IntentKey, ResourceContext
+from hearth.resources.base import ResourceContext
+from hearth.resources.capabilities import IntentKey
 from hearth.resources.collection import Collection
 from hearth.resources.neutron.base import NeutronResource
 from hearth.resources.properties import NAME, OPTIONAL_DESCRIPTION, SHARED, TAGS, TENANT_ID

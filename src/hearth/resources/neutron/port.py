@@ -10,6 +10,7 @@ from hearth.cloud.contract import Body
 from hearth.cloud.fault import NotFound
 from hearth.cloud.path import segment
 from hearth.resources.base import FOR_HEARTH, Change, Made, ResourceContext, Step
+from hearth.resources.capabilities import GivesWay
 from hearth.resources.collection import Collection, Elsewhere
 from hearth.resources.neutron import order
 from hearth.resources.neutron.base import USUAL, NeutronResource, addresses, as_text
@@ -97,7 +98,7 @@ EXTRA_PROPERTIES: dict[str, Prop] = {
 """Those properties of a port that a server's network entry may also set for its port."""
 
 
-class Port(NeutronResource):
+class Port(NeutronResource, GivesWay):
     """A connection of a device, such as a server, to a network."""
 
     type_name = "OS::Neutron::Port"

@@ -3,7 +3,8 @@
 from typing import ClassVar
 
 from hearth.cloud.contract import Body
-from hearth.resources.base import IntentKey, ResourceContext
+from hearth.resources.base import ResourceContext
+from hearth.resources.capabilities import IntentKey
 from hearth.resources.collection import Collection
 from hearth.resources.neutron.base import NeutronResource
 from hearth.resources.properties import TENANT_ID

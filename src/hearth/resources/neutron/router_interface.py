@@ -8,15 +8,14 @@ from hearth.cloud.contract import Body
 from hearth.cloud.fault import NotFound
 from hearth.cloud.path import segment
 from hearth.resources.base import (
-    IntentKey,
     Later,
     Made,
     Progress,
     Ready,
     ResourceContext,
-    ResourceType,
     Step,
 )
+from hearth.resources.capabilities import IntentKey, Observable
 from hearth.schema import (
     STRING,
     AtLeastOne,
@@ -29,7 +28,7 @@ from hearth.schema import (
 )
 
 
-class RouterInterface(ResourceType):
+class RouterInterface(Observable):
     """Connects a router to a subnet, with a new port or a given one.
 
     The physical id is ROUTER:subnet_id=SUBNET or ROUTER:port_id=PORT, as stored by Heat.

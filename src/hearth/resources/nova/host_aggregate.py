@@ -1,6 +1,6 @@
 """OS::Nova::HostAggregate: a group of hosts; for administrators."""
 
-from hearth.resources.base import IntentKey
+from hearth.resources.capabilities import IntentKey
 from hearth.resources.collection import Collection, CollectionResource
 from hearth.resources.parts import Call, Entries, Members
 from hearth.schema import LIST, MAP, STRING, Prop, Support

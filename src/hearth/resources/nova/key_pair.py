@@ -8,14 +8,13 @@ from hearth.cloud.fault import NotFound
 from hearth.cloud.path import segment
 from hearth.resources.base import (
     FOR_HEARTH,
-    IntentKey,
     Made,
     Progress,
     Ready,
     ResourceContext,
-    ResourceType,
     Step,
 )
+from hearth.resources.capabilities import GivesWay, IntentKey, Observable
 from hearth.resources.collection import forgiving
 from hearth.schema import BOOLEAN, STRING, AllowedValues, Attr, Length, Prop, Resolve, Support
 
@@ -23,7 +22,7 @@ VERSION = "2.2"
 VERSION_USER = "2.10"
 
 
-class KeyPair(ResourceType):
+class KeyPair(Observable, GivesWay):
     """A public key that is installed in new servers.
 
     If the template gives no key, Hearth generates a key pair and sends only the public key. By

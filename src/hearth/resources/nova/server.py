@@ -20,6 +20,7 @@ from hearth.resources.base import (
     ResourceContext,
     Step,
 )
+from hearth.resources.capabilities import AsksCloud, GivesWay, SnapshotAtDelete, Snapshots, Suspends
 from hearth.resources.collection import Collection, CollectionResource, forgiving, id_in
 from hearth.resources.heat import config_transport
 from hearth.resources.heat.config_transport import ConfigTransport
@@ -53,7 +54,7 @@ USUAL_METADATA_MAX = 128  # fewer entries are refused only by an unusual quota
 SHOWN_AS = {"availability_zone": "OS-EXT-AZ:availability_zone", "diskConfig": "OS-DCF:diskConfig"}
 
 
-class Server(CollectionResource):
+class Server(CollectionResource, AsksCloud, GivesWay, SnapshotAtDelete, Snapshots, Suspends):
     """A virtual machine, with the ports it needs."""
 
     type_name = "OS::Nova::Server"
@@ -162,7 +163,6 @@ class Server(CollectionResource):
     known_by = "the descriptions of the server and of its own ports, which stay"
     orphan_prefixes = (interfaces.PORT, *config_transport.ORPHAN_PREFIXES)
     physical_name_limit = 53
-    snapshot_policy_allowed = True
     collection = Collection(
         "compute",
         "/servers",
@@ -431,7 +431,7 @@ class Server(CollectionResource):
         return attributes
 
     async def observe(self, ctx: ResourceContext) -> Mapping[str, Any] | None:
-        """Return the current values of the properties; see `ResourceType.observe`.
+        """Return the current values of the properties; see `Observable.observe`.
 
         The service shows security groups by name, so their ids are looked up.
         """

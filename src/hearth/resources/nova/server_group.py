@@ -1,7 +1,8 @@
 """OS::Nova::ServerGroup: servers that must, or must not, share a host."""
 
 from hearth.cloud.contract import Body
-from hearth.resources.base import IntentKey, Made, ResourceContext
+from hearth.resources.base import Made, ResourceContext
+from hearth.resources.capabilities import IntentKey
 from hearth.resources.collection import Collection, CollectionResource, id_in
 from hearth.resources.properties import FIXED_NAME
 from hearth.schema import (

@@ -5,7 +5,8 @@ to a profile. The service refuses a change of a profile's data while the profile
 """
 
 from hearth.cloud.contract import Body
-from hearth.resources.base import IntentKey, ResourceContext
+from hearth.resources.base import ResourceContext
+from hearth.resources.capabilities import IntentKey
 from hearth.resources.collection import Collection, CollectionResource
 from hearth.resources.octavia.base import SERVICE
 from hearth.resources.properties import DESCRIPTION, NAME

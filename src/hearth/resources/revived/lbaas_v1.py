@@ -14,15 +14,12 @@ from hearth.cloud.path import segment
 from hearth.model.span import Span
 from hearth.resources import capabilities
 from hearth.resources.base import (
-    NOTHING_MADE,
     Failed,
-    IntentKey,
     Later,
     Made,
     Progress,
     Ready,
     ResourceContext,
-    ResourceType,
     Step,
 )
 from hearth.resources.collection import POLL_S, forgiving
@@ -104,7 +101,7 @@ VIP = Prop(
 )
 
 
-class HealthMonitor(Revived, ResourceType):
+class HealthMonitor(Revived, capabilities.Immediate, has_show=False):
     """The properties of a check, for the pools that refer to it.
 
     A change replaces it, so that the pools notice the change.
@@ -121,17 +118,12 @@ class HealthMonitor(Revived, ResourceType):
         "type": among(pool.HealthMonitor.properties["type"], CHECKS),
     }
     attributes = {name: Attr(prop.kind, prop.description) for name, prop in properties.items()}
-    has_show = False
-    immediate = True
-    identified_by = IntentKey.OWN_ID
-    known_by = NOTHING_MADE
-    visibility_delay_s = 0
 
     def recordable(self, ctx: ResourceContext) -> dict[str, Any]:
         return {name: ctx.given(name) for name in self.attributes}
 
 
-class Pool(Revived, OctaviaResource):
+class Pool(Revived, OctaviaResource, capabilities.Adopts):
     """Servers among which an address distributes requests: a load balancer with one listener.
 
     Its reference is the id of the pool, its physical id that of the load balancer.
@@ -411,7 +403,7 @@ class PoolMember(Revived, pool.PoolMember):
         return await super().attribute(ctx, name)
 
 
-class LoadBalancer(Revived, capabilities.BalancerType, OctaviaResource):
+class LoadBalancer(Revived, capabilities.BalancerType, OctaviaResource, capabilities.GivesWay):
     """Makes servers members of a pool, by their ids.
 
     A group of servers can have it as load balancer.

@@ -9,14 +9,13 @@ from hearth.cloud.path import segment
 from hearth.resources.base import (
     FOR_HEARTH,
     Failed,
-    IntentKey,
     Made,
     Progress,
     Ready,
     ResourceContext,
-    ResourceType,
     Step,
 )
+from hearth.resources.capabilities import IntentKey, Observable
 from hearth.resources.collection import forgiving
 from hearth.resources.mark import mark
 from hearth.resources.observed import observed_value
@@ -27,7 +26,7 @@ SERVICE = "object-store"
 KEY_HEADER = "x-container-meta-hearth-key"
 
 
-class Container(ResourceType):
+class Container(Observable):
     """A container of the object store.
 
     The create fails if a container of this name exists that Hearth did not create for this

@@ -9,6 +9,7 @@ from hearth.cloud.fault import CloudFault
 from hearth.cloud.path import segment
 from hearth.model.problem import Problem, Rejected, StackValidationFailed, hint, nearest
 from hearth.resources.base import ResourceContext
+from hearth.resources.capabilities import AsksCloud
 from hearth.resources.collection import CollectionResource
 from hearth.resources.lookup import Names
 from hearth.schema import LIST, MAP, STRING, AtLeastOne, AtMostOne, Each, Plain, Prop
@@ -37,7 +38,7 @@ ONE_PLACE = Each(
 )
 
 
-class TroveResource(CollectionResource):
+class TroveResource(CollectionResource, AsksCloud):
     """Base class of the types of the database service."""
 
     service = SERVICE

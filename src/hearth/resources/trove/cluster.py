@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from hearth.cloud.contract import Body
-from hearth.resources.base import Failed, IntentKey, Later, Made, Progress, Ready, ResourceContext
+from hearth.resources.base import Failed, Later, Made, Progress, Ready, ResourceContext
+from hearth.resources.capabilities import IntentKey
 from hearth.resources.collection import POLL_S, Collection, id_in, went_to
 from hearth.resources.trove.base import FAILING, NETWORKS, ONE_PLACE, SERVICE, TroveResource, nics
 from hearth.schema import (

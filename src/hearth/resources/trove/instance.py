@@ -6,7 +6,8 @@ from typing import Any
 
 from hearth.cloud.contract import Body
 from hearth.cloud.path import segment
-from hearth.resources.base import IntentKey, Made, ResourceContext, Step
+from hearth.resources.base import Made, ResourceContext, Step
+from hearth.resources.capabilities import IntentKey
 from hearth.resources.collection import Collection, forgiving, id_in
 from hearth.resources.trove import contents
 from hearth.resources.trove.base import FAILING, NETWORKS, ONE_PLACE, SERVICE, TroveResource, nics

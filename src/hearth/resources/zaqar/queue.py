@@ -8,15 +8,14 @@ from urllib.parse import urlencode
 
 from hearth.cloud.path import segment
 from hearth.resources.base import (
-    NOTHING_MADE,
     Failed,
-    IntentKey,
     Made,
     Progress,
     Ready,
     ResourceContext,
     Step,
 )
+from hearth.resources.capabilities import IntentKey, Observable
 from hearth.resources.mark import mark
 from hearth.resources.zaqar.base import SERVICE, ZaqarResource
 from hearth.schema import (
@@ -36,7 +35,7 @@ KEY = "hearth-key"
 PATCH = "application/openstack-messaging-v2.0-json-patch"
 
 
-class Queue(ZaqarResource):
+class Queue(ZaqarResource, Observable):
     """A queue of messages.
 
     The create fails if a queue of this name exists that Hearth did not create for this resource.
@@ -187,9 +186,6 @@ class SignedQueueURL(ZaqarResource):
         "query_str": Attr(None, "The whole signature, as the query string of a URL."),
         "signature": Attr(None, "The signature itself.", secret=True),
     }
-    identified_by = IntentKey.OWN_ID
-    read_back = False
-    known_by = NOTHING_MADE
 
     def create_steps(self, ctx: ResourceContext) -> tuple[Step, ...]:
         return (Step("sign", self.sign),)

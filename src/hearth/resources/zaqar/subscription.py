@@ -9,7 +9,8 @@ from hearth.cloud.fault import NoAnswer
 from hearth.cloud.listing import page_of
 from hearth.cloud.path import segment
 from hearth.model.json_text import parse_json
-from hearth.resources.base import IntentKey, Made, ResourceContext, Step
+from hearth.resources.base import Made, ResourceContext, Step
+from hearth.resources.capabilities import IntentKey, Observable
 from hearth.resources.collection import id_in
 from hearth.resources.zaqar.base import SERVICE, ZaqarResource
 from hearth.schema import INTEGER, MAP, STRING, Fits, Prop, Range, Relation, Support
@@ -35,7 +36,7 @@ def _has_scheme(uri: str) -> bool:
     return uri.partition(":")[0] in SCHEMES
 
 
-class Subscription(ZaqarResource):
+class Subscription(ZaqarResource, Observable):
     """Sends each new message of a queue to a subscriber."""
 
     type_name = "OS::Zaqar::Subscription"

@@ -15,6 +15,7 @@ from hearth.cloud.contract import Cloud
 from hearth.engine.core.predict import reached
 from hearth.engine.core.record import Record
 from hearth.resources.base import ResourceType
+from hearth.resources.read_back import unobserved_reason
 from hearth.service.caller import Caller
 from hearth.service.reading.real_objects import (
     READ_S,
@@ -179,4 +180,4 @@ def _with_value(record: Record) -> dict[str, Any]:
 
 
 def _reasons(rtype: ResourceType, names: Set[str]) -> dict[str, str]:
-    return {name: rtype.unobserved_reason(name) for name in sorted(names)}
+    return {name: unobserved_reason(rtype, name) for name in sorted(names)}

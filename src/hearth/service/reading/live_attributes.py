@@ -12,7 +12,8 @@ from typing import Any
 from hearth.cloud.fault import CloudFault
 from hearth.engine.core.record import Record
 from hearth.resources.base import ResourceContext, ResourceType
-from hearth.resources.capabilities import NestedType
+from hearth.resources.capabilities import Immediate, NestedType
+from hearth.resources.shown import shown_attribute
 from hearth.service.caller import Caller
 from hearth.service.context import RecordData, context_of, context_with
 from hearth.service.reading.real_objects import UNREADABLE
@@ -94,7 +95,7 @@ def readable(services: Services, record: Record) -> ResourceType | None:
     rtype = services.programs.type_of(record)
     created = record.held.reference is not None
     begun = created or (not record.new and record.physical_id is not None)
-    if rtype is None or isinstance(rtype, NestedType) or rtype.immediate or not begun:
+    if rtype is None or isinstance(rtype, NestedType | Immediate) or not begun:
         return None
     return rtype
 
@@ -108,7 +109,7 @@ async def _fields(rtype: ResourceType, ctx: ResourceContext) -> dict[str, Any]:
 async def _attribute(rtype: ResourceType, ctx: ResourceContext, name: str) -> Any:
     try:
         async with asyncio.timeout(LIVE_S):
-            return await rtype.shown_attribute(ctx, name)
+            return await shown_attribute(rtype, ctx, name)
     except (CloudFault, TimeoutError, *UNREADABLE) as problem:
         log.info("attribute %s of %s cannot be read: %s", name, ctx.name, problem)
         return None

@@ -17,6 +17,7 @@ from hearth.cloud.fault import CloudFault
 from hearth.engine.core.record import Record
 from hearth.model.unknown import nulled
 from hearth.resources.capabilities import NestedType, ReportsResults
+from hearth.resources.shown import shown_attribute
 from hearth.resources.zones import asked_for, zone_names
 from hearth.service.caller import Caller
 from hearth.service.context import context_of
@@ -249,7 +250,7 @@ async def _value_of(
     try:
         async with asyncio.timeout(LIVE_S):
             ctx = await context_of(services, caller, row, record, rtype)
-            return key, True, await rtype.shown_attribute(ctx, name)
+            return key, True, await shown_attribute(rtype, ctx, name)
     except (CloudFault, TimeoutError, *UNREADABLE) as problem:
         log.info("attribute %s of resource %s cannot be read: %s", name, record.name, problem)
         return key, False, None

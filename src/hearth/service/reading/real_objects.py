@@ -18,9 +18,9 @@ from hearth.engine.core.predict import RealState
 from hearth.engine.core.record import Record
 from hearth.model.state import Status
 from hearth.resources.base import ResourceType
-from hearth.resources.capabilities import NestedType
+from hearth.resources.capabilities import MakesObject, NestedType
 from hearth.resources.lookup import Names
-from hearth.resources.read_back import Unfit, can_be_read, exists, makes_object, real_state
+from hearth.resources.read_back import Unfit, can_be_read, exists, real_state
 from hearth.service.context import RecordData, context_with
 from hearth.service.services import Services
 from hearth.store import reads
@@ -221,7 +221,7 @@ def _by_state(resource: StackResource, rtype: ResourceType) -> Reading | None:
     if record.leaving:
         reason = f"its delete failed: {record.reason}" if record.failed else "it is deleted"
         return Reading(Presence.UNREAD, reason)
-    if not makes_object(rtype) or record.physical_id is None:
+    if not isinstance(rtype, MakesObject) or record.physical_id is None:
         return Reading(Presence.NOTHING, NOTHING_THERE)
     if isinstance(rtype, NestedType):
         return (

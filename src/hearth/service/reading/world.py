@@ -92,7 +92,9 @@ class StoredWorld:
         if value is MISSING and isinstance(kind, NestedType | ReportsResults):
             raise EvaluationError(f'resource "{name}" has no attribute "{asked_for}"')
         value = None if value is MISSING else value
-        return walk(value, path) if kind is None else kind.within(asked_for, value, path)
+        if isinstance(kind, NestedType):
+            return kind.within(asked_for, value, path)
+        return walk(value, path)
 
 
 def known_world(services: Services, records: Mapping[str, Record]) -> StoredWorld:

@@ -7,8 +7,7 @@ from msgspec.structs import replace
 from hearth.cloud.contract import Cloud
 from hearth.cloud.fault import NotFetched
 from hearth.model.problem import Problem, Rejected, StackValidationFailed
-from hearth.resources.base import ResourceType
-from hearth.resources.capabilities import NestedType
+from hearth.resources.capabilities import AsksCloud, NestedType, TakesTime
 from hearth.service.services import Services
 from hearth.template import Program, World
 from hearth.template.child import inside
@@ -23,7 +22,7 @@ def lost_references(program: Program, world: World) -> list[Problem]:
     problems: list[Problem] = []
     for definition in program.resources.values():
         rtype = definition.type_info
-        if not isinstance(rtype, ResourceType) or not rtype.refers_to:
+        if not isinstance(rtype, NestedType) or not rtype.refers_to:
             continue
         evaluated = definition.check(world)
         fixed_names = evaluated.properties.keys() - evaluated.open_properties
@@ -46,7 +45,7 @@ async def too_long(
     problems: list[Problem] = []
     for definition in program.resources.values():
         rtype = definition.type_info
-        if not isinstance(rtype, ResourceType) or type(rtype).longest_s is ResourceType.longest_s:
+        if not isinstance(rtype, TakesTime):
             continue
         evaluated = await services.compute.evaluated(partial(definition.check, world))
         longest_s = rtype.longest_s(evaluated.properties)
@@ -96,10 +95,8 @@ async def refused_in_cloud(
     problems: list[Problem] = []
     for definition in program.resources.values():
         rtype = definition.type_info
-        asks = isinstance(rtype, ResourceType) and type(rtype).refused is not ResourceType.refused
-        if not asks or definition.external_id is not None:
+        if not isinstance(rtype, AsksCloud) or definition.external_id is not None:
             continue
-        assert isinstance(rtype, ResourceType)
         at = replace(definition.span, path="")
         evaluated = await services.compute.evaluated(partial(definition.check, world))
         properties = {**evaluated.properties, **dict.fromkeys(evaluated.open_properties)}

@@ -6,11 +6,11 @@ from typing import Any
 
 from hearth.cloud.contract import Cloud
 from hearth.cloud.fault import CloudFault, NotFound
-from hearth.engine.endpoints import stack_facts
+from hearth.engine.context import resource_context
+from hearth.engine.core.record import Record
 from hearth.model.problem import Problem, StackValidationFailed
 from hearth.model.state import Action
 from hearth.model.unknown import Unknown
-from hearth.resources.base import ResourceContext
 from hearth.resources.capabilities import NestedType
 from hearth.service.reading.real_objects import UNREADABLE
 from hearth.service.services import Services
@@ -64,17 +64,7 @@ async def _show(
     properties: Mapping[str, Any],
 ) -> None:
     rtype = services.programs.rtype_of(definition)
-    ctx = ResourceContext(
-        record_id="",
-        name=definition.name,
-        type_name=definition.type,
-        stack=stack_facts(row, services.endpoints),
-        action=Action.CHECK,
-        physical_id=external_id,
-        physical_name=external_id,
-        key="",
-        properties=properties,
-        cloud=cloud,
-        kind=rtype,
-    )
+    new_id = services.new_id()
+    record = Record(new_id, definition.name, definition.type, 0, 0.0, physical_id=external_id)
+    ctx = resource_context(services, row, record, rtype, cloud, Action.CHECK, properties=properties)
     await rtype.show(ctx)

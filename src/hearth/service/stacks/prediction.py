@@ -15,12 +15,11 @@ from msgspec import Struct, field, structs
 
 from hearth.cloud.contract import Cloud
 from hearth.cloud.fault import CloudFault
+from hearth.engine.context import file_text, reading_others, referred_metadata, resource_context
 from hearth.engine.core.decide import to_write
-from hearth.engine.core.naming import name_by_reference, physical_name
 from hearth.engine.core.plan import REMOVING, Entry, Plan, Target, plan
 from hearth.engine.core.predict import Inner, PlannedAction, PreviewContext, RealState
 from hearth.engine.core.record import Record
-from hearth.engine.endpoints import stack_facts
 from hearth.engine.programs.programs import read_of
 from hearth.model.problem import Rejected
 from hearth.model.state import Action
@@ -286,16 +285,7 @@ class _PlanInputs(Struct):
             properties = stand_ins.put(properties, definition.type_info.properties)
             if (unknown := unknown_in(properties)) is not None:
                 raise _Unexpanded(known_after(unknown.until))
-        ctx = _context(
-            self.services,
-            self.cloud,
-            row,
-            self.desired.records,
-            nest,
-            properties,
-            current,
-            self.desired.revision.files,
-        )
+        ctx = self._context(nest, properties, current)
         child = await _declared_child(rtype, ctx, stand_ins)
         revision = self.services.programs.child_revision(
             self.desired.program, definition, ctx, child, self.desired.revision.exports
@@ -330,6 +320,42 @@ class _PlanInputs(Struct):
             reference = rtype.reference(ctx)
         return Inner(inner, attributes, reference)
 
+    def _context(
+        self, nest: _Nest, properties: Mapping[str, Any], current: "_StoredChild"
+    ) -> ResourceContext:
+        """Return the context with which the type of a resource defines the nested stack."""
+        services, row = self.services, self.desired.row
+        in_charge = [one for one in self.desired.records if one.until is None]
+        definition, record = nest.definition, nest.record
+        new_id = ids_of(row.name, definition.name)
+        current_record = record or Record(new_id(), definition.name, definition.type, 0, 0.0)
+        return resource_context(
+            services,
+            row,
+            current_record.having(type=definition.type),
+            services.programs.rtype_of(definition),
+            self.cloud,
+            Action.CREATE if record is None else Action.UPDATE,
+            properties=properties,
+            new_id=new_id,
+            before=current_record.held.properties,
+            changed=frozenset() if record is None else to_write(record.held, properties),
+            data=current.data,
+            metadata=current.metadata or nulled(nest.evaluated.metadata),
+            members=current.members,
+            definitions=current.definitions,
+            at_once=True,
+            fetch=lambda url: file_text(
+                self.desired.revision.files,
+                services.fetch_template,
+                url,
+            ),
+            read_metadata=lambda reference: services.store.read(
+                lambda tx: referred_metadata(tx, in_charge, reference)
+            ),
+            **reading_others(row, lambda: in_charge, lambda record_id: {}),
+        )
+
     async def _read_child(self, record: Record | None, *, regroups: bool) -> "_StoredChild":
         if record is None or record.physical_id is None:
             return _StoredChild()
@@ -359,53 +385,6 @@ class _StoredChild(Struct, frozen=True):
     definitions: Mapping[str, Any] = field(default_factory=dict)
 
 
-def _context(
-    services: Services,
-    cloud: Cloud,
-    row: StackRow,
-    records: Iterable[Record],
-    nest: _Nest,
-    properties: Mapping[str, Any],
-    current: _StoredChild,
-    files: Mapping[str, str],
-) -> ResourceContext:
-    """Return the context of a resource, with everything that its type needs to define the nested
-    stack. `files` are those of the request.
-    """
-    rtype = services.programs.rtype_of(nest.definition)
-    record = nest.record
-    name = nest.definition.name
-    new_id = ids_of(row.name, name)
-    record_id = record.id if record is not None else new_id()
-    now = services.clock.now()
-    return ResourceContext(
-        record_id=record_id,
-        name=name,
-        type_name=nest.definition.type,
-        stack=stack_facts(row, services.endpoints),
-        action=Action.CREATE if record is None else Action.UPDATE,
-        physical_id=record.physical_id if record is not None else None,
-        physical_name=physical_name(row.name, name, record_id, rtype.physical_name_limit),
-        key=record_id,
-        properties=properties,
-        cloud=cloud,
-        before=record.held.properties if record is not None else {},
-        changed=to_write(record.held, properties) if record is not None else frozenset(),
-        data=current.data,
-        metadata=current.metadata or nulled(nest.evaluated.metadata),
-        now=now,
-        kind=rtype,
-        members=current.members,
-        definitions=current.definitions,
-        at_once=True,
-        new_id=new_id,
-        fetch=partial(_fetched, services, files),
-        read_properties=lambda reference: _properties(records, reference),
-        read_metadata=lambda reference: _metadata(services, records, reference),
-        read_name=lambda reference: name_by_reference(row.name, records, reference),
-    )
-
-
 async def _declared_child(rtype: NestedType, ctx: ResourceContext, stand_ins: StandIns) -> Child:
     """Return the nested stack that a resource declares. Raises _Unexpanded."""
     try:
@@ -425,33 +404,6 @@ def ids_of(*path: str) -> Callable[[], str]:
     """
     numbers = count()
     return lambda: str(uuid5(NAMESPACE_OID, "/".join((*path, str(next(numbers))))))
-
-
-async def _fetched(services: Services, files: Mapping[str, str], url: str) -> str:
-    return files[url] if url in files else await services.fetch_template(url)
-
-
-async def _metadata(
-    services: Services, records: Iterable[Record], reference: str
-) -> Mapping[str, Any]:
-    """Return the metadata of the resource with this reference id; empty if there is none."""
-    for record in records:
-        if record.until is None and record.held.reference == reference:
-            _, _, metadata = await services.store.read(
-                partial(reads.data_of, resource_id=record.id)
-            )
-            return dict(metadata)
-    return {}
-
-
-def _properties(records: Iterable[Record], reference: str) -> Mapping[str, Any] | None:
-    """Return the stored properties of the resource with this reference id; None if there is
-    none.
-    """
-    matches = (
-        record for record in records if record.until is None and record.held.reference == reference
-    )
-    return next((record.held.properties for record in matches), None)
 
 
 def _sketch(parent: StackRow, ctx: ResourceContext, stack_id: str) -> StackRow:

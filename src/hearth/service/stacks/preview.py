@@ -13,6 +13,7 @@ from hearth.engine.core.rules import RequestKind, refusal
 from hearth.engine.turns import Pauses
 from hearth.model.problem import Rejected
 from hearth.model.unknown import Unknown, nulled
+from hearth.resources.capabilities import Mirrors
 from hearth.service.caller import Caller
 from hearth.service.problems import PlanChanged
 from hearth.service.reading.outputs import OutputValue
@@ -235,7 +236,8 @@ def _values(desired: DesiredStack, definition: ResourceDefinition, world: World)
 
 
 def _mirrors(definition: ResourceDefinition) -> Mapping[str, str]:
-    return getattr(definition.type_info, "mirrors", {})
+    rtype = definition.type_info
+    return rtype.mirrors if isinstance(rtype, Mirrors) else {}
 
 
 def _mirrored(definition: ResourceDefinition, properties: Mapping[str, Any]) -> Item:

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from hearth.engine.core.predict import PlannedAction
 from hearth.model.problem import Rejected, StackValidationFailed
 from hearth.model.span import Span
+from hearth.resources.capabilities import UsesUsers
 from hearth.resources.nova.defaults import ServerDefaults
 from hearth.service.services import Audience
 from hearth.service.stacks.prediction import StackPrediction
@@ -82,7 +83,7 @@ def _unreachable_reason(
         transport = transport or usual.default_software_config_transport
         polls = form == "SOFTWARE_CONFIG" or definition.type == DEPLOYED_SERVER
         return POLL[audience] if polls and transport not in POLLS[audience] else None
-    if not getattr(definition.type_info, "needs_users", False):
+    if not isinstance(definition.type_info, UsesUsers):
         return None
     properties = definition.evaluate(world).properties
     return None if properties.get("signal_transport") in SIGNALS[audience] else SIGNAL[audience]

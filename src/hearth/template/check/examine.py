@@ -31,7 +31,7 @@ from hearth.template.parameters import ParameterSchema, lookups, parse_value
 from hearth.template.parse import EMPTY, OutputSource, ResourceSource
 from hearth.template.program import Binding, Module
 from hearth.template.static import check_depends_on
-from hearth.template.types import TypeInfo
+from hearth.template.types import TypeInfo, allows_snapshot
 
 
 def examine(module: Module, *, alone: bool = False) -> list[Problem]:
@@ -261,7 +261,7 @@ class _Template:
             near = nearest(str(policy), policies)
             message = f'there is no deletion policy "{policy}"{hint(near)}'
             self.report.wrong(at, "value-not-allowed", message, near)
-        elif policy.lower() == "snapshot" and type_info and not type_info.snapshot_policy_allowed:
+        elif policy.lower() == "snapshot" and type_info and not allows_snapshot(type_info):
             message = f'the deletion policy "{policy}" is not possible for {source.type}'
             self.report.wrong(at, "value-not-allowed", message)
 

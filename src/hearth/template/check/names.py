@@ -130,7 +130,7 @@ class NameChecks:
         if binding.child is not None:
             if name.startswith("resource.") or name in binding.child.syntax.outputs:
                 return
-        elif type_info.accepts_any_attribute:
+        elif getattr(type_info, "accepts_any_attribute", False):
             of_members = getattr(type_info, "of_members", None)
             if of_members is not None:
                 self.member_attribute(reference, of_members)

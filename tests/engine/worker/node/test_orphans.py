@@ -5,10 +5,11 @@ from typing import Any
 
 from hearth.engine.core.record import Record
 from hearth.engine.worker.node import orphans
-from hearth.resources.base import ResourceContext, ResourceType
+from hearth.resources.base import ResourceContext
+from hearth.resources.capabilities import MakesObject
 
 
-class Keyed(ResourceType):
+class Keyed(MakesObject):
     """Its orphan is an object of another kind, such as a user, whose id is never recorded."""
 
     async def orphans(self, ctx: ResourceContext) -> Sequence[str]:

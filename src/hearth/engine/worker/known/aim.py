@@ -16,6 +16,7 @@ from hearth.engine.worker.known.memory import Memory
 from hearth.engine.worker.known.world import RecordedWorld
 from hearth.model.state import Action, Status
 from hearth.resources.base import ResourceType
+from hearth.resources.capabilities import ReplacedAlways
 from hearth.store.rows import Revision
 from hearth.template import Program
 from hearth.template.hidden import longest_first, masked
@@ -144,7 +145,7 @@ class Aim:
         """
         stack = self._memory.stack
         update = stack.action is Action.UPDATE
-        return rtype.replaced_at_every_update and update and record.since < stack.revision
+        return isinstance(rtype, ReplacedAlways) and update and record.since < stack.revision
 
     # -- options ---------------------------------------------------------------------------
 

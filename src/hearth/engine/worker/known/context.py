@@ -1,23 +1,20 @@
 """The contexts that resource types get for the resources of an owned stack."""
 
-import json
 import logging
 from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
 from hearth.cloud.fault import CloudFault, NotFound
+from hearth.engine.context import file_text, reading_others, referred, resource_context
 from hearth.engine.core.decide import never_made
-from hearth.engine.core.naming import name_by_reference, physical_name
 from hearth.engine.core.record import Record
-from hearth.engine.deployments import StackDeployments
 from hearth.engine.worker.failure import ResourceFailure
 from hearth.engine.worker.known.owned import OwnedStack
 from hearth.model.state import Action
 from hearth.resources.base import ResourceContext, ResourceType
-from hearth.resources.capabilities import CollectsSignals, NestedType, ReportsResults
-from hearth.resources.context import INHERITED
-from hearth.resources.deployments import Deployments
+from hearth.resources.capabilities import AnyAttribute, CollectsSignals, NestedType
+from hearth.resources.shown import known_attributes, shown_attribute
 from hearth.store import claim, reads
 from hearth.store.reads import demand_metadata
 
@@ -43,45 +40,34 @@ def context_of(
     `before` are the properties before the action, and `changes` the names of those that change.
     `template_metadata` is the metadata in the template if it has changed, otherwise None.
     """
-    now = owned.tools.clock.now()
-    return ResourceContext(
-        record_id=record.id,
-        name=record.name,
-        type_name=record.type,
-        stack=owned.access.facts(),
-        action=action,
-        physical_id=record.physical_id,
-        physical_name=physical_name(
-            owned.memory.stack.name, record.name, record.id, rtype.physical_name_limit
-        ),
-        key=record.id,
+    tools, memory = owned.tools, owned.memory
+    return resource_context(
+        tools,
+        memory.stack,
+        record,
+        rtype,
+        owned.access.cloud(),
+        action,
         properties=properties,
-        cloud=owned.access.cloud(),
+        facts=owned.access.facts(),
+        started_at=started_at,
         before=before or {},
         attempted=record.held.attempted or {},
         changed=changes,
-        data=dict(owned.memory.data.get(record.id, {})),
-        metadata=owned.memory.metadata.get(record.id, {}),
+        data=dict(memory.data.get(record.id, {})),
+        metadata=memory.metadata.get(record.id, {}),
         template_metadata=template_metadata,
-        now=now,
-        started_at=now if started_at is None else started_at,
         created=not never_made(record),
-        account_secret=lambda: owned.tools.store.sealer.fingerprint(
-            ["account", owned.memory.stack.project_id]
-        ),
-        secret=lambda: owned.tools.store.sealer.fingerprint(["secret", record.id]),
         update_policy=update_policy or {},
-        kind=rtype,
         users=owned.access.users(),
-        deployments=_deployments(owned, record, rtype),
         read_metadata=lambda reference: _metadata(owned, reference),
-        read_properties=lambda reference: _properties(owned, reference),
-        read_name=lambda reference: name_by_reference(
-            owned.memory.stack.name, owned.memory.records.values(), reference
+        read_path=lambda: tools.store.read(partial(reads.path, row=memory.stack)),
+        fetch=lambda url: file_text(owned.aim.revision.files, tools.fetch, url),
+        **reading_others(
+            memory.stack,
+            lambda: memory.records.values(),
+            lambda record_id: memory.data.get(record_id, {}),
         ),
-        read_path=lambda: owned.tools.store.read(partial(reads.path, row=owned.memory.stack)),
-        new_id=owned.tools.new_id,
-        fetch=partial(_fetched, owned),
     )
 
 
@@ -100,46 +86,19 @@ async def attributes_of(
     out. An attribute that the service does not show now is left out too, so that the next update
     reads it again.
     """
-    attributes = {**(current or {}), **rtype.known_attributes(ctx)}
+    attributes = {**(current or {}), **known_attributes(rtype, ctx)}
     for name in owned.aim.reads(record.name, rtype):
         if name not in attributes:
             try:
-                attributes[name] = await rtype.shown_attribute(ctx, name)
+                attributes[name] = await shown_attribute(rtype, ctx, name)
             except (CloudFault, ResourceFailure, LookupError, TypeError) as problem:
                 message = "attribute %s of resource %s cannot be read: %s"
                 log.info(message, name, record.name, problem)
                 unread = isinstance(problem, CloudFault) and not isinstance(problem, NotFound)
                 # reading an attribute that a nested stack or a deployment does not have is an error
-                if not (unread or isinstance(rtype, NestedType) or rtype.accepts_any_attribute):
+                if not (unread or isinstance(rtype, NestedType | AnyAttribute)):
                     attributes[name] = None
     return attributes
-
-
-def _deployments(owned: OwnedStack, record: Record, rtype: ResourceType) -> Deployments | None:
-    if not isinstance(rtype, ReportsResults):
-        return None
-    tools, stack = owned.tools, owned.memory.stack
-    return StackDeployments(tools.store, tools.clouds, tools.clock, tools.new_id, stack, record)
-
-
-async def _fetched(owned: OwnedStack, url: str) -> str:
-    """Return a file from the stack's revision if it has one with this URL, otherwise the text at
-    the URL.
-    """
-    files = owned.aim.revision.files
-    return files[url] if url in files else await owned.tools.fetch(url)
-
-
-def _properties(owned: OwnedStack, reference: str) -> Mapping[str, Any] | None:
-    """Return the stored properties of the resource with this reference id; None if there is
-    none.
-    """
-    for record in owned.memory.records.values():
-        if record.until is None and reference == record.held.reference:
-            inherited = owned.memory.data.get(record.id, {}).get(INHERITED, "{}")
-            recorded = {k: v for k, v in record.held.properties.items() if v is not None}
-            return {**json.loads(inherited), **recorded}
-    return None
 
 
 async def _metadata(owned: OwnedStack, reference: str) -> Mapping[str, Any]:
@@ -148,15 +107,15 @@ async def _metadata(owned: OwnedStack, reference: str) -> Mapping[str, Any]:
     It is read from the cloud or the database, because servers can change it. If there is no such
     resource, it is empty.
     """
-    for record in owned.memory.records.values():
-        if reference in (record.held.reference, record.physical_id):
-            if (collected := await _collected(owned, record)) is not None:
-                return collected
-            query = partial(claim.metadata, resource_id=record.id)
-            metadata: Mapping[str, Any] = await owned.tools.store.read(query)
-            owned.memory.metadata[record.id] = metadata
-            return metadata
-    return {}
+    record = referred(owned.memory.records.values(), reference)
+    if record is None:
+        return {}
+    if (collected := await _collected(owned, record)) is not None:
+        return collected
+    query = partial(claim.metadata, resource_id=record.id)
+    metadata: Mapping[str, Any] = await owned.tools.store.read(query)
+    owned.memory.metadata[record.id] = metadata
+    return metadata
 
 
 async def _collected(owned: OwnedStack, record: Record) -> Mapping[str, Any] | None:

@@ -12,7 +12,7 @@ from hearth.engine.worker.failure import ResourceFailure
 from hearth.engine.worker.known.aim import Aim
 from hearth.model.problem import Rejected
 from hearth.resources.base import ResourceType
-from hearth.resources.capabilities import NestedType
+from hearth.resources.capabilities import Snapshots, brought
 from hearth.template import Evaluated, ResourceDefinition
 
 
@@ -22,9 +22,11 @@ def evaluated_of(aim: Aim, definition: ResourceDefinition, rtype: ResourceType) 
     """
     evaluated = definition.evaluate(aim.world)
     entry = aim.restored.get(definition.name)
-    if entry is None or evaluated.problems or evaluated.unknown or isinstance(rtype, NestedType):
+    if entry is None or evaluated.problems or evaluated.unknown or not isinstance(rtype, Snapshots):
         return evaluated
-    restored = rtype.restored(evaluated.properties, rtype.brought(entry.get("resource_data") or {}))
+    restored = rtype.restored(
+        evaluated.properties, brought(rtype, entry.get("resource_data") or {})
+    )
     return replace(evaluated, properties=restored)
 
 

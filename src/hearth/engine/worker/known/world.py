@@ -8,7 +8,8 @@ from hearth.engine.guarded import guards, guards_reference
 from hearth.engine.programs.programs import Programs
 from hearth.engine.worker.known.memory import Memory
 from hearth.model.unknown import UNKNOWN, Unknown, unknown_reference
-from hearth.template import Facade, full_attribute
+from hearth.resources.capabilities import NestedType
+from hearth.template import Facade, full_attribute, walk
 
 
 class RecordedWorld:
@@ -56,7 +57,9 @@ class RecordedWorld:
         attribute, path = full_attribute(attribute, path)
         value = record.held.attributes.get(attribute)
         rtype = self._programs.type_of(record) if path else None
-        return value if rtype is None else rtype.within(attribute, value, path)
+        if isinstance(rtype, NestedType):
+            return rtype.within(attribute, value, path)
+        return value if rtype is None else walk(value, path)
 
     def availability_zones(self) -> Any:
         """Return the names of the availability zones; Unknown if they were not read."""

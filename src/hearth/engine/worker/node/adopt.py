@@ -22,8 +22,8 @@ from hearth.model.problem import Rejected
 from hearth.model.state import Action, Status
 from hearth.model.unknown import unknown_in
 from hearth.resources.base import ResourceContext, ResourceType
-from hearth.resources.capabilities import NestedType
-from hearth.resources.read_back import at_rest, makes_object, read_back, real_state
+from hearth.resources.capabilities import MakesObject, NestedType
+from hearth.resources.read_back import at_rest, only_grow, read_back, real_state
 from hearth.store.texts import get_revision
 from hearth.template import Evaluated, ResourceDefinition
 
@@ -154,11 +154,11 @@ async def _shown(
                 name: value
                 for name, value in actual.items()
                 # no object is replaced because its service does not show a property
-                if name in doubtful and value is not None and name not in rtype.only_grow
+                if name in doubtful and value is not None and name not in only_grow(rtype)
             }
             return {
                 **unsure,
-                **updatable(rtype.properties, actual, ctx.properties, rtype.only_grow),
+                **updatable(rtype.properties, actual, ctx.properties, only_grow(rtype)),
             }
         except CloudFault as fault:
             if isinstance(fault, NotFound):
@@ -179,7 +179,7 @@ async def observed(
     left: it includes values that no update can lower, and it is empty while a change is under way,
     because the next update must end that.
     """
-    if not makes_object(rtype):
+    if not isinstance(rtype, MakesObject):
         return {}
     if ctx.physical_id is None:
         return None
@@ -192,8 +192,8 @@ async def observed(
         return {}
     if actual is None:
         return None
-    only_grow = () if after_failure else rtype.only_grow
-    return updatable(rtype.properties, actual, ctx.properties, only_grow)
+    growing = () if after_failure else only_grow(rtype)
+    return updatable(rtype.properties, actual, ctx.properties, growing)
 
 
 async def outsider(

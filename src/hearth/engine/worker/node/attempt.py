@@ -24,8 +24,9 @@ from hearth.engine.worker.node.intent import Intent
 from hearth.engine.worker.node.outcome import Done, Outcome
 from hearth.engine.worker.node.watched import DOUBTFUL, WatchedCloud, WriteWatch
 from hearth.model.state import Action, Status
+from hearth.resources.actions import action_steps
 from hearth.resources.base import ResourceContext, ResourceType, Step
-from hearth.resources.capabilities import NestedType
+from hearth.resources.capabilities import MakesObject, NestedType, SnapshotAtDelete, UsesUsers
 from hearth.resources.read_back import is_lost
 from hearth.store.messages import ChildEnded
 from hearth.store.rows import AttemptRow
@@ -185,7 +186,8 @@ class Attempt:
             self.doing = action
         record = self.record
         before = record.action, record.status
-        destroys = action is Action.DELETE and self.kind is NodeKind.CLEANUP and rtype.holds_data
+        holds_data = isinstance(rtype, MakesObject) and rtype.holds_data
+        destroys = action is Action.DELETE and self.kind is NodeKind.CLEANUP and holds_data
         hides = action in (Action.SUSPEND, Action.RESUME) and unhealthy(record)
         if hides:
             record = kept_unhealthy(record)
@@ -242,7 +244,7 @@ class Attempt:
         If the refusal is no proof that the object is still there, the next update looks at it; but
         then the object has no values of this update either.
         """
-        self._writes.possible |= self.row is not None or rtype.needs_users
+        self._writes.possible |= self.row is not None or isinstance(rtype, UsesUsers)
         ctx.cloud = WatchedCloud(ctx.cloud, self._writes)
         try:
             await self.run_steps(rtype, ctx, Action.UPDATE, desired, number)
@@ -330,9 +332,9 @@ class Attempt:
         """
         record = self.record
         snapshot = self.kind is NodeKind.CLEANUP and record.held.deletion_policy == "Snapshot"
-        if snapshot and record.held.reference is not None and rtype.snapshot_policy_allowed:
+        if snapshot and isinstance(rtype, SnapshotAtDelete) and record.held.reference is not None:
             return rtype.snapshot_delete_steps(ctx)
-        return rtype.steps(action, ctx)
+        return action_steps(rtype, action, ctx)
 
     # -- ends ------------------------------------------------------------------------------
 

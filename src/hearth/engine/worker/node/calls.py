@@ -28,6 +28,7 @@ from hearth.resources.base import (
     ResourceType,
     Step,
 )
+from hearth.resources.capabilities import MakesObject, UsesUsers, visibility_delay_s
 from hearth.store.claim import Orphan
 
 log = logging.getLogger(__name__)
@@ -128,7 +129,7 @@ class CloudCalls:
                 last: CloudFault = fault
             except CloudFault as fault:
                 self.last_seen = refusal(fault)
-                if await rtype.busy(ctx, fault):
+                if isinstance(rtype, MakesObject) and await rtype.busy(ctx, fault):
                     await self.pause(fault.retry_after or BUSY_PAUSE_S)
                     continue
                 if not fault.passing:
@@ -152,7 +153,7 @@ class CloudCalls:
         try:
             return await step.do(ctx)
         except UNREADABLE as problem:
-            if not (writes.has_calls or rtype.needs_users):
+            if not (writes.has_calls or isinstance(rtype, UsesUsers)):
                 raise
             log.exception("resource %s: the response to %s cannot be read", ctx.name, step.name)
             message = "The service accepted the call, but its answer cannot be read."
@@ -172,7 +173,7 @@ class CloudCalls:
         if step.find is not None:
             return await self.find(rtype, step, ctx)
         if rtype.service is not None and ctx.action is not Action.DELETE:
-            await asyncio.sleep(rtype.visibility_delay_s)
+            await asyncio.sleep(visibility_delay_s(rtype))
         return None
 
     async def find(self, rtype: ResourceType, step: Step, ctx: ResourceContext) -> Made | None:
@@ -182,7 +183,7 @@ class CloudCalls:
         orphan and raise the CloudFault.
         """
         assert step.find is not None
-        until = self._owned.tools.clock.monotonic() + rtype.visibility_delay_s
+        until = self._owned.tools.clock.monotonic() + visibility_delay_s(rtype)
         unanswered = 0
         while True:
             try:
@@ -281,11 +282,13 @@ class CloudCalls:
 
         If its object cannot be searched for, only an event reports that the object may exist.
         """
-        if ctx.action is Action.UPDATE and rtype.orphan_prefixes:
+        has_parts = isinstance(rtype, MakesObject) and rtype.orphan_prefixes
+        if ctx.action is Action.UPDATE and has_parts:
             self.watch_for(rtype.recorded_as, ctx.properties, cause)
         if ctx.action is not Action.CREATE:
             return
-        if not rtype.has_key(ctx.properties):  # a search is not possible
+        keyless = isinstance(rtype, MakesObject) and not rtype.has_key(ctx.properties)
+        if keyless:  # a search is not possible
             if ctx.physical_id is None:
                 self._owned.memory.event(
                     self._intent.record, Status.IN_PROGRESS, UNKNOWN.format(why=cause)
@@ -313,7 +316,8 @@ class CloudCalls:
 
         Do nothing if no response was lost. This is for a record without a physical id.
         """
-        if not orphans.of(self._owned, self._intent.record.id):
+        lost = orphans.of(self._owned, self._intent.record.id)
+        if not lost or not isinstance(rtype, MakesObject):
             return
         for unanswered in range(PASSING_MAX + 1):
             try:
@@ -339,7 +343,7 @@ class CloudCalls:
         `for_good` is true, the record is about to be deleted: wait until no further object can
         appear, and delete all of them. Then CloudFault is raised if that fails permanently.
         """
-        wait_s = self._owned.tools.orphan_watch_s if for_good else rtype.visibility_delay_s
+        wait_s = self._owned.tools.orphan_watch_s if for_good else visibility_delay_s(rtype)
         for orphan in orphans.of(self._owned, self._intent.record.id):
             remaining_s = orphans.rest_s(self._owned, orphan, wait_s)
             if remaining_s > 0:

@@ -16,7 +16,7 @@ from hearth.engine.worker.node.child_stack import ChildStack
 from hearth.engine.worker.node.outcome import Done, Failed, Outcome, Removed
 from hearth.model.state import Action, Status
 from hearth.resources.base import ResourceContext, ResourceType
-from hearth.resources.capabilities import NestedType
+from hearth.resources.capabilities import MakesObject, NestedType
 from hearth.resources.read_back import is_lost
 
 USERS_TOLD_MAX = 3
@@ -104,9 +104,10 @@ async def _ends_with_another(attempt: Attempt, rtype: ResourceType) -> bool:
     volumes. Only an object that nothing can mend is a reason to leave this one to it.
     """
     owned = attempt.owned
-    if rtype.ends_with is None or owned.memory.stack.action is not Action.DELETE:
+    ends_with = rtype.ends_with if isinstance(rtype, MakesObject) else None
+    if ends_with is None or owned.memory.stack.action is not Action.DELETE:
         return False
-    ident = attempt.record.held.properties.get(rtype.ends_with)
+    ident = attempt.record.held.properties.get(ends_with)
     for candidate in owned.memory.records.values():
         kind = owned.tools.programs.type_of(candidate) if candidate.physical_id == ident else None
         if kind is None or immediate.left_alone(owned, candidate, kind):
@@ -118,7 +119,7 @@ async def _ends_with_another(attempt: Attempt, rtype: ResourceType) -> bool:
 async def _used_by(rtype: ResourceType, ctx: ResourceContext) -> str:
     """Return a sentence that lists what still uses the object; empty if that is unknown."""
     try:
-        users = await rtype.used_by(ctx)
+        users = await rtype.used_by(ctx) if isinstance(rtype, MakesObject) else ()
     except CloudFault:  # the conflict is reported without the list
         return ""
     ellipsis = ["..."] if len(users) > USERS_TOLD_MAX else []

@@ -16,8 +16,9 @@ from hearth.engine.worker.node.calls import refusal
 from hearth.engine.worker.node.child_stack import ChildStack
 from hearth.engine.worker.node.outcome import Outcome
 from hearth.model.state import Action, Status
+from hearth.resources.actions import action_steps
 from hearth.resources.base import ResourceContext, ResourceType, Step
-from hearth.resources.capabilities import NestedType
+from hearth.resources.capabilities import GivesWay, MakesObject, NestedType
 from hearth.resources.read_back import is_lost
 
 log = logging.getLogger(__name__)
@@ -95,7 +96,7 @@ async def _again(
     owned.memory.put(failed)
     owned.memory.event(failed, Status.FAILED, reason)
     ctx = attempt.context(rtype, Action.DELETE, desired.properties)
-    if failed.physical_id is not None or rtype.steps(Action.DELETE, ctx):
+    if failed.physical_id is not None or action_steps(rtype, Action.DELETE, ctx):
         leaving = failed.having(action=Action.DELETE, status=Status.IN_PROGRESS)
         owned.memory.put(leaving)
         owned.memory.event(leaving, Status.IN_PROGRESS)
@@ -126,11 +127,11 @@ async def give_way(attempt: Attempt) -> None:
         failed = old.failed and never_made(old) and not isinstance(rtype, NestedType)
         if failed and not immediate.left_alone(owned, old, rtype):
             await _gone_before(attempt, rtype, attempt.context_for(old, rtype))
-        else:
+        elif isinstance(rtype, GivesWay):
             await _released(attempt, rtype, old)
 
 
-async def _released(attempt: Attempt, rtype: ResourceType, old: Record) -> None:
+async def _released(attempt: Attempt, rtype: GivesWay, old: Record) -> None:
     """Run the `replaced_steps` of a replaced record.
 
     An object that is gone holds nothing. An object that refuses a step is deleted, if its type
@@ -201,7 +202,7 @@ async def _cleared(attempt: Attempt, *, conflict: bool) -> bool:
         ctx = attempt.context_for(old, rtype)
         stays = immediate.left_alone(owned, old, rtype) or old.held.deletion_policy == "Snapshot"
         stays |= isinstance(rtype, NestedType) or not old.failed
-        useless = conflict or not rtype.holds_data
+        useless = conflict or not (isinstance(rtype, MakesObject) and rtype.holds_data)
         if not stays and (old.leaving or (useless and await is_lost(rtype, ctx))):
             cleared |= await _gone_before(attempt, rtype, ctx)
     return cleared
@@ -216,7 +217,7 @@ async def _may_go_first(
     attempt: Attempt, rtype: ResourceType, old: Record, ctx: ResourceContext
 ) -> bool:
     stays = immediate.left_alone(attempt.owned, old, rtype)
-    if stays or old.held.deletion_policy == "Snapshot":
+    if stays or old.held.deletion_policy == "Snapshot" or not isinstance(rtype, GivesWay):
         return False
     return await rtype.may_go_first(ctx)
 
@@ -226,7 +227,7 @@ async def take_back(attempt: Attempt, rtype: ResourceType) -> bool:
     gone.
     """
     ctx = attempt.context(rtype, Action.RESTORE, attempt.record.held.properties)
-    steps = rtype.taken_back_steps(ctx)
+    steps = action_steps(rtype, Action.RESTORE, ctx)
     if not steps:
         return True
     if attempt.record.physical_id is None:  # it was deleted before its replacement was created
@@ -298,7 +299,7 @@ async def _gone_before(attempt: Attempt, rtype: ResourceType, ctx: ResourceConte
     clean-up node deletes it.
     """
     try:
-        await aside(attempt, rtype, ctx, rtype.steps(Action.DELETE, ctx))
+        await aside(attempt, rtype, ctx, action_steps(rtype, Action.DELETE, ctx))
     except (CloudFault, ResourceFailure) as problem:
         log.info("resource %s: cannot delete the old object first: %s", ctx.name, problem)
         return False

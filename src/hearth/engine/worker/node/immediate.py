@@ -19,7 +19,8 @@ from hearth.engine.worker.node.attempt import held
 from hearth.engine.worker.node.outcome import Done, Failed, Outcome, Removed
 from hearth.model.state import Action, Status
 from hearth.resources.base import Change, ResourceContext, ResourceType
-from hearth.resources.capabilities import NestedType
+from hearth.resources.capabilities import Immediate, MakesObject, NestedType
+from hearth.resources.shown import known_attributes
 
 
 def handles(owned: OwnedStack, node: Node, record: Record) -> bool:
@@ -31,14 +32,14 @@ def handles(owned: OwnedStack, node: Node, record: Record) -> bool:
         rtype = programs.type_of(record)
         if left_alone(owned, record, rtype):
             return rtype is None or not orphans.of(owned, record.id)
-        return rtype is not None and rtype.immediate
+        return isinstance(rtype, Immediate)
     if owned.aim.adopts(record):
         return False
     definition = owned.aim.program.resources[record.name]
     rtype = programs.rtype_of(definition)
     if programs.has_other_form(record, rtype):
         return False
-    return definition.external_id is None and rtype.immediate
+    return definition.external_id is None and isinstance(rtype, Immediate)
 
 
 def left_alone(owned: OwnedStack, record: Record, rtype: ResourceType | None) -> bool:
@@ -70,7 +71,7 @@ def _handed_on(owned: OwnedStack, record: Record, rtype: ResourceType | None) ->
 def _same_object(first: Record, second: Record, rtype: ResourceType | None) -> bool:
     if first.physical_id == second.physical_id:
         return True
-    keys = frozenset[str]() if rtype is None else rtype.natural_key
+    keys = rtype.natural_key if isinstance(rtype, MakesObject) else frozenset[str]()
     first_values, second_values = first.held.properties, second.held.properties
     return bool(keys) and all(first_values.get(key) == second_values.get(key) for key in keys)
 
@@ -142,6 +143,7 @@ def _change(
     """Create or update the resource without a call, and record its start and its end in one change
     set.
     """
+    assert isinstance(rtype, Immediate)
     memory = owned.memory
     ctx = context_of(
         owned,
@@ -206,7 +208,7 @@ def _known(
     """Return the attributes of the resource, with null for those that it does not have but the
     template reads: a recorded null is a value, and a missing attribute is not known yet.
     """
-    return {**dict.fromkeys(owned.aim.reads(record.name, rtype)), **rtype.known_attributes(ctx)}
+    return {**dict.fromkeys(owned.aim.reads(record.name, rtype)), **known_attributes(rtype, ctx)}
 
 
 def keep(

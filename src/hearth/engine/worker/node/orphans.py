@@ -13,7 +13,9 @@ from hearth.engine.core.record import Record
 from hearth.engine.worker.known.context import context_of
 from hearth.engine.worker.known.owned import OwnedStack
 from hearth.model.state import Action
+from hearth.resources.actions import is_complete
 from hearth.resources.base import ResourceContext, ResourceType
+from hearth.resources.capabilities import MakesObject
 from hearth.store.claim import Orphan
 
 log = logging.getLogger(__name__)
@@ -28,13 +30,13 @@ def of(owned: OwnedStack, record_id: str) -> list[Orphan]:
     return [orphan for orphan in owned.memory.orphans if orphan.resource_id == record_id]
 
 
-async def search(owned: OwnedStack, rtype: ResourceType, ctx: ResourceContext) -> Sequence[str]:
+async def search(owned: OwnedStack, rtype: MakesObject, ctx: ResourceContext) -> Sequence[str]:
     """Return the physical ids of the objects that have a record's key, except those that another
     record of the stack has: two records with equal properties can share a natural key.
 
     There is none if a required property has no value, and a search would read that value.
     """
-    if not rtype.is_complete(ctx.properties):
+    if not is_complete(rtype, ctx.properties):
         return ()
     physical_ids = await rtype.orphans(ctx)
     records = (record for record in owned.memory.records.values() if record.id != ctx.record_id)
@@ -47,6 +49,8 @@ async def sweep(owned: OwnedStack, rtype: ResourceType, ctx: ResourceContext) ->
 
     A delete may fail or take time, so call this again until it returns False.
     """
+    if not isinstance(rtype, MakesObject):
+        return False
     physical_ids = await search(owned, rtype, ctx)
     for physical_id in physical_ids:
         log.warning("resource %s: deleting %s, an orphan with its key", ctx.name, physical_id)

@@ -13,7 +13,7 @@ from hearth.engine.worker.known.context import context_of
 from hearth.engine.worker.known.owned import OwnedStack
 from hearth.model.state import Action, Status
 from hearth.resources.base import ResourceContext, ResourceType
-from hearth.resources.capabilities import NestedType
+from hearth.resources.capabilities import NestedType, Snapshots
 from hearth.store import claim
 from hearth.store.database import Tx
 from hearth.store.document import document
@@ -113,6 +113,8 @@ def _untouched(entry: Mapping[str, Any]) -> bool:
 
 async def drop_one(rtype: ResourceType, ctx: ResourceContext) -> str | None:
     """Delete the objects that one resource created for a snapshot; return the failure, or None."""
+    if not isinstance(rtype, Snapshots):
+        return None
     for attempt in range(1, TRIES + 1):
         try:
             await rtype.drop_snapshot(ctx)

@@ -41,8 +41,8 @@ from hearth.engine.worker.node.create import (
 from hearth.engine.worker.node.outcome import Done, Failed, Outcome
 from hearth.model.state import Action, Status
 from hearth.resources.base import Change, ResourceContext, ResourceType
-from hearth.resources.capabilities import NestedType
-from hearth.resources.read_back import is_lost
+from hearth.resources.capabilities import Immediate, MakesObject, NestedType, UpdatedAlways
+from hearth.resources.read_back import is_lost, only_grow
 from hearth.store.rows import AttemptRow
 from hearth.template import Evaluated, ResourceDefinition
 
@@ -175,7 +175,7 @@ async def _decided(attempt: Attempt, rtype: ResourceType, desired: Desired) -> D
     if observed is None:
         return Decision(Verdict.REPLACE, "its object no longer exists in the cloud")
     if observed:
-        record = as_found(record, observed, desired.properties, rtype.only_grow)
+        record = as_found(record, observed, desired.properties, only_grow(rtype))
     return decide(
         record,
         desired,
@@ -184,11 +184,10 @@ async def _decided(attempt: Attempt, rtype: ResourceType, desired: Desired) -> D
         must_replace=lambda before, after, changes: rtype.must_replace(
             Change(before, after, changes, owned.memory.data.get(record.id, {}))
         ),
-        nested=(isinstance(rtype, NestedType) or rtype.updated_always)
-        and not owned.aim.done_with(record),
+        nested=isinstance(rtype, NestedType | UpdatedAlways) and not owned.aim.done_with(record),
         always=owned.aim.always_replaces(rtype, record),
         check_failed=check_failed,
-        substitute=before is not None and before.substitute == desired.kind,
+        substitute=isinstance(before, MakesObject) and before.substitute == desired.kind,
     )
 
 
@@ -220,7 +219,7 @@ async def _replace(
         if namesake.replaced_by is None:
             owned.memory.put(namesake.having(replaced_by=new.id), if_current=True)
     attempt.move_to(new)
-    if rtype.immediate:
+    if isinstance(rtype, Immediate):
         return immediate.create(owned, new, desired, rtype)
     return await create(attempt, rtype, desired)
 

@@ -17,6 +17,7 @@ from hearth.engine.worker.node.attempt import Attempt
 from hearth.engine.worker.node.child_stack import ChildStack
 from hearth.engine.worker.node.outcome import Done, Failed, Outcome
 from hearth.model.state import Action, Status
+from hearth.resources.actions import handles
 from hearth.resources.base import ResourceContext, ResourceType
 from hearth.resources.capabilities import NestedType
 
@@ -33,7 +34,7 @@ def at_once(owned: OwnedStack, record: Record) -> Outcome | None:
     action = owned.memory.stack.action
     rtype = owned.tools.programs.type_of(record)
     # an unknown type is not skipped: its task reports the error
-    handled = rtype is None or isinstance(rtype, NestedType) or rtype.handles(action)
+    handled = rtype is None or isinstance(rtype, NestedType) or handles(rtype, action)
     match walk.verdict(record, action, handled=handled):
         case WalkVerdict.CARRY_OUT:
             return None

@@ -25,8 +25,7 @@ from hearth.engine.worker.operation.plugins import PreFailed
 from hearth.model.problem import Rejected
 from hearth.model.state import Action, Status
 from hearth.resources import zones
-from hearth.resources.base import ResourceType
-from hearth.resources.capabilities import NestedType
+from hearth.resources.capabilities import NestedType, brought
 from hearth.store.accept import SCALING
 from hearth.store.reads import resources_beside
 from hearth.store.snapshots import Snapshot
@@ -357,7 +356,7 @@ class _PlannedBeginning(_Beginning):
             return record
         programs = self.owned.tools.programs
         rtype = programs.type_of(record) if definition is None else programs.rtype_of(definition)
-        data = (rtype or ResourceType()).brought(entry.get("resource_data") or {})
+        data = brought(rtype, entry.get("resource_data") or {})
         data.pop(DOCUMENT, None)
         if "resources" in entry:
             data[DOCUMENT] = json.dumps(entry)

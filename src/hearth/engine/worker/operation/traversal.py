@@ -19,11 +19,10 @@ from hearth.engine.worker.operation.ending import Ending
 from hearth.engine.worker.operation.hooks import Hooks
 from hearth.engine.worker.operation.last import LastSteps
 from hearth.model.state import Action
-from hearth.resources.base import ResourceType
+from hearth.resources.capabilities import GivesWay
 from hearth.template.deferred import Deferred
 
 NODES_A_SLICE = 1000  # immediate nodes handled before other tasks run
-_NOTHING_TAKEN_BACK = ResourceType.taken_back_steps
 
 Tasks = dict[str, NodeTask]  # by the ids of the records that they work on
 
@@ -150,13 +149,12 @@ class Traversal:
     def _taken_back_after(self, record_id: str) -> str | None:
         """Return the id of the record that this record replaced; None if there is no such record.
 
-        The result is None also if the type of the replaced record defines no `taken_back_steps`.
+        The result is None also if the type of the replaced record does not give way.
         """
         records = self._owned.memory.records
         replaced = records.get(records[record_id].replaces or "")
         rtype = None if replaced is None else self._owned.tools.programs.type_of(replaced)
-        takes = rtype is not None and type(rtype).taken_back_steps is not _NOTHING_TAKEN_BACK
-        return replaced.id if replaced is not None and takes else None
+        return replaced.id if replaced is not None and isinstance(rtype, GivesWay) else None
 
     # -- going on --------------------------------------------------------------------------
 
