@@ -22,6 +22,7 @@ from hearth_devcloud.nova import (
     life,
     quotas,
     servers,
+    usage,
 )
 
 
@@ -51,6 +52,7 @@ SERVICE = Service(
         keypairs.ROUTES,
         hosts.ROUTES,
         quotas.ROUTES,
+        usage.ROUTES,
     ),
     refusal=base.refusal,
     open=at_version,

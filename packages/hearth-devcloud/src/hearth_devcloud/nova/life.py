@@ -10,6 +10,7 @@ from hearth_devcloud.guest import simulated
 from hearth_devcloud.http import Body, Cloud, Refusal
 from hearth_devcloud.neutron.ports import bind, new_port, remove_port
 from hearth_devcloud.neutron.rest import touch
+from hearth_devcloud.nova import usage
 from hearth_devcloud.nova.hosts import HOST, HOST_CPUS, HOST_RAM_MB
 from hearth_devcloud.store import Resource, stamp_micro, stamp_z
 
@@ -265,6 +266,7 @@ def gone(cloud: Cloud, server: Resource) -> None:
     for group in cloud.store.all("compute.server_groups"):
         if server.id in group.body["members"]:
             group.body["members"] = [m for m in group.body["members"] if m != server.id]
+    usage.remember(cloud.store, server)
     cloud.store.remove(server)
 
 
