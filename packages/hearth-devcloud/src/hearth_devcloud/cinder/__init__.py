@@ -12,6 +12,7 @@ from hearth_devcloud.cinder import (
     misc,
     quotas,
     snapshots,
+    transfers,
     types,
     volumes,
 )
@@ -35,6 +36,7 @@ SERVICE = Service(
         snapshots.ROUTES,
         types.ROUTES,
         quotas.ROUTES,
+        transfers.ROUTES,
         misc.ROUTES,
     ),
     refusal=base.refusal,
