@@ -7,7 +7,7 @@ import json
 from hearth_devcloud.blazar.base import HOSTS, LEASES, bad, document, missing, stamp, words
 from hearth_devcloud.http import Body, Call, Refusal, Reply, Route
 from hearth_devcloud.keystone import delegation
-from hearth_devcloud.nova import hosts as nova
+from hearth_devcloud.nova import hypervisors as nova
 from hearth_devcloud.store import Resource
 
 SERVICE_USER = "blazar"
@@ -22,7 +22,7 @@ MACHINES: dict[str, Body] = {
         **_KIND,
         "vcpus": nova.HOST_CPUS,
         "memory_mb": nova.HOST_RAM_MB,
-        "local_gb": 600_000,
+        "local_gb": nova.HOST_DISK_GB,
     },
     **{
         f"reservable-{number}": {**_KIND, "vcpus": 8, "memory_mb": 16384, "local_gb": 200}

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 from hearth_devcloud.aodh.evaluation import happened
 from hearth_devcloud.cinder import attachments
 from hearth_devcloud.guest import simulated
-from hearth_devcloud.http import Body, Cloud, Refusal
+from hearth_devcloud.http import Body, Call, Cloud, Refusal
 from hearth_devcloud.neutron.ports import bind, new_port, remove_port
 from hearth_devcloud.neutron.rest import touch
 from hearth_devcloud.nova import usage
-from hearth_devcloud.nova.hosts import HOST, HOST_CPUS, HOST_RAM_MB
+from hearth_devcloud.nova.base import conflict
+from hearth_devcloud.nova.hypervisors import HOST_CPUS, HOST_RAM_MB, choose, host_of
 from hearth_devcloud.store import Resource, stamp_micro, stamp_z
 
 STATES = {
@@ -42,6 +44,8 @@ def set_state(cloud: Cloud, server: Resource, vm_state: str, task_state: str | N
             status = "RESIZE"
         case "resize_reverting":
             status = "REVERT_RESIZE"
+        case "migrating":
+            status = "MIGRATING"
     server.body.update(vm_state=vm_state, task_state=task_state, status=status)
     server.body["updated"] = stamp_z(cloud.store.time)
     cloud.store.changed = True
@@ -66,6 +70,33 @@ def tell(cloud: Cloud, server: Resource, event_type: str, **extra: Any) -> None:
     happened(cloud, event_type, traits)
 
 
+def allow(server: Resource, verb: str, states: Collection[str]) -> None:
+    """Raise Refusal 409 unless a server has one of these VM states and no task."""
+    vm_state, task_state = server.body["vm_state"], server.body["task_state"]
+    text = f"Cannot '{verb}' instance {server.id} while it is in"
+    if vm_state not in states:
+        raise conflict(f"{text} vm_state {vm_state}")
+    if task_state is not None:
+        raise conflict(f"{text} task_state {task_state}")
+
+
+def begin(call: Call, server: Resource, task_state: str, target: str) -> None:
+    """Set the task state of a server and schedule the transition to the VM state `target`."""
+    server.hidden["target"] = target
+    server.hidden["task_fails"] = call.effects.error
+    set_state(call.cloud, server, server.body["vm_state"], task_state)
+    call.cloud.store.later(call.effects.slow_s or 0, server, "compute.changed")
+
+
+def move(cloud: Cloud, server: Resource, host: str) -> None:
+    """Place a server and its ports on another host."""
+    server.hidden.update(scheduled_host=host, host=host)
+    for port_id in server.hidden["ports"]:
+        if (port := cloud.store.table("network.ports").get(port_id)) is not None:
+            port.body["binding:host_id"] = host
+            touch(cloud, port)
+
+
 def fail(cloud: Cloud, server: Resource, message: str) -> None:
     """Set a server to the state error; `message` becomes its fault message."""
     now = stamp_z(cloud.store.time)
@@ -82,9 +113,11 @@ def wire(cloud: Cloud, server: Resource) -> None:
     flavor = hidden["flavor"]
     if server.body["task_state"] == "deleting":
         return
-    if flavor["vcpus"] > HOST_CPUS or flavor["ram"] > HOST_RAM_MB:
+    host = choose(cloud.store)
+    if host is None or flavor["vcpus"] > HOST_CPUS or flavor["ram"] > HOST_RAM_MB:
         fail(cloud, server, "No valid host was found. There are not enough hosts available.")
         return
+    hidden["scheduled_host"] = host
     try:
         for item in hidden["wanted_networks"]:
             hidden["ports"].append(plug(cloud, server, item).id)
@@ -145,7 +178,7 @@ def plug(cloud: Cloud, server: Resource, item: Body) -> Resource:
     binding: Body = {
         "device_id": server.id,
         "device_owner": f"compute:{server.hidden['zone']}",
-        "binding:host_id": HOST,
+        "binding:host_id": host_of(server),
     }
     if item.get("port"):
         port = store.get("network.ports", item["port"])
@@ -223,7 +256,7 @@ def built(cloud: Cloud, server: Resource) -> None:
 
 def running(cloud: Cloud, server: Resource) -> None:
     """Set a new server to active, and set its host and launch time."""
-    server.hidden["host"] = HOST
+    server.hidden["host"] = host_of(server)
     server.hidden["launched_at"] = stamp_micro(cloud.store.time)
     set_state(cloud, server, "active")
 
@@ -232,6 +265,9 @@ def changed(cloud: Cloud, server: Resource) -> None:
     """Complete a task of a server: set its target state, or make the driver carry it out."""
     target = server.hidden.pop("target", None)
     if target is None or server.body["task_state"] == "deleting":
+        return
+    if (destination := server.hidden.pop("destination", None)) is not None:
+        _moved_live(cloud, server, destination, target)
         return
     if server.hidden.pop("task_fails", False):
         fail(cloud, server, "A fault rule made the task fail.")
@@ -242,6 +278,13 @@ def changed(cloud: Cloud, server: Resource) -> None:
     set_state(cloud, server, target)
     if target == "active":
         simulated.started(cloud, server)
+
+
+def _moved_live(cloud: Cloud, server: Resource, destination: str, target: str) -> None:
+    """Complete a live migration: the guest has not noticed it. If it fails, the server stays."""
+    if not server.hidden.pop("task_fails", False):
+        move(cloud, server, destination)
+    set_state(cloud, server, target)
 
 
 def deleted(cloud: Cloud, server: Resource) -> None:

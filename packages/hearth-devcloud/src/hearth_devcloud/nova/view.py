@@ -7,7 +7,7 @@ from functools import cache
 
 from hearth_devcloud.http import Body, Call
 from hearth_devcloud.nova.base import bookmark, links
-from hearth_devcloud.nova.hosts import HOST
+from hearth_devcloud.nova.hypervisors import host_status
 from hearth_devcloud.store import Resource
 
 POWER = {"active": 1, "stopped": 4, "paused": 3, "suspended": 7, "rescued": 1, "resized": 1}
@@ -137,7 +137,7 @@ def full(call: Call, server: Resource) -> Body:
 
 def _admin(call: Call, server: Resource, view: Body) -> None:
     hidden = server.hidden
-    host = HOST if hidden["host"] else None
+    host = hidden["host"]
     view["OS-EXT-SRV-ATTR:host"] = host
     view["OS-EXT-SRV-ATTR:instance_name"] = f"instance-{hidden['serial']:08x}"
     view["OS-EXT-SRV-ATTR:hypervisor_hostname"] = host
@@ -150,7 +150,7 @@ def _admin(call: Call, server: Resource, view: Body) -> None:
         view["OS-EXT-SRV-ATTR:root_device_name"] = "/dev/vda"
         view["OS-EXT-SRV-ATTR:user_data"] = hidden["user_data"]
     if call.version >= (2, 16):
-        view["host_status"] = "UP" if host else ""
+        view["host_status"] = host_status(call.cloud.store, host) if host else ""
 
 
 def _newer(call: Call, server: Resource, view: Body) -> None:
