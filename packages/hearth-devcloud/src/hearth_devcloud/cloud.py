@@ -21,6 +21,7 @@ from hearth_devcloud import (
     neutron,
     nova,
     octavia,
+    placement,
     seed,
     swift,
     trove,
@@ -41,6 +42,7 @@ SERVICES: dict[str, Service] = {
     for service in (
         keystone.SERVICE,
         nova.SERVICE,
+        placement.SERVICE,
         neutron.SERVICE,
         cinder.SERVICE,
         glance.SERVICE,

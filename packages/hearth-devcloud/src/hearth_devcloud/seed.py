@@ -46,6 +46,7 @@ _SERVICES = (
     ("alarming", "aodh", "/alarming"),
     ("identity", "keystone", "/identity"),
     ("compute", "nova", "/compute/v2.1"),
+    ("placement", "placement", "/placement"),
     ("network", "neutron", "/network"),
     ("image", "glance", "/image"),
     ("block-storage", "cinder", "/volume/v3/$(project_id)s"),

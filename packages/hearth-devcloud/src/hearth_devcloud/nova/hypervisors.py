@@ -60,11 +60,15 @@ def is_up(store: Store, host: str) -> bool:
     return not _service_of(host).state(store)["forced_down"]
 
 
+def is_enabled(store: Store, host: str) -> bool:
+    """Return whether the compute service of a host may get new servers."""
+    return bool(_service_of(host).state(store)["status"] == "enabled")
+
+
 def choose(store: Store, without: str | None = None) -> str | None:
     """Return a host for a server, other than `without`; None if no other host is in operation."""
     for host in HOSTS:
-        enabled = _service_of(host).state(store)["status"] == "enabled"
-        if host != without and enabled and is_up(store, host):
+        if host != without and is_enabled(store, host) and is_up(store, host):
             return host
     return None
 
@@ -78,8 +82,7 @@ def host_status(store: Store, host: str) -> str:
     """Return the status of a server's host: UP, DOWN, or MAINTENANCE if its service is disabled."""
     if not is_up(store, host):
         return "DOWN"
-    enabled = _service_of(host).state(store)["status"] == "enabled"
-    return "UP" if enabled else "MAINTENANCE"
+    return "UP" if is_enabled(store, host) else "MAINTENANCE"
 
 
 def _view(call: Call, service: _Service) -> Body:
