@@ -170,6 +170,8 @@ class Call:
 
 
 Handler = Callable[[Call], Reply]
+READS = frozenset({"GET", "HEAD", "OPTIONS"})
+"""The methods that change nothing."""
 Route = tuple[str, str, Handler]
 
 
@@ -260,7 +262,8 @@ class Service:
     """A service of the embedded cloud: its routes, its error format and its hooks.
 
     `open` returns whether a call needs no token. `prepare` runs before each call, `finish` after
-    it.
+    it. `refuse_reader` returns the error for a call of a reader whose method is none of READS, or
+    None if this call is allowed; without it the service does not know the role reader.
     """
 
     name: str
@@ -270,5 +273,6 @@ class Service:
     prepare: Callable[[Call], None] | None = None
     finish: Callable[[Call, Reply], None] | None = None
     unauthorized: Callable[[Call], Reply] | None = None
+    refuse_reader: Callable[[Call], Refusal | None] | None = None
     unknown_type: str = ""
     wrong_method_type: str = ""

@@ -44,6 +44,7 @@ SERVICE = Service(
     prepare=base.prepare,
     finish=base.finish,
     unauthorized=unauthorized,
+    refuse_reader=base.forbidden,
 )
 TRANSITIONS: dict[str, Callable[[Any, Resource], None]] = {
     "volume.ready": volumes.ready,

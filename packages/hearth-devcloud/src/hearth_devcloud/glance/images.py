@@ -154,6 +154,11 @@ def _forbidden(message: str) -> Refusal:
     return Refusal(403, message=message)
 
 
+def refuse_reader(call: Call) -> Refusal:
+    """Return the error for a write of a reader."""
+    return _forbidden("You are not authorized to complete this action.")
+
+
 def new_image(
     cloud: Cloud, project_id: str, attributes: Body, extra: Body, data: bytes | None = None
 ) -> Resource:

@@ -39,6 +39,7 @@ SERVICE = Service(
     prepare=base.prepare,
     finish=base.finish,
     unauthorized=unauthorized,
+    refuse_reader=base.refuse_reader,
 )
 TRANSITIONS: dict[str, Callable[[Any, Resource], None]] = {
     "share.ready": shares.ready,

@@ -61,5 +61,6 @@ SERVICE = Service(
     prepare=base.prepare,
     finish=base.finish,
     unauthorized=unauthorized,
+    refuse_reader=base.refuse_reader,
 )
 TRANSITIONS = life.TRANSITIONS

@@ -46,6 +46,11 @@ def admin_only(call: Call, policy: str = "this") -> None:
         raise forbidden(f"Policy doesn't allow {policy} to be performed.")
 
 
+def refuse_reader(call: Call) -> Refusal | None:
+    """Return the error for a write of a reader, or None for key pairs, which belong to users."""
+    return None if call.segments[1:2] == ["os-keypairs"] else forbidden()
+
+
 def prepare(call: Call) -> None:
     """Set the microversion of a call from its headers.
 
