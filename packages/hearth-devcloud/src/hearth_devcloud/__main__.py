@@ -16,6 +16,7 @@ from ipaddress import ip_address
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from hearth_devcloud import calls
 from hearth_devcloud.sandbox.client import KeeperFailed
 from hearth_devcloud.server import serve
 from hearth_devcloud.settings import Settings
@@ -27,9 +28,12 @@ _PR_SET_PDEATHSIG = 1
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the embedded cloud until SIGTERM, SIGINT or the end of the process `--parent-pid`.
 
-    Return the exit status.
+    With the command `calls`, only list the calls that it knows. Return the exit status.
     """
     options = _parser().parse_args(argv)
+    if options.command == "calls":
+        sys.stdout.write(json.dumps(calls.document()) + "\n" if options.json else calls.markdown())
+        return 0
     if options.parent_pid is not None and not _tie_to(options.parent_pid):
         return 1
     if options.servers == "sandbox" and (problem := _refusal(options.orchestration_url)):
@@ -52,6 +56,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="hearth-devcloud", description=__doc__)
+    commands = parser.add_subparsers(dest="command", title="commands")
+    listing = commands.add_parser("calls", help="print the calls that the cloud knows, in Markdown")
+    listing.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument(
         "--port", type=int, default=0, help="port to listen on; 0 means any free port"
     )

@@ -189,6 +189,7 @@ class Router:
     """
 
     def __init__(self, *tables: Iterable[Route]) -> None:
+        self.routes: list[Route] = []
         self._root = _Node()
         for table in tables:
             for method, pattern, handler in table:
@@ -196,6 +197,7 @@ class Router:
 
     def add(self, method: str, pattern: str, handler: Handler) -> None:
         """Add a route: requests with this method and path pattern go to the handler."""
+        self.routes.append((method, pattern, handler))
         node = self._root
         for word in pattern.strip("/").split("/"):
             if not word:
@@ -232,6 +234,25 @@ def _walk(
     return None
 
 
+@dataclass(frozen=True)
+class Actions:
+    """The handler of a route for actions: a body has one key, which is one of these names."""
+
+    names: tuple[str, ...]
+    handler: Handler
+
+    def __call__(self, call: Call) -> Reply:
+        """Handle a call. Raises Refusal 400 unless the body has one known action."""
+        body = call.json()
+        if not isinstance(body, dict) or len(body) != 1:
+            text = "The body must be an object with exactly one key, the action"
+            raise Refusal(400, message=text)
+        name = next(iter(body))
+        if name not in self.names:
+            raise Refusal(400, message=f"There is no such action: {name}")
+        return self.handler(call)
+
+
 def at_root(call: Call) -> bool:
     """Return whether the path of a call is that of a service, where it lists its versions."""
     return not call.segments
@@ -264,6 +285,7 @@ class Service:
     `open` returns whether a call needs no token. `prepare` runs before each call, `finish` after
     it. `refuse_reader` returns the error for a call of a reader whose method is none of READS, or
     None if this call is allowed; without it the service does not know the role reader.
+    `microversions` are the oldest and the newest one of a service that has some.
     """
 
     name: str
@@ -274,5 +296,6 @@ class Service:
     finish: Callable[[Call, Reply], None] | None = None
     unauthorized: Callable[[Call], Reply] | None = None
     refuse_reader: Callable[[Call], Refusal | None] | None = None
+    microversions: tuple[tuple[int, int], tuple[int, int]] | None = None
     unknown_type: str = ""
     wrong_method_type: str = ""

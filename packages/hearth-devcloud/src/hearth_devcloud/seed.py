@@ -42,7 +42,7 @@ _GRANTS = (
 )
 _ROLES = ("admin", "member", "reader", "service", "heat_stack_owner", "heat_stack_user")
 _SERVICE_USERS = ("blazar", "mistral", "zaqar")  # trustees of users' trusts
-_SERVICES = (
+SERVICES = (
     ("alarming", "aodh", "/alarming"),
     ("identity", "keystone", "/identity"),
     ("compute", "nova", "/compute/v2.1"),
@@ -161,7 +161,7 @@ def plant_catalogue(cloud: Cloud) -> None:
     region: Body = {"description": "", "parent_region_id": None}
     if cloud.store.get("identity.regions", "RegionOne") is None:
         _put(cloud, "identity.regions", "RegionOne", region)
-    services = [(type_, name, cloud.url + path) for type_, name, path in _SERVICES]
+    services = [(type_, name, cloud.url + path) for type_, name, path in SERVICES]
     if cloud.settings.orchestration_url:
         services.append(("orchestration", "heat", cloud.settings.orchestration_url))
     if cloud.settings.cloudformation_url:

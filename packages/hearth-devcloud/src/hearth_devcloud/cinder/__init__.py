@@ -43,6 +43,7 @@ SERVICE = Service(
     open=_is_open,
     prepare=base.prepare,
     finish=base.finish,
+    microversions=(base.OLDEST, base.NEWEST),
     unauthorized=unauthorized,
     refuse_reader=base.forbidden,
 )

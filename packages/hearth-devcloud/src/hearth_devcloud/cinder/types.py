@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hearth_devcloud.cinder.base import DEFAULT_TYPE, admin_only, bad, links, missing
 from hearth_devcloud.cinder.volumes import type_of
-from hearth_devcloud.http import Body, Call, Refusal, Reply, Route
+from hearth_devcloud.http import Actions, Body, Call, Refusal, Reply, Route
 from hearth_devcloud.store import Resource
 
 _TABLE = "volume.types"
@@ -379,7 +379,7 @@ ROUTES: list[Route] = [
     ("GET", _PATH + "/{}", show),
     ("PUT", _PATH + "/{}", update),
     ("DELETE", _PATH + "/{}", delete),
-    ("POST", _PATH + "/{}/action", act),
+    ("POST", _PATH + "/{}/action", Actions(("addProjectAccess", "removeProjectAccess"), act)),
     ("GET", _PATH + "/{}/os-volume-type-access", access),
     ("GET", _SPECS, specs),
     ("POST", _SPECS, set_specs),

@@ -38,6 +38,7 @@ SERVICE = Service(
     open=at_version,
     prepare=base.prepare,
     finish=base.finish,
+    microversions=(base.OLDEST, base.NEWEST),
     unauthorized=unauthorized,
     refuse_reader=base.refuse_reader,
 )

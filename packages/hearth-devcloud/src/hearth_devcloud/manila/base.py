@@ -99,12 +99,6 @@ def finish(call: Call, reply: Reply) -> None:
     reply.headers["Vary"] = HEADER
 
 
-def since(call: Call, minor: int) -> None:
-    """Raise Refusal 404 if the microversion of a call is below 2.`minor`."""
-    if call.version < (2, minor):
-        raise Refusal(404, message="The resource could not be found.")
-
-
 def links(call: Call, kind: str, resource_id: str) -> list[Body]:
     """Return the value of the field `links` of an object."""
     tail = f"{call.caller.project_id}/{kind}/{resource_id}"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ipaddress
 
 from hearth_devcloud.collection import Collection, Field, nullable, text, uuid
-from hearth_devcloud.http import Body, Call, Cloud, Refusal, Reply, Route
+from hearth_devcloud.http import Actions, Body, Call, Cloud, Refusal, Reply, Route
 from hearth_devcloud.manila import quotas
 from hearth_devcloud.manila.base import (
     NETWORKS,
@@ -207,10 +207,13 @@ def delete(call: Call) -> Reply:
     return Reply(202, None, dict(TEXT))
 
 
+_ACTIONS = ("add_security_service", "remove_security_service")
+
+
 def act(call: Call) -> Reply:
     """Handle POST of the action add_security_service or remove_security_service."""
     share_network = _own(call)
-    name, arguments = action_of(call, ("add_security_service", "remove_security_service"))
+    name, arguments = action_of(call, _ACTIONS)
     if set(arguments) != {"security_service_id"}:
         raise bad("Malformed request body: expected security_service_id")
     service = find(call, SECURITY_SERVICES, arguments["security_service_id"], "Security service")
@@ -245,5 +248,5 @@ ROUTES: list[Route] = [
     ("GET", _PATH + "/{}", show),
     ("PUT", _PATH + "/{}", update),
     ("DELETE", _PATH + "/{}", delete),
-    ("POST", _PATH + "/{}/action", act),
+    ("POST", _PATH + "/{}/action", Actions(_ACTIONS, act)),
 ]

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from hearth_devcloud.glance.images import new_image
-from hearth_devcloud.http import Body, Call, Refusal, Reply, Route
+from hearth_devcloud.http import Actions, Body, Call, Refusal, Reply, Route
+from hearth_devcloud.microversion import Since
 from hearth_devcloud.nova import life, migrations, order, quotas, view
 from hearth_devcloud.nova.base import admin_only, bad, conflict, missing
 from hearth_devcloud.nova.flavors import flavor_of
@@ -51,13 +52,9 @@ TASKS = {
 
 def act(call: Call) -> Reply:
     """Handle POST of an action on a server; the only key of the body is the name of the action."""
-    server, body = find(call), call.json()
-    if not isinstance(body, dict) or len(body) != 1:
-        raise bad("The body must be an object with exactly one key, the action")
-    verb, arguments = next(iter(body.items()))
+    server = find(call)
+    verb, arguments = next(iter(call.json().items()))
     handler = HANDLERS.get(verb)
-    if verb not in TASKS and handler is None:
-        raise bad(f"There is no such action: {verb}")
     if server.hidden["locked"] and verb not in ("unlock", "lock") and not call.caller.is_admin:
         raise conflict(f"Instance {server.id} is locked")
     if handler is not None:
@@ -221,8 +218,6 @@ def _console(call: Call, server: Resource, arguments: Body) -> Reply:
 def remote_console(call: Call) -> Reply:
     """Handle POST remote-consoles: return a console URL of a server."""
     server, arguments = find(call), call.object("remote_console")
-    if call.version < (2, 6):
-        raise Refusal(404, message="The resource could not be found.")
     console = {"protocol": arguments.get("protocol"), "type": arguments.get("type")}
     return Reply(200, {"remote_console": {**console, "url": _console_url(call, server)}})
 
@@ -311,6 +306,6 @@ HANDLERS: dict[str, Callable[[Call, Resource, Body], Reply]] = {
 _RECORDED = {"os-migrateLive": "live-migration"}  # names of actions in the list of a server
 
 ROUTES: list[Route] = [
-    ("POST", "/v2.1/servers/{}/action", act),
-    ("POST", "/v2.1/servers/{}/remote-consoles", remote_console),
+    ("POST", "/v2.1/servers/{}/action", Actions((*TASKS, *HANDLERS), act)),
+    ("POST", "/v2.1/servers/{}/remote-consoles", Since((2, 6), remote_console)),
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hearth_devcloud.collection import Collection, Field, Invalid, boolean, integer, nullable, text
-from hearth_devcloud.http import Body, Call, Reply, Route
+from hearth_devcloud.http import Actions, Body, Call, Reply, Route
 from hearth_devcloud.listing import page
 from hearth_devcloud.nova.base import admin_only, bad, conflict, links, missing
 from hearth_devcloud.store import Resource
@@ -238,5 +238,5 @@ ROUTES: list[Route] = [
     ("PUT", _SPECS + "/{}", set_spec),
     ("DELETE", _SPECS + "/{}", unset_spec),
     ("GET", _PATH + "/{}/os-flavor-access", access),
-    ("POST", _PATH + "/{}/action", act),
+    ("POST", _PATH + "/{}/action", Actions(("addTenantAccess", "removeTenantAccess"), act)),
 ]

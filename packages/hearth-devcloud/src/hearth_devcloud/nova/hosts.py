@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hearth_devcloud.http import Body, Call, Reply, Route
+from hearth_devcloud.http import Actions, Body, Call, Reply, Route
 from hearth_devcloud.nova import quotas
 from hearth_devcloud.nova.base import admin_only, bad, conflict, missing
 from hearth_devcloud.nova.hypervisors import HOSTS
@@ -169,7 +169,7 @@ def act_on_aggregate(call: Call) -> Reply:
                 raise bad("Invalid input for metadata: expected values that are text or null")
             _set_metadata(call, aggregate, metadata)
         case _:
-            raise bad("Unknown action; expected add_host, remove_host or set_metadata")
+            raise bad("Expected the name of a host, or an object with metadata")
     return Reply(200, {"aggregate": aggregate.body})
 
 
@@ -263,7 +263,11 @@ ROUTES: list[Route] = [
     ("GET", "/v2.1/os-aggregates/{}", show_aggregate),
     ("PUT", "/v2.1/os-aggregates/{}", update_aggregate),
     ("DELETE", "/v2.1/os-aggregates/{}", delete_aggregate),
-    ("POST", "/v2.1/os-aggregates/{}/action", act_on_aggregate),
+    (
+        "POST",
+        "/v2.1/os-aggregates/{}/action",
+        Actions(("add_host", "remove_host", "set_metadata"), act_on_aggregate),
+    ),
     ("POST", "/v2.1/os-server-groups", create_group),
     ("GET", "/v2.1/os-server-groups", groups),
     ("GET", "/v2.1/os-server-groups/{}", show_group),

@@ -6,8 +6,9 @@ import re
 from typing import Any
 
 from hearth_devcloud.collection import Invalid
-from hearth_devcloud.http import Body, Call, Refusal, Reply, Route
+from hearth_devcloud.http import Body, Call, Reply, Route
 from hearth_devcloud.listing import TAG_FILTERS, ordered, page, same, tagged
+from hearth_devcloud.microversion import Since
 from hearth_devcloud.nova import order, quotas, view
 from hearth_devcloud.nova.base import admin_only, bad, conflict, links, missing
 from hearth_devcloud.store import Resource, stamp_micro, stamp_z
@@ -318,20 +319,14 @@ def remove_item(call: Call) -> Reply:
     return Reply(204)
 
 
-def _tags_known(call: Call) -> Resource:
-    if call.version < (2, 26):
-        raise Refusal(404, message="The resource could not be found.")
-    return find(call)
-
-
 def tags(call: Call) -> Reply:
     """Handle GET of the tags of a server."""
-    return Reply(200, {"tags": _tags_known(call).body["tags"]})
+    return Reply(200, {"tags": find(call).body["tags"]})
 
 
 def set_tags(call: Call) -> Reply:
     """Handle PUT of tags: replace all tags of a server."""
-    server, request = _tags_known(call), call.json()
+    server, request = find(call), call.json()
     tags: Any = request.get("tags") if isinstance(request, dict) else None
     if not isinstance(tags, list) or any(
         not isinstance(tag, str) or not 0 < len(tag) <= 60 or "/" in tag or "," in tag
@@ -349,20 +344,20 @@ def set_tags(call: Call) -> Reply:
 
 def clear_tags(call: Call) -> Reply:
     """Handle DELETE of all tags of a server."""
-    _tags_known(call).body["tags"] = []
+    find(call).body["tags"] = []
     return Reply(204)
 
 
 def tag(call: Call) -> Reply:
     """Handle GET of one tag: check whether a server has it."""
-    if call.ids[1] not in _tags_known(call).body["tags"]:
+    if call.ids[1] not in find(call).body["tags"]:
         raise missing("Tag", call.ids[1])
     return Reply(204)
 
 
 def add_tag(call: Call) -> Reply:
     """Handle PUT of one tag: add it to a server."""
-    server = _tags_known(call)
+    server = find(call)
     if call.ids[1] in server.body["tags"]:
         return Reply(204)
     server.body["tags"] = [*server.body["tags"], call.ids[1]]
@@ -371,7 +366,7 @@ def add_tag(call: Call) -> Reply:
 
 def remove_tag(call: Call) -> Reply:
     """Handle DELETE of one tag of a server."""
-    server = _tags_known(call)
+    server = find(call)
     if call.ids[1] not in server.body["tags"]:
         raise missing("Tag", call.ids[1])
     server.body["tags"] = [tag for tag in server.body["tags"] if tag != call.ids[1]]
@@ -442,6 +437,7 @@ def clear_password(call: Call) -> Reply:
 
 _PATH = "/v2.1/servers"
 _ONE = _PATH + "/{}"
+_TAGGED = (2, 26)
 ROUTES: list[Route] = [
     ("POST", _PATH, create),
     ("GET", _PATH, brief),
@@ -455,12 +451,12 @@ ROUTES: list[Route] = [
     ("GET", _ONE + "/metadata/{}", item),
     ("PUT", _ONE + "/metadata/{}", set_item),
     ("DELETE", _ONE + "/metadata/{}", remove_item),
-    ("GET", _ONE + "/tags", tags),
-    ("PUT", _ONE + "/tags", set_tags),
-    ("DELETE", _ONE + "/tags", clear_tags),
-    ("GET", _ONE + "/tags/{}", tag),
-    ("PUT", _ONE + "/tags/{}", add_tag),
-    ("DELETE", _ONE + "/tags/{}", remove_tag),
+    ("GET", _ONE + "/tags", Since(_TAGGED, tags)),
+    ("PUT", _ONE + "/tags", Since(_TAGGED, set_tags)),
+    ("DELETE", _ONE + "/tags", Since(_TAGGED, clear_tags)),
+    ("GET", _ONE + "/tags/{}", Since(_TAGGED, tag)),
+    ("PUT", _ONE + "/tags/{}", Since(_TAGGED, add_tag)),
+    ("DELETE", _ONE + "/tags/{}", Since(_TAGGED, remove_tag)),
     ("GET", _ONE + "/os-instance-actions", log),
     ("GET", _ONE + "/os-instance-actions/{}", log_entry),
     ("GET", _ONE + "/ips", ips),

@@ -17,5 +17,6 @@ SERVICE = Service(
     open=at_root,
     prepare=base.prepare,
     finish=base.finish,
+    microversions=(base.OLDEST, base.NEWEST),
     unauthorized=unauthorized,
 )
