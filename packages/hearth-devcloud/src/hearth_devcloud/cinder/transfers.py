@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hearth_devcloud import tables
 from hearth_devcloud.cinder import quotas
 from hearth_devcloud.cinder.base import bad, find, links, mine, missing
 from hearth_devcloud.cinder.volumes import touch
@@ -53,7 +54,7 @@ def create(call: Call) -> Reply:
     volume = find(call, "volumes", attributes["volume_id"], "Volume")
     if volume.body["status"] != "available":
         raise bad("Invalid volume: status must be available")
-    snapshots = store.where("volume.snapshots", volume_id=volume.id)
+    snapshots = store.where(tables.VOLUME_SNAPSHOTS, volume_id=volume.id)
     if not without_snapshots and any(s.body["status"] != "available" for s in snapshots):
         raise bad("Invalid snapshot: status must be available")
     volume.body["status"] = "awaiting-transfer"
@@ -115,10 +116,10 @@ def accept(call: Call) -> Reply:
     if attributes.get("auth_key") != transfer.hidden["auth_key"]:
         text = f"Attempt to transfer {transfer.id} with invalid auth key."
         raise bad(f"Invalid auth key: {text}")
-    volume = store.get("volume.volumes", transfer.body["volume_id"])
+    volume = store.get(tables.VOLUMES, transfer.body["volume_id"])
     if volume is None:
         raise missing("Volume", transfer.body["volume_id"])
-    snapshots = store.where("volume.snapshots", volume_id=volume.id)
+    snapshots = store.where(tables.VOLUME_SNAPSHOTS, volume_id=volume.id)
     if transfer.body["no_snapshots"]:
         snapshots = []
     if caller.project_id != volume.project_id:
@@ -137,7 +138,7 @@ def accept(call: Call) -> Reply:
 def cancel(call: Call) -> Reply:
     """Handle DELETE of a transfer: cancel it, so that the volume stays in its project."""
     transfer = _own(call)
-    volume = call.cloud.store.get("volume.volumes", transfer.body["volume_id"])
+    volume = call.cloud.store.get(tables.VOLUMES, transfer.body["volume_id"])
     if volume is not None:
         volume.body["status"] = "available"
         touch(call.cloud, volume)

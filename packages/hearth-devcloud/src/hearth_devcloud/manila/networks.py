@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ipaddress
 
+from hearth_devcloud import tables
 from hearth_devcloud.collection import Collection, Field, nullable, text, uuid
 from hearth_devcloud.http import Actions, Body, Call, Cloud, Refusal, Reply, Route
 from hearth_devcloud.manila import quotas
@@ -62,8 +63,8 @@ def allocate(cloud: Cloud, network: Resource) -> str | None:
     if "server" in network.hidden:
         return str(network.hidden["server"])
     store, body = cloud.store, network.body
-    net = store.get("network.networks", body["neutron_net_id"])
-    subnet = store.get("network.subnets", body["neutron_subnet_id"])
+    net = store.get(tables.NETWORKS, body["neutron_net_id"])
+    subnet = store.get(tables.SUBNETS, body["neutron_subnet_id"])
     if net is None or subnet is None or subnet.body["network_id"] != net.id:
         return None
     body.update(

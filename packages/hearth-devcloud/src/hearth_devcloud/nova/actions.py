@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from hearth_devcloud import tables
 from hearth_devcloud.glance.images import new_image
 from hearth_devcloud.http import Actions, Body, Call, Refusal, Reply, Route
 from hearth_devcloud.microversion import Since
@@ -242,7 +243,7 @@ def _force_delete(call: Call, server: Resource, arguments: Body) -> Reply:
 
 
 def _groups_of(call: Call, server: Resource) -> list[list[str]]:
-    ports = call.cloud.store.table("network.ports")
+    ports = call.cloud.store.table(tables.PORTS)
     return [ports[p].body["security_groups"] for p in server.hidden["ports"] if p in ports]
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from hearth_devcloud import tables
 from hearth_devcloud.fixed_ids import fixed
 from hearth_devcloud.http import Body, Call, Refusal, Reply, Route
 from hearth_devcloud.microversion import Since
@@ -165,7 +166,7 @@ def demand(server: Resource) -> tuple[int, int, int]:
 def _hypervisor(call: Call, host: str) -> Body:
     """Return a hypervisor in the format of the call's microversion."""
     store, service = call.cloud.store, _service_of(host)
-    servers = [demand(t) for t in store.all("compute.servers") if host_of(t) == host]
+    servers = [demand(t) for t in store.all(tables.SERVERS) if host_of(t) == host]
     cpus, ram, disk = (sum(amounts) for amounts in zip((0, 0, 0), *servers, strict=True))
     newer, state = call.version >= (2, 53), service.state(store)
     view: Body = {

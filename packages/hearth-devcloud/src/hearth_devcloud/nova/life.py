@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any
 
+from hearth_devcloud import tables
 from hearth_devcloud.aodh.evaluation import happened
 from hearth_devcloud.cinder import attachments
 from hearth_devcloud.guest import simulated
@@ -92,7 +93,7 @@ def move(cloud: Cloud, server: Resource, host: str) -> None:
     """Place a server and its ports on another host."""
     server.hidden.update(scheduled_host=host, host=host)
     for port_id in server.hidden["ports"]:
-        if (port := cloud.store.table("network.ports").get(port_id)) is not None:
+        if (port := cloud.store.table(tables.PORTS).get(port_id)) is not None:
             port.body["binding:host_id"] = host
             touch(cloud, port)
 
@@ -135,7 +136,7 @@ def wire(cloud: Cloud, server: Resource) -> None:
 def _attach(cloud: Cloud, server: Resource, device: Body) -> None:
     volume = None
     if device["source"] == "volume":
-        volume = cloud.store.get("volume.volumes", device["id"])
+        volume = cloud.store.get(tables.VOLUMES, device["id"])
         if volume is None:
             raise Refusal(404, message=f"Volume {device['id']} no longer exists.")
     else:
@@ -181,14 +182,14 @@ def plug(cloud: Cloud, server: Resource, item: Body) -> Resource:
         "binding:host_id": host_of(server),
     }
     if item.get("port"):
-        port = store.get("network.ports", item["port"])
+        port = store.get(tables.PORTS, item["port"])
         if port is None or (port.body["device_id"] and port.body["device_id"] != server.id):
             raise Refusal(409, message=f"Port {item['port']} does not exist or is in use.")
         port.body.update(binding, dns_name=port.body["dns_name"] or server.hidden["hostname"])
         bind(port)
         touch(cloud, port)
         return port
-    network = store.get("network.networks", item["uuid"])
+    network = store.get(tables.NETWORKS, item["uuid"])
     if network is None:
         raise Refusal(404, message=f"Network {item['uuid']} no longer exists.")
     attributes: Body = {**binding, "dns_name": server.hidden["hostname"]}
@@ -206,7 +207,7 @@ def unplug(cloud: Cloud, server: Resource, port_id: str) -> None:
 
     A port that was created for the server is deleted; any other port is unbound.
     """
-    port = cloud.store.table("network.ports").get(port_id)
+    port = cloud.store.table(tables.PORTS).get(port_id)
     server.hidden["ports"] = [
         other_id for other_id in server.hidden["ports"] if other_id != port_id
     ]
@@ -228,7 +229,7 @@ def unplug_all(cloud: Cloud, server: Resource) -> None:
 
 def _let_go(cloud: Cloud, server: Resource) -> None:
     for item in server.hidden["volumes"]:
-        volume = cloud.store.table("volume.volumes").get(item["volume_id"])
+        volume = cloud.store.table(tables.VOLUMES).get(item["volume_id"])
         if volume is not None:
             attachments.detach(cloud, volume, item["attachment_id"], at_once=True)
             if item["delete_on_termination"]:

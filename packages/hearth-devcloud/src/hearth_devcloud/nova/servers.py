@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from hearth_devcloud import tables
 from hearth_devcloud.collection import Invalid
 from hearth_devcloud.http import Body, Call, Reply, Route
 from hearth_devcloud.listing import TAG_FILTERS, ordered, page, same, tagged
@@ -13,7 +14,6 @@ from hearth_devcloud.nova import order, quotas, view
 from hearth_devcloud.nova.base import admin_only, bad, conflict, links, missing
 from hearth_devcloud.store import Resource, stamp_micro, stamp_z
 
-TABLE = "compute.servers"
 FAILS = ("devcloud", "cloudstub")
 _FILTERS = TAG_FILTERS | {
     "name",
@@ -30,7 +30,7 @@ _FILTERS = TAG_FILTERS | {
 
 def find(call: Call) -> Resource:
     """Return the server that the path names. Raises Refusal 404."""
-    server = call.cloud.store.get(TABLE, call.ids[0])
+    server = call.cloud.store.get(tables.SERVERS, call.ids[0])
     if server is None or not (call.caller.is_admin or server.project_id == call.caller.project_id):
         raise missing("Instance", call.ids[0])
     return server
@@ -128,7 +128,7 @@ def _accept(call: Call, values: Body, plan: Body, number: int, count: int) -> Re
         "fails": effects.error or any(values["metadata"].get(k) == "fail" for k in FAILS),
         "actions": [],
     }
-    server = store.insert(Resource(server_id, TABLE, caller.project_id, body, hidden))
+    server = store.insert(Resource(server_id, tables.SERVERS, caller.project_id, body, hidden))
     record(call, server, "create")
     store.later(hidden["build_s"] / 2, server, "compute.wire")
     return server
@@ -166,7 +166,11 @@ def _matching(call: Call) -> list[Resource]:
     project = call.argument("tenant_id") or call.argument("project_id")
     if not everywhere or not project:
         project = None if everywhere else caller.project_id
-    servers = [t for t in call.cloud.store.all(TABLE) if project is None or t.project_id == project]
+    servers = [
+        t
+        for t in call.cloud.store.all(tables.SERVERS)
+        if project is None or t.project_id == project
+    ]
     for key in query.keys() & _FILTERS:
         servers = [server for server in servers if _fits(server, key, query[key])]
     servers.reverse()
@@ -403,9 +407,9 @@ def groups(call: Call) -> Reply:
     """Handle GET of the security groups of a server."""
     store, groups_by_id = call.cloud.store, {}
     for port_id in find(call).hidden["ports"]:
-        port = store.table("network.ports").get(port_id)
+        port = store.table(tables.PORTS).get(port_id)
         for group_id in port.body["security_groups"] if port is not None else []:
-            group = store.table("network.security_groups").get(group_id)
+            group = store.table(tables.SECURITY_GROUPS).get(group_id)
             if group is not None:
                 groups_by_id[group_id] = {
                     "id": group_id,

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
+from hearth_devcloud import tables
 from hearth_devcloud.http import Body, Call, Reply, Route
 from hearth_devcloud.nova.base import admin_only, bad
 from hearth_devcloud.store import Resource, Store, stamp_micro
@@ -82,7 +83,7 @@ def _usages(call: Call, project_id: str | None = None) -> list[Body]:
     `project_id` selects the servers of one project.
     """
     store, (start, end) = call.cloud.store, _period(call)
-    running = [_record(server) for server in store.all("compute.servers")]
+    running = [_record(server) for server in store.all(tables.SERVERS)]
     records = [*running, *(ended.hidden for ended in store.all(_ENDED))]
     usages = []
     for record in records:

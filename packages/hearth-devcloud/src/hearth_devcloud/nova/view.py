@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from functools import cache
 
+from hearth_devcloud import tables
 from hearth_devcloud.http import Body, Call
 from hearth_devcloud.nova.base import bookmark, links
 from hearth_devcloud.nova.hypervisors import host_status
@@ -27,15 +28,15 @@ def addresses(call: Call, server: Resource, *, extended: bool = True) -> Body:
     store = call.cloud.store
     addresses_by_network: dict[str, list[Body]] = {}
     for port_id in server.hidden["ports"]:
-        port = store.table("network.ports").get(port_id)
+        port = store.table(tables.PORTS).get(port_id)
         if port is None:
             continue
-        network = store.table("network.networks")[port.body["network_id"]]
+        network = store.table(tables.NETWORKS)[port.body["network_id"]]
         network_addresses = addresses_by_network.setdefault(network.body["name"], [])
         fixed = [(item["ip_address"], "fixed") for item in port.body["fixed_ips"]]
         fixed += [
             (f.body["floating_ip_address"], "floating")
-            for f in store.where("network.floatingips", port_id=port_id)
+            for f in store.where(tables.FLOATING_IPS, port_id=port_id)
         ]
         for address, kind in fixed:
             item: Body = {"version": 6 if ":" in address else 4, "addr": address}
@@ -177,9 +178,9 @@ def _security_groups(call: Call, server: Resource) -> list[Body]:
     store = call.cloud.store
     names: dict[str, None] = {}
     for port_id in server.hidden["ports"]:
-        port = store.table("network.ports").get(port_id)
+        port = store.table(tables.PORTS).get(port_id)
         for group_id in port.body["security_groups"] if port is not None else []:
-            group = store.table("network.security_groups").get(group_id)
+            group = store.table(tables.SECURITY_GROUPS).get(group_id)
             if group is not None:
                 names[group.body["name"]] = None
     return [{"name": name} for name in names]

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from hearth_devcloud import tables
 from hearth_devcloud.http import Body, Call, Reply, Route
 from hearth_devcloud.microversion import Since
 from hearth_devcloud.nova.hypervisors import host_of
 from hearth_devcloud.placement import inventory
 from hearth_devcloud.placement.base import admin_only, bad, known_arguments
-from hearth_devcloud.placement.inventory import SERVERS, allocated
+from hearth_devcloud.placement.inventory import allocated
 
 _CONSUMER_TYPE = "INSTANCE"
 
@@ -16,7 +17,7 @@ def show(call: Call) -> Reply:
     """Handle GET of the allocations of a consumer; empty for one that is unknown."""
     admin_only(call, "allocations:list")
     store = call.cloud.store
-    server = store.get(SERVERS, call.ids[0])
+    server = store.get(tables.SERVERS, call.ids[0])
     used = allocated(server) if server is not None else {}
     if server is None or not used:
         return Reply(200, {"allocations": {}})
@@ -44,7 +45,7 @@ def usages(call: Call) -> Reply:
     user_id, consumer_type = call.argument("user_id"), call.argument("consumer_type")
     servers = [
         server
-        for server in call.cloud.store.all(SERVERS)
+        for server in call.cloud.store.all(tables.SERVERS)
         if server.project_id == project_id
         and user_id in (None, server.body["user_id"])
         and consumer_type in (None, "all", _CONSUMER_TYPE)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from hearth_devcloud import tables
 from hearth_devcloud.http import Body
 from hearth_devcloud.nova import hypervisors as nova
 from hearth_devcloud.placement.base import Amounts
 from hearth_devcloud.store import Resource, Store
 
-SERVERS = "compute.servers"
 DISABLED = "COMPUTE_STATUS_DISABLED"
 TRAITS = (
     "COMPUTE_IMAGE_TYPE_QCOW2",
@@ -98,7 +98,7 @@ def total(servers: Iterable[Resource]) -> Amounts:
 def providers(store: Store) -> list[Provider]:
     """Return all resource providers."""
     servers: dict[str, list[Resource]] = {host: [] for host in nova.HOSTS}
-    for server in store.all(SERVERS):
+    for server in store.all(tables.SERVERS):
         servers[nova.host_of(server)].append(server)
     return [
         Provider(

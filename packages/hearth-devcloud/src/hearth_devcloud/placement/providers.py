@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hearth_devcloud import tables
 from hearth_devcloud.http import Body, Call, Reply, Route
 from hearth_devcloud.microversion import Since
 from hearth_devcloud.nova.hypervisors import host_of
@@ -134,7 +135,7 @@ def allocations(call: Call) -> Reply:
     generation = {"consumer_generation": 1} if call.version >= (1, 28) else {}
     views = {
         server.id: {"resources": used, **generation}
-        for server in call.cloud.store.all(inventory.SERVERS)
+        for server in call.cloud.store.all(tables.SERVERS)
         if host_of(server) == provider.name and (used := inventory.allocated(server))
     }
     return _with_generation(provider, {"allocations": views})
