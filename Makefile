@@ -7,7 +7,8 @@ CLIENTS_STAMP := $(VENV)/.clients
 STAMP := $(VENV)/.installed
 SHELL := /bin/bash
 LIVE := $(shell test -t 2 && echo 1 || echo 0)
-LOCKED = --quiet --universal --generate-hashes --no-header --no-annotate --no-emit-index-url --python-version 3.11 pyproject.toml $(if $(UPGRADE),--upgrade-package $(UPGRADE))
+CLOUD = packages/hearth-devcloud
+LOCKED = --quiet --universal --generate-hashes --no-header --no-annotate --no-emit-index-url --python-version 3.11 $(if $(UPGRADE),--upgrade-package $(UPGRADE))
 CLOUD ?= admin
 SEED ?= 0
 N ?= 1000
@@ -59,9 +60,10 @@ endef
 
 # the locks from pyproject.toml, with uv; a package keeps its version unless UPGRADE=NAME names it
 locks:
-	@uv pip compile $(LOCKED) --group build -o requirements/run-time.lock
-	@uv pip compile $(LOCKED) --group build --group clients -o requirements/clients.lock
-	@uv pip compile $(LOCKED) --group dev -o requirements/development.lock
+	@uv pip compile $(LOCKED) pyproject.toml --group build -o requirements/run-time.lock
+	@uv pip compile $(LOCKED) pyproject.toml --group build --group clients -o requirements/clients.lock
+	@uv pip compile $(LOCKED) pyproject.toml --group dev -o requirements/development.lock
+	@uv pip compile $(LOCKED) $(CLOUD)/pyproject.toml --group $(CLOUD)/pyproject.toml:build -c requirements/run-time.lock -o $(CLOUD)/requirements.lock
 
 demo: $(RUN_STAMP)
 	@$(BIN)/hearth demo
@@ -282,6 +284,7 @@ packages: wheel deb container
 container:
 	@tool=$$(command -v podman || command -v docker) && test -n "$(BASE)" \
 	&& $$tool build -f deploy/container/Containerfile --build-arg BASE=$(BASE) -t hearth:0.1.0 . \
+	&& $$tool build -f $(CLOUD)/Containerfile --build-arg BASE=$(BASE) -t hearth-devcloud:0.1.0 $(CLOUD) \
 	|| { test -n "$$tool" && test -n "$(BASE)" && exit 1; echo "no image: it needs podman or docker, and BASE=IMAGE@sha256:..."; }
 
 # wheels, source archives, a lock file that installs it with its libraries, and a bill of materials:

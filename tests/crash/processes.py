@@ -48,8 +48,7 @@ class Cloud:
         orchestration_url: str | None = None,
         host: str = LOOPBACK,
     ) -> None:
-        module = ["hearth_devcloud"] if host == LOOPBACK else ["tests.faults.listening", host]
-        command = [sys.executable, "-m", *module, "--no-quotas"]
+        command = [sys.executable, "-m", "hearth_devcloud", "--no-quotas", "--listen", host]
         command += ["--parent-pid", str(os.getpid())]
         command += ["--build-s", str(build_s), "--volume-s", str(build_s)]
         if orchestration_url is not None:

@@ -10,7 +10,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import openstack
+import pytest
 import requests
+
+from hearth_devcloud.testing import TestCloud
+from tests.crash.processes import free_port
 
 COMMAND = [sys.executable, "-m", "hearth_devcloud"]
 
@@ -77,6 +82,59 @@ def test_another_orchestration_service_is_in_the_catalogue() -> None:
         found = {s["type"]: s["endpoints"] for s in reply.json()["catalog"]}
         assert found["orchestration"][0]["url"].startswith("http://h/v1/")
         assert "tenant_id" not in found["orchestration"][0]["url"]
+
+
+@contextmanager
+def ready(*arguments: str) -> Iterator[dict[str, str]]:
+    """What a cloud prints when it is ready."""
+    with subprocess.Popen([*COMMAND, *arguments], stdout=subprocess.PIPE, text=True) as child:
+        assert child.stdout is not None
+        try:
+            yield json.loads(child.stdout.readline())
+        finally:
+            child.terminate()
+            child.wait(5)
+
+
+@pytest.mark.filterwarnings("ignore")  # the SDK warns about itself
+def test_the_line_has_all_that_a_client_needs(tmp_path: Path) -> None:
+    with ready("--password", "sesame") as line:
+        url = line.pop("url")
+        assert line["auth_url"] == f"{url}/identity/v3"
+        with openstack.connect(**line) as connection:
+            assert connection.list_projects()
+    file = tmp_path / "password"
+    file.write_text("sesame")
+    with ready("--password-file", str(file)) as secretive:
+        assert sorted(secretive) == sorted({"url", *line} - {"password"})
+
+
+def test_it_listens_on_all_addresses_and_names_one_that_clients_reach() -> None:
+    with ready("--listen", "0.0.0.0") as line:
+        assert line["url"].startswith("http://127.0.0.1:")
+        assert requests.get(line["auth_url"], timeout=5).ok
+    with ready("--listen", "127.0.0.3", "--url", "http://cloud:5000/") as line:
+        assert line["url"] == "http://cloud:5000"
+        assert line["auth_url"] == "http://cloud:5000/identity/v3"
+
+
+def test_the_control_api_knows_the_name_in_the_url() -> None:
+    headers = {"Host": "cloud:5000"}
+    with TestCloud() as cloud:
+        refused = requests.get(f"{cloud.url}/devcloud/knobs", headers=headers, timeout=5)
+        assert refused.status_code == 403
+    port = free_port()
+    with ready("--port", str(port), "--url", "http://cloud:5000"):
+        address = f"http://127.0.0.1:{port}/devcloud/knobs"
+        for host, status in (("cloud:5000", 200), (f"127.0.0.1:{port}", 200), ("else", 403)):
+            answer = requests.get(address, headers={"Host": host}, timeout=5)
+            assert answer.status_code == status, host
+
+
+def test_servers_do_not_run_where_others_reach_them() -> None:
+    words = [*COMMAND, "--servers", "sandbox", "--listen", "0.0.0.0"]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=10, check=False)
+    assert (done.returncode, "--listen is 0.0.0.0" in done.stderr) == (1, True)
 
 
 def test_it_dies_with_its_parent() -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+from hearth_devcloud import tables
 from hearth_devcloud.store import Resource, Store
 
 
@@ -75,3 +78,17 @@ def test_an_indexed_field_may_change_and_all_of_a_project_are_counted() -> None:
     assert store.count("network.floatingips", "p") == 1
     store.remove(one)
     assert store.count("network.floatingips", "p") == 0
+
+
+def test_a_table_that_services_share_has_one_name() -> None:
+    names = {value for name, value in vars(tables).items() if name.isupper()}
+    assert "network.ports" in names
+    root = Path(tables.__file__).parent
+    texts = {path: path.read_text() for path in root.rglob("*.py") if path.stem != "tables"}
+    literal = [
+        f"{path.relative_to(root)}: {name}"
+        for path, text in texts.items()
+        for name in sorted(names)
+        if f'"{name}"' in text
+    ]
+    assert literal == []

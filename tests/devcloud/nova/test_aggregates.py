@@ -75,10 +75,11 @@ def test_the_hypervisor_is_shown_as_each_version_has_it(fresh: Served) -> None:
             "GET", f"/compute/v2.1/os-hypervisors{path}", user="admin", headers=headers
         )
 
-    (old,) = shown("2.1", "/detail").json()["hypervisors"]
+    old, other = shown("2.1", "/detail").json()["hypervisors"]
     assert (old["id"], old["vcpus"], type(old["cpu_info"])) == (1, 1000, str)
+    assert (old["hypervisor_hostname"], other["hypervisor_hostname"]) == ("devcloud", "devcloud-2")
     assert shown("2.1", "/1").json()["hypervisor"] == old
-    (middle,) = shown("2.53", "?hypervisor_hostname_pattern=dev").json()["hypervisors"]
+    (middle,) = shown("2.53", "?hypervisor_hostname_pattern=cloud-2").json()["hypervisors"]
     found = shown("2.53", f"/{middle['id']}").json()["hypervisor"]
     assert found["cpu_info"] == {"arch": "x86_64"}
     assert "vcpus" not in shown("2.88", f"/{middle['id']}").json()["hypervisor"]

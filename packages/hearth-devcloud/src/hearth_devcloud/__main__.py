@@ -12,27 +12,33 @@ import os
 import signal
 import sys
 from collections.abc import Sequence
-from ipaddress import ip_address
+from ipaddress import IPv4Address, IPv6Address, ip_address
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from hearth_devcloud import calls
 from hearth_devcloud.sandbox.client import KeeperFailed
-from hearth_devcloud.server import serve
+from hearth_devcloud.server import LOOPBACK, serve
 from hearth_devcloud.settings import Settings
+from hearth_devcloud.testing import admin
 
-LOOPBACK = "127.0.0.1"
 _PR_SET_PDEATHSIG = 1
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the embedded cloud until SIGTERM, SIGINT or the end of the process `--parent-pid`.
 
-    Return the exit status.
+    With the command `calls`, only list the calls that it knows. Return the exit status.
     """
     options = _parser().parse_args(argv)
+    if options.command == "calls":
+        sys.stdout.write(json.dumps(calls.document()) + "\n" if options.json else calls.markdown())
+        return 0
     if options.parent_pid is not None and not _tie_to(options.parent_pid):
         return 1
-    if options.servers == "sandbox" and (problem := _refusal(options.orchestration_url)):
+    if options.servers == "sandbox" and (
+        problem := _refusal(options.listen, options.orchestration_url)
+    ):
         print(f"hearth-devcloud: {problem}", file=sys.stderr)
         return 1
     settings = Settings(
@@ -47,11 +53,24 @@ def main(argv: Sequence[str] | None = None) -> int:
         cluster_url=options.cluster_url,
         sandbox=options.servers == "sandbox",
     )
-    return asyncio.run(_run(options.port, options.data, settings))
+    return asyncio.run(_run(options, settings))
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="hearth-devcloud", description=__doc__)
+    commands = parser.add_subparsers(dest="command", title="commands")
+    listing = commands.add_parser("calls", help="print the calls that the cloud knows, in Markdown")
+    listing.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument(
+        "--listen",
+        type=ip_address,
+        default=ip_address(LOOPBACK),
+        help="address to listen on; on another one than 127.0.0.1, whoever reaches the port may "
+        "change everything",
+    )
+    parser.add_argument(
+        "--url", help="URL at which clients reach the cloud, if it is another than this address"
+    )
     parser.add_argument(
         "--port", type=int, default=0, help="port to listen on; 0 means any free port"
     )
@@ -84,13 +103,15 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _refusal(api: str | None) -> str | None:
+def _refusal(listen: IPv4Address | IPv6Address, api: str | None) -> str | None:
     """Return the reason why this machine cannot run sandbox servers, or None if it can.
 
-    `api` is the URL of the orchestration API that the servers use.
+    The cloud listens on `listen`. `api` is the URL of the orchestration API that the servers use.
     """
     if not sys.platform.startswith("linux"):
         return "sandbox servers need Linux"
+    if not listen.is_loopback:
+        return f"sandbox servers need a loopback address, but --listen is {listen}"
     host = urlsplit(api or "").hostname or LOOPBACK
     try:
         local = ip_address(host).is_loopback
@@ -120,9 +141,15 @@ def _tie_to(parent: int) -> bool:
     return os.getppid() == parent
 
 
-async def _run(port: int, data: Path | None, settings: Settings) -> int:
+async def _run(options: argparse.Namespace, settings: Settings) -> int:
     try:
-        running = await serve(port=port, data=data, settings=settings)
+        running = await serve(
+            listen=str(options.listen),
+            port=options.port,
+            url=options.url,
+            data=options.data,
+            settings=settings,
+        )
     except KeeperFailed as problem:
         print(f"hearth-devcloud: sandbox servers cannot be started: {problem}", file=sys.stderr)
         return 1
@@ -133,7 +160,10 @@ async def _run(port: int, data: Path | None, settings: Settings) -> int:
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
-    sys.stdout.write(json.dumps({"url": running.url, "auth_url": running.auth_url}) + "\n")
+    ready = {"url": running.url, **admin(running.auth_url, settings.password).config}
+    if options.password_file is not None:
+        del ready["password"]
+    sys.stdout.write(json.dumps(ready) + "\n")
     sys.stdout.flush()
     await stop.wait()
     await running.close()

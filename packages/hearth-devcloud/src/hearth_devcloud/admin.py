@@ -1,7 +1,8 @@
 """The admin API of the embedded cloud: audit log, fault rules and existing objects.
 
-Its paths begin with `/devcloud/`. It needs no token, so only programs of this machine may use it:
-neither servers of the cloud nor pages in a browser.
+Its paths begin with `/devcloud/`. It needs no token. Neither servers of the cloud nor pages in a
+browser may use it; other machines reach it only if the cloud listens on another address than
+127.0.0.1.
 """
 
 from __future__ import annotations
@@ -28,12 +29,12 @@ SNAPSHOTS_MAX = 16
 _HOSTS = ("127.0.0.1", "localhost", "::1")
 
 
-def refusal(peer: str | None, headers: Mapping[str, str]) -> Reply | None:
+def refusal(peer: str | None, headers: Mapping[str, str], url: str) -> Reply | None:
     """Return the reply to a request that must not use the admin API, or None if it may.
 
-    `peer` is the address from which the request comes. A browser adds the headers `Origin` or
-    `Sec-Fetch-Site` to the requests of a page. The host is another one if the name of a page's
-    server was given the address of this machine.
+    `peer` is the address from which the request comes, `url` that of the cloud. A browser adds the
+    headers `Origin` or `Sec-Fetch-Site` to the requests of a page. The host is another one if the
+    name of a page's server was given the address of this machine.
     """
     reason = None
     if peer == GUEST_ADDRESS:
@@ -45,8 +46,9 @@ def refusal(peer: str | None, headers: Mapping[str, str]) -> Reply | None:
             host = urlsplit(f"//{headers.get('Host', '')}").hostname
         except ValueError:
             host = None
-        if host not in _HOSTS:
-            reason = f"the header Host must name one of {', '.join(_HOSTS)}"
+        hosts = sorted({*_HOSTS, str(urlsplit(url).hostname)})
+        if host not in hosts:
+            reason = f"the header Host must name one of {', '.join(hosts)}"
     return (
         None if reason is None else Reply(403, {"error": f"the admin API refuses this: {reason}"})
     )

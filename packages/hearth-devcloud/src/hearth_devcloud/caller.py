@@ -56,6 +56,11 @@ class Caller:
         """Whether the caller uses a trust or an application credential."""
         return bool(self.trust_id or self.application_credential_id)
 
+    @property
+    def only_reads(self) -> bool:
+        """Whether the caller's only role is reader."""
+        return self.roles == {"reader"}
+
     def may_call(self, service: str, method: str, path: str) -> bool:
         """Return whether the caller's access rules, if there are any, allow a call."""
         rules = self.access_rules

@@ -21,6 +21,7 @@ from hearth_devcloud import (
     neutron,
     nova,
     octavia,
+    placement,
     seed,
     swift,
     trove,
@@ -29,7 +30,7 @@ from hearth_devcloud import (
 )
 from hearth_devcloud.caller import Caller
 from hearth_devcloud.guest import simulated
-from hearth_devcloud.http import Call, Cloud, Forwards, Machines, Refusal, Reply, Service
+from hearth_devcloud.http import READS, Call, Cloud, Forwards, Machines, Refusal, Reply, Service
 from hearth_devcloud.keystone.tokens import authenticate
 from hearth_devcloud.knobs import Knobs
 from hearth_devcloud.notice import Notice
@@ -41,6 +42,7 @@ SERVICES: dict[str, Service] = {
     for service in (
         keystone.SERVICE,
         nova.SERVICE,
+        placement.SERVICE,
         neutron.SERVICE,
         cinder.SERVICE,
         glance.SERVICE,
@@ -182,4 +184,8 @@ class DevCloud:
             handler = methods.get("GET")
         if handler is None:
             raise Refusal(405, service.wrong_method_type, "The method is not allowed here")
+        if service.refuse_reader is not None and call.method not in READS:
+            by_reader = call.identity is not None and call.identity.only_reads
+            if by_reader and (refused := service.refuse_reader(call)) is not None:
+                raise refused
         return handler(call)

@@ -170,6 +170,8 @@ class Call:
 
 
 Handler = Callable[[Call], Reply]
+READS = frozenset({"GET", "HEAD", "OPTIONS"})
+"""The methods that change nothing."""
 Route = tuple[str, str, Handler]
 
 
@@ -187,6 +189,7 @@ class Router:
     """
 
     def __init__(self, *tables: Iterable[Route]) -> None:
+        self.routes: list[Route] = []
         self._root = _Node()
         for table in tables:
             for method, pattern, handler in table:
@@ -194,6 +197,7 @@ class Router:
 
     def add(self, method: str, pattern: str, handler: Handler) -> None:
         """Add a route: requests with this method and path pattern go to the handler."""
+        self.routes.append((method, pattern, handler))
         node = self._root
         for word in pattern.strip("/").split("/"):
             if not word:
@@ -230,6 +234,25 @@ def _walk(
     return None
 
 
+@dataclass(frozen=True)
+class Actions:
+    """The handler of a route for actions: a body has one key, which is one of these names."""
+
+    names: tuple[str, ...]
+    handler: Handler
+
+    def __call__(self, call: Call) -> Reply:
+        """Handle a call. Raises Refusal 400 unless the body has one known action."""
+        body = call.json()
+        if not isinstance(body, dict) or len(body) != 1:
+            text = "The body must be an object with exactly one key, the action"
+            raise Refusal(400, message=text)
+        name = next(iter(body))
+        if name not in self.names:
+            raise Refusal(400, message=f"There is no such action: {name}")
+        return self.handler(call)
+
+
 def at_root(call: Call) -> bool:
     """Return whether the path of a call is that of a service, where it lists its versions."""
     return not call.segments
@@ -260,7 +283,9 @@ class Service:
     """A service of the embedded cloud: its routes, its error format and its hooks.
 
     `open` returns whether a call needs no token. `prepare` runs before each call, `finish` after
-    it.
+    it. `refuse_reader` returns the error for a call of a reader whose method is none of READS, or
+    None if this call is allowed; without it the service does not know the role reader.
+    `microversions` are the oldest and the newest one of a service that has some.
     """
 
     name: str
@@ -270,5 +295,7 @@ class Service:
     prepare: Callable[[Call], None] | None = None
     finish: Callable[[Call, Reply], None] | None = None
     unauthorized: Callable[[Call], Reply] | None = None
+    refuse_reader: Callable[[Call], Refusal | None] | None = None
+    microversions: tuple[tuple[int, int], tuple[int, int]] | None = None
     unknown_type: str = ""
     wrong_method_type: str = ""

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 from typing import Any
 
-from hearth_devcloud import ironic
+from hearth_devcloud import ironic, tables
 from hearth_devcloud.cinder.base import DEFAULT_TYPE
 from hearth_devcloud.fixed_ids import fixed, fixed_hex
 from hearth_devcloud.guest import simulated
@@ -42,10 +42,11 @@ _GRANTS = (
 )
 _ROLES = ("admin", "member", "reader", "service", "heat_stack_owner", "heat_stack_user")
 _SERVICE_USERS = ("blazar", "mistral", "zaqar")  # trustees of users' trusts
-_SERVICES = (
+SERVICES = (
     ("alarming", "aodh", "/alarming"),
     ("identity", "keystone", "/identity"),
     ("compute", "nova", "/compute/v2.1"),
+    ("placement", "placement", "/placement"),
     ("network", "neutron", "/network"),
     ("image", "glance", "/image"),
     ("block-storage", "cinder", "/volume/v3/$(project_id)s"),
@@ -129,7 +130,7 @@ def _identity(cloud: Cloud) -> None:
     for name in _ROLES:
         body = {"name": name, "domain_id": None, "description": None}
         body["options"] = {"immutable": True} if name in ("admin", "member", "reader") else {}
-        _put(cloud, "identity.roles", fixed_hex("role", name), body)
+        _put(cloud, tables.ROLES, fixed_hex("role", name), body)
     for kind, target, user, role in _GRANTS:
         target_id = _domain(target) if kind == "domains" else fixed_hex("project", target)
         assign(store, kind, target_id, fixed_hex("user", user), fixed_hex("role", role))
@@ -145,7 +146,7 @@ def _user(cloud: Cloud, name: str, domain: str, project: str | None) -> None:
         "options": {},
     }
     user_id = fixed_hex("user", name)
-    _put(cloud, "identity.users", user_id, body, password=cloud.settings.password)
+    _put(cloud, tables.USERS, user_id, body, password=cloud.settings.password)
 
 
 def _domain(name: str) -> str:
@@ -155,12 +156,12 @@ def _domain(name: str) -> str:
 def plant_catalogue(cloud: Cloud) -> None:
     """Create the region, service users, services and endpoints, with the cloud's current URL."""
     for name in _SERVICE_USERS:
-        if cloud.store.get("identity.users", fixed_hex("user", name)) is None:
+        if cloud.store.get(tables.USERS, fixed_hex("user", name)) is None:
             _user(cloud, name, "default", None)
     region: Body = {"description": "", "parent_region_id": None}
     if cloud.store.get("identity.regions", "RegionOne") is None:
         _put(cloud, "identity.regions", "RegionOne", region)
-    services = [(type_, name, cloud.url + path) for type_, name, path in _SERVICES]
+    services = [(type_, name, cloud.url + path) for type_, name, path in SERVICES]
     if cloud.settings.orchestration_url:
         services.append(("orchestration", "heat", cloud.settings.orchestration_url))
     if cloud.settings.cloudformation_url:
@@ -180,7 +181,7 @@ def plant_catalogue(cloud: Cloud) -> None:
                 "url": url,
                 "enabled": True,
             }
-            _put(cloud, "identity.endpoints", fixed_hex("endpoint", type_, interface), endpoint)
+            _put(cloud, tables.ENDPOINTS, fixed_hex("endpoint", type_, interface), endpoint)
 
 
 def _networks(cloud: Cloud) -> None:
@@ -203,7 +204,7 @@ def _networks(cloud: Cloud) -> None:
 def _compute(cloud: Cloud) -> None:
     for flavor_id, name, ram, disk, cpus in _FLAVORS:
         body = flavor_body(name=name, ram=ram, disk=disk, vcpus=cpus)
-        _put(cloud, "compute.flavors", flavor_id, body)
+        _put(cloud, tables.FLAVORS, flavor_id, body)
     user = fixed_hex("user", "demo")
     for name in _KEYPAIRS:
         key = hashlib.md5(name.encode(), usedforsecurity=False).hexdigest()
@@ -216,7 +217,7 @@ def _compute(cloud: Cloud) -> None:
             "created_at": stamp_micro(cloud.store.time),
             "serial": cloud.store.new_serial(),
         }
-        _put(cloud, "compute.keypairs", f"{user}/{name}", body)
+        _put(cloud, tables.KEYPAIRS, f"{user}/{name}", body)
 
 
 def _images(cloud: Cloud) -> None:
@@ -237,7 +238,7 @@ def plant_image(cloud: Cloud, name: str) -> None:
 
 def image_named(cloud: Cloud, name: str) -> Resource | None:
     """Return the initial image with this name, or None if it does not exist."""
-    return cloud.store.get("image.images", fixed("image", name))
+    return cloud.store.get(tables.IMAGES, fixed("image", name))
 
 
 def _image(cloud: Cloud, name: str, disk_format: str, size: int, **properties: str) -> None:
@@ -264,7 +265,7 @@ def _image(cloud: Cloud, name: str, disk_format: str, size: int, **properties: s
         "updated_at": now,
         "tags": [],
     }
-    image = _put(cloud, "image.images", fixed("image", name), body, project_id=admin, data=data)
+    image = _put(cloud, tables.IMAGES, fixed("image", name), body, project_id=admin, data=data)
     image.hidden["extra"] = {
         "owner_specified.openstack.md5": "",
         "owner_specified.openstack.sha256": "",

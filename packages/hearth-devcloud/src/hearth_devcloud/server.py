@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import time
 from dataclasses import replace
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from hearth_devcloud.post import Post
 from hearth_devcloud.sandbox.driver import Sandbox
 from hearth_devcloud.settings import Settings
 
+LOOPBACK = "127.0.0.1"
 BODY_MAX = 2**31
 SAVE_AFTER_S = 0.2
 KEEPALIVE_S = 600
@@ -90,13 +92,16 @@ class Running:
 async def serve(
     cloud: DevCloud | None = None,
     *,
+    listen: str = LOOPBACK,
     port: int = 0,
+    url: str | None = None,
     data: Path | None = None,
     settings: Settings | None = None,
 ) -> Running:
-    """Start a cloud on 127.0.0.1 and return it; port 0 means any free port.
+    """Start a cloud on the address `listen` and return it; port 0 means any free port.
 
-    The state is loaded from the file `data`, if it exists, and saved there regularly.
+    Clients reach it at `url`, by default at this address. The state is loaded from the file `data`,
+    if it exists, and saved there regularly.
     """
     cloud = cloud or DevCloud(settings)
     if data is not None:
@@ -115,11 +120,18 @@ async def serve(
     )
     runner = web.ServerRunner(server, shutdown_timeout=0.2)
     await runner.setup()
-    site = web.TCPSite(runner, "127.0.0.1", port, backlog=1024)
+    site = web.TCPSite(runner, listen, port, backlog=1024)
     await site.start()
-    host, bound = runner.addresses[0][:2]
-    cloud.move_to(f"http://{host}:{bound}")
+    cloud.move_to((url or _url(listen, runner.addresses[0][1])).rstrip("/"))
     return Running(cloud, runner, data, post, sandbox)
+
+
+def _url(listen: str, port: int) -> str:
+    """Return the address at which programs of this machine reach a cloud."""
+    address = ip_address(listen)
+    if address.is_unspecified:
+        return f"http://{LOOPBACK}:{port}"
+    return f"http://[{address}]:{port}" if address.version == 6 else f"http://{address}:{port}"
 
 
 def _request(message: Any, payload: Any, protocol: Any, writer: Any, task: Any) -> web.BaseRequest:
@@ -141,7 +153,7 @@ class _Front:
             await request.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
         raw = await request.content.read() if request.body_exists else b""
         if target.startswith("/devcloud"):
-            if (refused := admin.refusal(request.remote, request.headers)) is not None:
+            if (refused := admin.refusal(request.remote, request.headers, cloud.url)) is not None:
                 return _response(refused, request.method)
             done = admin.handle(cloud, request.method, target, raw)
             await self.post.deliver()

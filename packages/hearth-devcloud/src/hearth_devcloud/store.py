@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
+from hearth_devcloud import tables
 from hearth_devcloud.ledger import Ledger
 
 Body = dict[str, Any]
@@ -40,14 +41,14 @@ class Resource:
 
 # Indexed fields by table. They must only be changed with `Store.change`.
 INDEXED = {
-    "network.networks": ("project_id",),
-    "network.ports": ("mac_address", "network_id", "project_id"),
-    "network.subnets": ("network_id", "project_id"),
+    tables.NETWORKS: ("project_id",),
+    tables.PORTS: ("mac_address", "network_id", "project_id"),
+    tables.SUBNETS: ("network_id", "project_id"),
     "network.segments": ("network_id", "segmentation_id"),
-    "network.floatingips": ("port_id", "project_id"),
-    "network.security_groups": ("project_id",),
-    "network.security_group_rules": ("security_group_id", "project_id"),
-    "volume.snapshots": ("volume_id",),
+    tables.FLOATING_IPS: ("port_id", "project_id"),
+    tables.SECURITY_GROUPS: ("project_id",),
+    tables.SECURITY_GROUP_RULES: ("security_group_id", "project_id"),
+    tables.VOLUME_SNAPSHOTS: ("volume_id",),
     "volume.attachments": ("volume_id",),
     "identity.assignments": ("target",),
     "messaging.messages": ("queue",),

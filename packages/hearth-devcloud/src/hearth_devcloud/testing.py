@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Any
 
+from hearth_devcloud.fixed_ids import fixed_hex
 from hearth_devcloud.server import Running, serve
 from hearth_devcloud.settings import Settings
 
@@ -56,6 +57,11 @@ class Login:
             "OS_IDENTITY_API_VERSION": "3",
             **{f"OS_{name.upper()}": value for name, value in self.config.items()},
         }
+
+
+def admin(auth_url: str, password: str) -> Login:
+    """Return the administrator of a cloud."""
+    return Login(auth_url, "admin", password, "admin", fixed_hex("project", "admin"))
 
 
 class TestCloud:
@@ -107,8 +113,7 @@ class TestCloud:
     @property
     def admin(self) -> Login:
         """The administrator."""
-        (project,) = self._admin_call("GET", "/identity/v3/projects?name=admin")["projects"]
-        return Login(self.auth_url, "admin", self._settings.password, "admin", project["id"])
+        return admin(self.auth_url, self._settings.password)
 
     def project(self, name: str, *roles: str) -> Login:
         """Create a project and a user of the same name that has these roles there.

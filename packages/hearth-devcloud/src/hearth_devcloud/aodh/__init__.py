@@ -21,4 +21,5 @@ SERVICE = Service(
     refusal=_refusal,
     open=lambda call: not call.segments,
     unauthorized=unauthorized,
+    refuse_reader=quotas.forbidden,
 )

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import parse_qs
 
+from hearth_devcloud import tables
 from hearth_devcloud.aodh import trusts
 from hearth_devcloud.aodh.alarms import ACTIONS
 from hearth_devcloud.http import Body, Cloud, Refusal
@@ -80,10 +81,10 @@ def alarm_queue(body: Body) -> str:
 def _token(cloud: Cloud, alarm: Resource) -> str:
     """Return a token of the alarm service that is scoped to the alarm's project."""
     store = cloud.store
-    roles = store.where("identity.roles", name="service")
+    roles = store.where(tables.ROLES, name="service")
     issued = tokens.issue(
         cloud,
-        user=store.where("identity.users", name=trusts.USER)[0],
+        user=store.where(tables.USERS, name=trusts.USER)[0],
         methods=["password"],
         roles=expanded(store, [role.id for role in roles]),
         project_id=alarm.project_id,

@@ -29,10 +29,15 @@ def _view(call: Call, project_id: str) -> Body:
     return {"project_id": project_id, "quotas": limits}
 
 
+def forbidden(call: Call) -> Refusal:
+    """Return a Refusal with status 403."""
+    return Refusal(403, message="RBAC Authorization Failed")
+
+
 def only_admins(call: Call) -> None:
     """Raise Refusal 403 unless the caller is an administrator."""
     if not call.caller.is_admin:
-        raise Refusal(403, message="RBAC Authorization Failed")
+        raise forbidden(call)
 
 
 def show(call: Call) -> Reply:

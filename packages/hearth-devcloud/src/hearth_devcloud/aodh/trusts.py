@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
+from hearth_devcloud import tables
 from hearth_devcloud.http import Body, Call, Cloud, Refusal
 
 USER = "aodh"
@@ -90,7 +91,7 @@ def _made(call: Call) -> str:
 def dropped(cloud: Cloud, trusts: Iterable[str]) -> None:
     """Delete the trusts with these ids; ids without a trust are ignored."""
     for trust_id in trusts:
-        trust = cloud.store.get("identity.trusts", trust_id)
+        trust = cloud.store.get(tables.TRUSTS, trust_id)
         if trust is not None:
             cloud.store.remove(trust)
             cloud.callers.clear()
@@ -106,4 +107,4 @@ def token(cloud: Cloud, trust_id: str) -> str:
 
 
 def _user(cloud: Cloud) -> str:
-    return cloud.store.where("identity.users", name=USER)[0].id
+    return cloud.store.where(tables.USERS, name=USER)[0].id

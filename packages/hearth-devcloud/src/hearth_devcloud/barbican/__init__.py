@@ -25,6 +25,11 @@ def _refusal(call: Call, fault: Refusal) -> Reply:
     )
 
 
+def _refuse_reader(call: Call) -> Refusal:
+    text = "attempt not allowed - please review your user/project privileges"
+    return Refusal(403, message=f"{call.segments[1].removesuffix('s').capitalize()} {text}")
+
+
 def _versions(call: Call) -> Reply:
     version = {
         "id": "v1",
@@ -51,5 +56,6 @@ SERVICE = Service(
     refusal=_refusal,
     open=at_version,
     unauthorized=unauthorized,
+    refuse_reader=_refuse_reader,
 )
 TRANSITIONS = {"key-manager.made": orders.made}

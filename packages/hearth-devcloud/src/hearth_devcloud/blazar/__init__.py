@@ -21,6 +21,11 @@ def _refusal(call: Call, fault: Refusal) -> Reply:
     return Reply(fault.status, {**body, "error_name": fault.status}, dict(fault.headers))
 
 
+def _refuse_reader(call: Call) -> Refusal:
+    policy = f"blazar:{call.segments[1].replace('-', '')}:{call.method.lower()}"
+    return Refusal(403, message=f"Policy doesn't allow {policy} to be performed")
+
+
 def _versions(call: Call) -> Reply:
     link = {"href": f"{call.base}/reservation/v1", "rel": "self"}
     return Reply(300, {"versions": [{"id": "v1.0", "status": "CURRENT", "links": [link]}]})
@@ -34,6 +39,7 @@ SERVICE = Service(
     refusal=_refusal,
     open=at_root,
     unauthorized=unauthorized,
+    refuse_reader=_refuse_reader,
 )
 TRANSITIONS = {
     "reservation.start_lease": leases.start,

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 
+from hearth_devcloud import tables
 from hearth_devcloud.blazar.base import HOSTS, LEASES, bad, document, missing, stamp, words
 from hearth_devcloud.http import Body, Call, Refusal, Reply, Route
 from hearth_devcloud.keystone import delegation
-from hearth_devcloud.nova import hosts as nova
+from hearth_devcloud.nova import hypervisors as nova
 from hearth_devcloud.store import Resource
 
 SERVICE_USER = "blazar"
@@ -22,7 +23,7 @@ MACHINES: dict[str, Body] = {
         **_KIND,
         "vcpus": nova.HOST_CPUS,
         "memory_mb": nova.HOST_RAM_MB,
-        "local_gb": 600_000,
+        "local_gb": nova.HOST_DISK_GB,
     },
     **{
         f"reservable-{number}": {**_KIND, "vcpus": 8, "memory_mb": 16384, "local_gb": 200}
@@ -56,7 +57,7 @@ def create(call: Call) -> Reply:
         raise Refusal(404, message=f"Host '{name}' not found!")
     if store.where(HOSTS, hypervisor_hostname=name):
         raise Refusal(409, message=f"Aggregate freepool already has host(s) {name}")
-    if name == nova.HOST and list(store.all("compute.servers")):
+    if name == nova.HOST and list(store.all(tables.SERVERS)):
         raise Refusal(409, message=f"Servers found for host {name}")
     capabilities = _capabilities({k: v for k, v in attributes.items() if k != "name"})
     trust = delegation.entrust(call.cloud, call.caller, SERVICE_USER)

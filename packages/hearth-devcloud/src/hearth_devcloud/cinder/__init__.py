@@ -12,6 +12,7 @@ from hearth_devcloud.cinder import (
     misc,
     quotas,
     snapshots,
+    transfers,
     types,
     volumes,
 )
@@ -35,13 +36,16 @@ SERVICE = Service(
         snapshots.ROUTES,
         types.ROUTES,
         quotas.ROUTES,
+        transfers.ROUTES,
         misc.ROUTES,
     ),
     refusal=base.refusal,
     open=_is_open,
     prepare=base.prepare,
     finish=base.finish,
+    microversions=(base.OLDEST, base.NEWEST),
     unauthorized=unauthorized,
+    refuse_reader=base.forbidden,
 )
 TRANSITIONS: dict[str, Callable[[Any, Resource], None]] = {
     "volume.ready": volumes.ready,

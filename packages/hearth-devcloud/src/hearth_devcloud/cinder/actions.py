@@ -7,21 +7,15 @@ from collections.abc import Callable
 from hearth_devcloud.cinder import attachments, quotas, volumes
 from hearth_devcloud.cinder.base import admin_only, bad, find
 from hearth_devcloud.glance.images import new_image
-from hearth_devcloud.http import Body, Call, Reply, Route
+from hearth_devcloud.http import Actions, Body, Call, Reply, Route
 from hearth_devcloud.store import Resource
 
 
 def act(call: Call) -> Reply:
     """Handle POST of an action on a volume; the only key of the body is the name of the action."""
-    body = call.json()
     volume = volumes.own(call)
-    if not isinstance(body, dict) or len(body) != 1:
-        raise bad("The body must be an object with exactly one key, the action")
-    verb, arguments = next(iter(body.items()))
-    handler = HANDLERS.get(verb)
-    if handler is None:
-        raise bad(f"There is no such action: {verb}")
-    reply = handler(call, volume, arguments if isinstance(arguments, dict) else {})
+    verb, arguments = next(iter(call.json().items()))
+    reply = HANDLERS[verb](call, volume, arguments if isinstance(arguments, dict) else {})
     volumes.touch(call.cloud, volume)
     return reply
 
@@ -195,4 +189,4 @@ HANDLERS: dict[str, Callable[[Call, Resource, Body], Reply]] = {
     "revert": _revert,
 }
 
-ROUTES: list[Route] = [("POST", "/v3/volumes/{}/action", act)]
+ROUTES: list[Route] = [("POST", "/v3/volumes/{}/action", Actions(tuple(HANDLERS), act))]

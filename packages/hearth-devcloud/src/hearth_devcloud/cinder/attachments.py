@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hearth_devcloud import tables
 from hearth_devcloud.cinder.base import bad, find, mine
 from hearth_devcloud.cinder.volumes import image_metadata, new_volume, ready, touch
 from hearth_devcloud.http import Body, Call, Cloud, Refusal, Reply, Route
@@ -73,12 +74,12 @@ def volume_for_server(cloud: Cloud, server: Resource, device: Body) -> Resource:
     attributes: Body = {"size": device["size"], "name": "", "user_id": server.body["user_id"]}
     attributes["volume_type"] = device["volume_type"]
     if device["source"] == "image":
-        image = store.get("image.images", device["id"])
+        image = store.get(tables.IMAGES, device["id"])
         if image is None:
             raise Refusal(404, message=f"image {device['id']} no longer exists")
         attributes["image"] = image_metadata(image)
     elif device["source"] == "snapshot":
-        snapshot = store.get("volume.snapshots", device["id"])
+        snapshot = store.get(tables.VOLUME_SNAPSHOTS, device["id"])
         if snapshot is None:
             raise Refusal(404, message=f"snapshot {device['id']} no longer exists")
         attributes |= {"snapshot_id": snapshot.id, "size": device["size"] or snapshot.body["size"]}
@@ -133,7 +134,7 @@ def delete(call: Call) -> Reply:
     attachment = find(call, "attachments", call.ids[0], "Attachment")
     store = call.cloud.store
     store.remove(attachment)
-    volume = store.get("volume.volumes", attachment.body["volume_id"])
+    volume = store.get(tables.VOLUMES, attachment.body["volume_id"])
     remaining = store.where(_TABLE, volume_id=attachment.body["volume_id"])
     if volume is not None and not remaining:
         volume.body["status"] = "available"

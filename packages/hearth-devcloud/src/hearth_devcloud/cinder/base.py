@@ -29,10 +29,15 @@ def missing(kind: str, name: object) -> Refusal:
     return Refusal(404, message=f"{kind} {name} could not be found.")
 
 
+def forbidden(call: Call) -> Refusal:
+    """Return a Refusal with status 403."""
+    return Refusal(403, message="Policy doesn't allow this to be performed.")
+
+
 def admin_only(call: Call) -> None:
     """Raise Refusal 403 unless the caller has the role admin."""
     if not call.caller.is_admin:
-        raise Refusal(403, message="Policy doesn't allow this to be performed.")
+        raise forbidden(call)
 
 
 def prepare(call: Call) -> None:

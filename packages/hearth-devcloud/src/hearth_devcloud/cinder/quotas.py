@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hearth_devcloud import tables
 from hearth_devcloud.cinder.base import admin_only, bad
 from hearth_devcloud.http import Body, Call, Cloud, Refusal, Reply, Route
 from hearth_devcloud.store import Resource
@@ -31,13 +32,13 @@ def limits(cloud: Cloud, project_id: str) -> dict[str, int]:
 def used(cloud: Cloud, project_id: str) -> dict[str, int]:
     """Return the current usage of a project by the name of the quota."""
     total = dict.fromkeys(("volumes", "gigabytes", "snapshots", "backups", "backup_gigabytes"), 0)
-    for resource in cloud.store.table("volume.volumes").values():
+    for resource in cloud.store.table(tables.VOLUMES).values():
         if resource.project_id == project_id:
             name = resource.body["volume_type"]
             for key, amount in (("volumes", 1), ("gigabytes", resource.body["size"])):
                 total[key] += amount
                 total[f"{key}_{name}"] = total.get(f"{key}_{name}", 0) + amount
-    for resource in cloud.store.table("volume.snapshots").values():
+    for resource in cloud.store.table(tables.VOLUME_SNAPSHOTS).values():
         if resource.project_id == project_id:
             total["snapshots"] += 1
             total["gigabytes"] += resource.body["size"]

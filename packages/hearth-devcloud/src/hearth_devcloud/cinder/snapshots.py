@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hearth_devcloud.cinder import quotas, volumes
 from hearth_devcloud.cinder.base import admin_only, bad, find, links, mine
-from hearth_devcloud.http import Body, Call, Refusal, Reply, Route
+from hearth_devcloud.http import Actions, Body, Call, Refusal, Reply, Route
 from hearth_devcloud.listing import filtered, page
 from hearth_devcloud.store import Resource, stamp_micro
 
@@ -119,10 +119,7 @@ def delete(call: Call) -> Reply:
 def act(call: Call) -> Reply:
     """Handle POST of the action os-reset_status on a snapshot, for administrators."""
     admin_only(call)
-    request = call.json()
-    if not isinstance(request, dict) or "os-reset_status" not in request:
-        raise bad("Unknown action on a snapshot; expected os-reset_status")
-    _own(call).body["status"] = request["os-reset_status"].get("status")
+    _own(call).body["status"] = call.object("os-reset_status").get("status")
     return Reply(202)
 
 
@@ -222,7 +219,7 @@ ROUTES: list[Route] = [
     ("GET", _PATH + "/{}", show),
     ("PUT", _PATH + "/{}", update),
     ("DELETE", _PATH + "/{}", delete),
-    ("POST", _PATH + "/{}/action", act),
+    ("POST", _PATH + "/{}/action", Actions(("os-reset_status",), act)),
     *volumes.metadata_routes(_PATH),
     ("POST", _BACKUPS, back_up),
     ("GET", _BACKUPS, backups),

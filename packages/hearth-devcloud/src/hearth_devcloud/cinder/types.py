@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from hearth_devcloud import tables
 from hearth_devcloud.cinder.base import DEFAULT_TYPE, admin_only, bad, links, missing
 from hearth_devcloud.cinder.volumes import type_of
-from hearth_devcloud.http import Body, Call, Refusal, Reply, Route
+from hearth_devcloud.http import Actions, Body, Call, Refusal, Reply, Route
 from hearth_devcloud.store import Resource
 
 _TABLE = "volume.types"
@@ -110,7 +111,7 @@ def delete(call: Call) -> Reply:
     """Handle DELETE of an unused volume type; reply with status 202."""
     admin_only(call)
     volume_type = _own(call)
-    if call.cloud.store.where("volume.volumes", volume_type=volume_type.body["name"]):
+    if call.cloud.store.where(tables.VOLUMES, volume_type=volume_type.body["name"]):
         raise bad("Target volume type is still in use.")
     call.cloud.store.remove(volume_type)
     return Reply(202, None, dict(_TEXT))
@@ -170,7 +171,7 @@ def _ciphering(call: Call) -> Body:
 
 def _idle(call: Call, volume_type: Resource) -> None:
     """Raise Refusal 400 if volumes of this type exist: their encryption cannot change."""
-    if call.cloud.store.where("volume.volumes", volume_type=volume_type.body["name"]):
+    if call.cloud.store.where(tables.VOLUMES, volume_type=volume_type.body["name"]):
         raise bad("Cannot change encryption specs. Volume type in use.")
 
 
@@ -379,7 +380,7 @@ ROUTES: list[Route] = [
     ("GET", _PATH + "/{}", show),
     ("PUT", _PATH + "/{}", update),
     ("DELETE", _PATH + "/{}", delete),
-    ("POST", _PATH + "/{}/action", act),
+    ("POST", _PATH + "/{}/action", Actions(("addProjectAccess", "removeProjectAccess"), act)),
     ("GET", _PATH + "/{}/os-volume-type-access", access),
     ("GET", _SPECS, specs),
     ("POST", _SPECS, set_specs),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from hearth_devcloud import tables
 from hearth_devcloud.cinder import quotas
 from hearth_devcloud.cinder.base import DEFAULT_TYPE, bad, find, links, mine, missing
 from hearth_devcloud.collection import is_uuid
@@ -11,7 +12,6 @@ from hearth_devcloud.http import Body, Call, Cloud, Refusal, Reply, Route
 from hearth_devcloud.listing import filtered, ordered, page
 from hearth_devcloud.store import Resource, stamp_micro
 
-TABLE = "volume.volumes"
 _DELETABLE = ("available", "error", "error_restoring", "error_extending", "error_managing")
 _FAILS = ("devcloud", "cloudstub")
 
@@ -50,7 +50,9 @@ def new_volume(
         "attachments": [],
     }
     hidden: Body = {"fails": bool(attributes.get("fails")), "image": attributes.get("image")}
-    volume = store.insert(Resource(volume_id, TABLE, project_id, body, hidden), implicit=implicit)
+    volume = store.insert(
+        Resource(volume_id, tables.VOLUMES, project_id, body, hidden), implicit=implicit
+    )
     if attributes.get("at_once"):
         body["status"] = "available"
         return volume
@@ -73,7 +75,7 @@ def ready(cloud: Cloud, volume: Resource) -> None:
     target = volume.hidden.pop("target", "available")
     if volume.hidden.pop("fails", False):
         target = volume.hidden.pop("failed", "error")
-        if volume.table == TABLE:
+        if volume.table == tables.VOLUMES:
             _tell(cloud, volume)
     volume.body["status"] = target
     if (size := volume.hidden.pop("new_size", None)) and target != "error_extending":
@@ -200,7 +202,7 @@ def _from_source(call: Call, attributes: Body, values: Body) -> None:
     if attributes.get("snapshot_id"):
         snapshot = find(call, "snapshots", attributes["snapshot_id"], "Snapshot")
         least = snapshot.body["size"]
-        origin = store.get(TABLE, snapshot.body["volume_id"])
+        origin = store.get(tables.VOLUMES, snapshot.body["volume_id"])
         if origin is not None:
             values["volume_type"] = values.get("volume_type") or origin.body["volume_type"]
             values["image"] = origin.hidden.get("image")
@@ -211,9 +213,9 @@ def _from_source(call: Call, attributes: Body, values: Body) -> None:
         values["image"] = origin.hidden.get("image")
     elif attributes.get("imageRef"):
         reference = attributes["imageRef"]
-        image = store.get("image.images", reference) if is_uuid(reference) else None
+        image = store.get(tables.IMAGES, reference) if is_uuid(reference) else None
         if image is None:
-            images = store.where("image.images", name=reference)
+            images = store.where(tables.IMAGES, name=reference)
             image = images[0] if len(images) == 1 else None
         if image is None:
             raise bad(f"Invalid image identifier or unable to access requested image: {reference}")
@@ -305,7 +307,7 @@ def delete(call: Call) -> Reply:
         text = "Volume status must be available or error"
         raise bad(f"Invalid volume: {text}, but is {volume.body['status']}")
     store = call.cloud.store
-    snapshots = store.where("volume.snapshots", volume_id=volume.id)
+    snapshots = store.where(tables.VOLUME_SNAPSHOTS, volume_id=volume.id)
     if snapshots:
         if (call.argument("cascade") or "").lower() != "true":
             raise bad("Invalid volume: the volume has dependent snapshots")

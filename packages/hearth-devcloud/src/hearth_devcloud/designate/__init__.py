@@ -27,6 +27,10 @@ def _refusal(call: Call, fault: Refusal) -> Reply:
     return Reply(fault.status, body)
 
 
+def _refuse_reader(call: Call) -> Refusal:
+    return Refusal(403, "forbidden", "The action is disallowed by policy")
+
+
 def _versions(call: Call) -> Reply:
     versions = [
         {
@@ -51,5 +55,6 @@ SERVICE = Service(
     refusal=_refusal,
     open=at_version,
     unauthorized=unauthorized,
+    refuse_reader=_refuse_reader,
 )
 TRANSITIONS = {"dns.done": zones.done}

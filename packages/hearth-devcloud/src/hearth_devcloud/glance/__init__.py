@@ -67,5 +67,6 @@ SERVICE = Service(
     refusal=images.refusal,
     open=_is_open,
     unauthorized=_unauthorized,
+    refuse_reader=images.refuse_reader,
 )
 TRANSITIONS = images.TRANSITIONS

@@ -6,6 +6,7 @@ import hashlib
 from http import HTTPStatus
 from typing import Any
 
+from hearth_devcloud import tables
 from hearth_devcloud.collection import (
     READ_ONLY,
     Collection,
@@ -24,7 +25,6 @@ from hearth_devcloud.http import Body, Call, Cloud, Refusal, Reply, Route
 from hearth_devcloud.listing import same
 from hearth_devcloud.store import Resource, stamp_z
 
-TABLE = "image.images"
 _EMPTY = {"Content-Type": "text/html; charset=UTF-8"}
 _PATCH_TYPES = (
     "application/openstack-images-v2.1-json-patch",
@@ -154,6 +154,11 @@ def _forbidden(message: str) -> Refusal:
     return Refusal(403, message=message)
 
 
+def refuse_reader(call: Call) -> Refusal:
+    """Return the error for a write of a reader."""
+    return _forbidden("You are not authorized to complete this action.")
+
+
 def new_image(
     cloud: Cloud, project_id: str, attributes: Body, extra: Body, data: bytes | None = None
 ) -> Resource:
@@ -174,7 +179,7 @@ def new_image(
         updated_at=now,
     )
     hidden: Body = {"extra": dict(extra), "data": None, "members": {}}
-    image = store.insert(Resource(image_id, TABLE, body["owner"], body, hidden))
+    image = store.insert(Resource(image_id, tables.IMAGES, body["owner"], body, hidden))
     if data is not None:
         fill(cloud, image, data)
     return image
@@ -218,7 +223,7 @@ def _may_see(call: Call, image: Resource) -> bool:
 
 
 def _find(call: Call) -> Resource:
-    image = call.cloud.store.get(TABLE, call.ids[0])
+    image = call.cloud.store.get(tables.IMAGES, call.ids[0])
     if image is None or not _may_see(call, image):
         raise Refusal(404, message=f"No image found with ID {call.ids[0]}")
     return image
@@ -263,7 +268,7 @@ def create(call: Call) -> Reply:
     _may_show(call, values["visibility"])
     if values["owner"] not in (None, call.caller.project_id) and not call.caller.is_admin:
         raise _forbidden("You are not permitted to create images owned by another.")
-    if values["id"] is not None and call.cloud.store.get(TABLE, values["id"]) is not None:
+    if values["id"] is not None and call.cloud.store.get(tables.IMAGES, values["id"]) is not None:
         raise Refusal(409, message=f"Image ID {values['id']} already exists!")
     declared = {key: value for key, value in values.items() if key in IMAGES.fields}
     image = new_image(call.cloud, call.caller.project_id or "", declared, extra)
@@ -276,7 +281,7 @@ def images(call: Call) -> Reply:
 
     Only the first sort key of a request is used; a sort direction without a key is ignored.
     """
-    matching = [t for t in call.cloud.store.all(TABLE) if _listed(call, t)]
+    matching = [t for t in call.cloud.store.all(tables.IMAGES) if _listed(call, t)]
     matching = matching[::-1]
     order = (call.argument("sort") or "").partition(",")[0]
     key, _, direction = order.partition(":")
@@ -528,7 +533,7 @@ def fetch(cloud: Cloud, image: Resource) -> None:
     if (name := web.mirrored(uri)) is not None:
         seeded = [
             seeded_image
-            for seeded_image in cloud.store.where(TABLE, name=name)
+            for seeded_image in cloud.store.where(tables.IMAGES, name=name)
             if seeded_image.seed
         ]
         data = seeded[0].hidden["data"] if seeded else None

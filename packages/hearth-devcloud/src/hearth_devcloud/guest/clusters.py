@@ -11,7 +11,8 @@ from __future__ import annotations
 import contextlib
 from typing import Any
 
-from hearth_devcloud.guest.server import CLUSTERS, SERVERS
+from hearth_devcloud import tables
+from hearth_devcloud.guest.server import CLUSTERS
 from hearth_devcloud.http import Cloud
 from hearth_devcloud.kubernetes.api import Api
 from hearth_devcloud.kubernetes.node import Facts, node
@@ -93,14 +94,14 @@ def servers(cloud: Cloud, uuid: str) -> list[Resource]:
     """Return the servers that are nodes of a cluster."""
     return [
         server
-        for server in cloud.store.table(SERVERS).values()
+        for server in cloud.store.table(tables.SERVERS).values()
         if "node" in server.hidden and server.hidden["node"]["cluster"] == uuid
     ]
 
 
 def tidy(cloud: Cloud) -> None:
     """Remove the clusters whose servers have all been deleted."""
-    table = cloud.store.table(SERVERS).values()
+    table = cloud.store.table(tables.SERVERS).values()
     alive = {server.hidden["node"]["cluster"] for server in table if "node" in server.hidden}
     for cluster in list(cloud.store.table(CLUSTERS).values()):
         if cluster.id not in alive:

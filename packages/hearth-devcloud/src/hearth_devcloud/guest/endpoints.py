@@ -18,8 +18,9 @@ from dataclasses import dataclass, field
 
 from aiohttp import web
 
+from hearth_devcloud import tables
 from hearth_devcloud.guest import clusters
-from hearth_devcloud.guest.server import CLUSTERS, SERVERS, server_at
+from hearth_devcloud.guest.server import CLUSTERS, server_at
 from hearth_devcloud.http import Cloud
 from hearth_devcloud.kubernetes.api import BODY_MAX, Answer, Request, caller_of
 from hearth_devcloud.octavia import tree
@@ -157,12 +158,12 @@ def _addresses(cloud: Cloud, ip: str | None = None) -> dict[Address, list[Resour
     servers_by_address: dict[Address, list[Resource]] = {}
     if not store.table(CLUSTERS):
         return servers_by_address
-    for floating in store.all("network.floatingips"):
+    for floating in store.all(tables.FLOATING_IPS):
         floating_ip, port = floating.body["floating_ip_address"], floating.body["port_id"]
-        target = store.get("network.ports", port)
+        target = store.get(tables.PORTS, port)
         if target is None or ip not in (None, floating_ip):
             continue
-        server = store.get(SERVERS, target.body["device_id"])
+        server = store.get(tables.SERVERS, target.body["device_id"])
         if server is not None and clusters.serves(server):
             servers_by_address[floating_ip, _port(server)] = [server]
             continue

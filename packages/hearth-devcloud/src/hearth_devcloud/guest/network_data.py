@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 
+from hearth_devcloud import tables
 from hearth_devcloud.guest.server import ports
 from hearth_devcloud.store import Body, Resource, Store
 
@@ -17,7 +18,7 @@ def network_data(store: Store, server: Resource) -> Body:
         link = _link(store, port)
         links.append(link)
         for item in port.body["fixed_ips"]:
-            subnet = store.table("network.subnets").get(item["subnet_id"])
+            subnet = store.table(tables.SUBNETS).get(item["subnet_id"])
             if subnet is None:
                 continue
             network = _network(port, subnet, item["ip_address"])
@@ -27,7 +28,7 @@ def network_data(store: Store, server: Resource) -> Body:
 
 
 def _link(store: Store, port: Resource) -> Body:
-    network = store.table("network.networks")[port.body["network_id"]]
+    network = store.table(tables.NETWORKS)[port.body["network_id"]]
     return {
         "id": f"tap{port.id[:11]}",
         "vif_id": port.id,

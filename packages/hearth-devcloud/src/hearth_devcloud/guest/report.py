@@ -6,8 +6,7 @@ import json
 from typing import Any
 from urllib.parse import quote
 
-from hearth_devcloud import jobs
-from hearth_devcloud.guest.server import SERVERS
+from hearth_devcloud import jobs, tables
 from hearth_devcloud.http import Cloud
 from hearth_devcloud.store import Body, Resource
 
@@ -45,7 +44,7 @@ def inputs_of(config: Body) -> dict[str, Any]:
 
 def alive(cloud: Cloud, job: Resource) -> Resource | None:
     """Return the server that a job is for, or None if its agent no longer runs."""
-    server = cloud.store.get(SERVERS, job.hidden["about"])
+    server = cloud.store.get(tables.SERVERS, job.hidden["about"])
     return server if server is not None and server.body["vm_state"] not in GONE else None
 
 

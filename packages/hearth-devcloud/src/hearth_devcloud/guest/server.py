@@ -4,24 +4,24 @@ from __future__ import annotations
 
 import base64
 
+from hearth_devcloud import tables
 from hearth_devcloud.store import Body, Resource, Store
 
-SERVERS = "compute.servers"
 CLUSTERS = "kubernetes.clusters"  # the table of emulated clusters
 DOMAIN = "novalocal"
 
 
 def server_at(store: Store, network_id: str, address: str) -> Resource | None:
     """Return the server with a fixed address on a network; None if no server has it."""
-    for port in store.where("network.ports", network_id=network_id):
+    for port in store.where(tables.PORTS, network_id=network_id):
         if any(item["ip_address"] == address for item in port.body["fixed_ips"]):
-            return store.get(SERVERS, port.body["device_id"])
+            return store.get(tables.SERVERS, port.body["device_id"])
     return None
 
 
 def ports(store: Store, server: Resource) -> list[Resource]:
     """Return the ports of a server in the order in which they were attached."""
-    table = store.table("network.ports")
+    table = store.table(tables.PORTS)
     return [table[port_id] for port_id in server.hidden["ports"] if port_id in table]
 
 
@@ -39,7 +39,7 @@ def host_name(server: Resource) -> str:
 def key_pair(store: Store, server: Resource) -> Body | None:
     """Return the key pair of a server, or None if it has none."""
     name = server.hidden["key_name"]
-    resource = store.get("compute.keypairs", f"{server.body['user_id']}/{name}") if name else None
+    resource = store.get(tables.KEYPAIRS, f"{server.body['user_id']}/{name}") if name else None
     return resource.body if resource is not None else None
 
 
@@ -55,14 +55,14 @@ def address(store: Store, server: Resource, *, version: int = 4) -> str:
 def floating_address(store: Store, server: Resource) -> str:
     """Return the first floating IP of a server, or an empty text."""
     for port in ports(store, server):
-        for floating in store.where("network.floatingips", port_id=port.id):
+        for floating in store.where(tables.FLOATING_IPS, port_id=port.id):
             return str(floating.body["floating_ip_address"])
     return ""
 
 
 def security_groups(store: Store, server: Resource) -> list[str]:
     """Return the names of the security groups of all ports of a server."""
-    table = store.table("network.security_groups")
+    table = store.table(tables.SECURITY_GROUPS)
     names = {
         table[group_id].body["name"]: None
         for port in ports(store, server)

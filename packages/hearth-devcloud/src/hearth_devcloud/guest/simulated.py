@@ -14,9 +14,9 @@ import re
 from typing import Any
 from urllib.parse import quote
 
-from hearth_devcloud import jobs
+from hearth_devcloud import jobs, tables
 from hearth_devcloud.guest.report import GONE, NODE, access, inputs_of, report
-from hearth_devcloud.guest.server import SERVERS, user_data
+from hearth_devcloud.guest.server import user_data
 from hearth_devcloud.guest.settings import agent_section
 from hearth_devcloud.http import Cloud
 from hearth_devcloud.knobs import Fate
@@ -43,10 +43,10 @@ def begin(cloud: Cloud, server: Resource) -> None:
 
 def _wanted(cloud: Cloud, server: Resource) -> bool:
     """Return whether the image of a server or of its boot volume has the property PROPERTY."""
-    image = cloud.store.get("image.images", server.hidden["image_id"])
+    image = cloud.store.get(tables.IMAGES, server.hidden["image_id"])
     properties = dict(image.hidden.get("extra", {})) if image is not None else {}
     for item in server.hidden["volumes"]:
-        volume = cloud.store.table("volume.volumes").get(item["volume_id"])
+        volume = cloud.store.table(tables.VOLUMES).get(item["volume_id"])
         if item["boot"] and volume is not None:
             properties |= volume.hidden.get("image") or {}
     return str(properties.get(PROPERTY, "")).lower() == "true"
@@ -79,7 +79,7 @@ def poll(cloud: Cloud, server: Resource) -> None:
 
 def polled(cloud: Cloud, job: Resource) -> None:
     """Handle the response to a poll: run new deployments and schedule the next poll."""
-    server = cloud.store.get(SERVERS, job.hidden["about"])
+    server = cloud.store.get(tables.SERVERS, job.hidden["about"])
     if server is None:
         return
     agent, answer = server.hidden["agent"], job.hidden["answer"]
@@ -104,7 +104,7 @@ def polled(cloud: Cloud, job: Resource) -> None:
 
 def _rare_s(cloud: Cloud) -> float:
     """Return the seconds between polls of an idle agent; they grow with the number of agents."""
-    agents = sum("agent" in server.hidden for server in cloud.store.table(SERVERS).values())
+    agents = sum("agent" in server.hidden for server in cloud.store.table(tables.SERVERS).values())
     return max(POLL_MAX_S, agents / POLLS_MAX)
 
 

@@ -28,6 +28,7 @@ SERVICE = Service(
     open=at_version,
     prepare=base.prepare,
     finish=base.finish,
+    microversions=(base.OLDEST, base.NEWEST),
     unauthorized=unauthorized,
 )
 TRANSITIONS: dict[str, Callable[[Any, Resource], None]] = {

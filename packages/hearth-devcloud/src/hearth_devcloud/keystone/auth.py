@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from hearth_devcloud import tables
 from hearth_devcloud.http import Body, Call, Refusal, Reply, Route
 from hearth_devcloud.keystone import people, tokens
 from hearth_devcloud.keystone.names import named
@@ -47,10 +48,10 @@ def _log_in(call: Call, auth: Body, methods: list[str]) -> Reply:
                 parent = tokens.valid(store, identity["token"]["id"])
                 if parent is None:
                     raise missing("token", identity["token"]["id"])
-                user = store.get("identity.users", parent.body["user_id"])
+                user = store.get(tables.USERS, parent.body["user_id"])
             case _:
                 credential = _by_credential(store, identity["application_credential"])
-                user = store.get("identity.users", credential.body["user_id"])
+                user = store.get(tables.USERS, credential.body["user_id"])
     if user is None or not user.body["enabled"]:
         raise unauthorized()
     if parent is not None:
@@ -67,10 +68,10 @@ def _log_in(call: Call, auth: Body, methods: list[str]) -> Reply:
 def _by_password(store: Store, attributes: Body) -> Resource:
     user: Resource | None = None
     if attributes.get("id"):
-        user = store.get("identity.users", attributes["id"])
+        user = store.get(tables.USERS, attributes["id"])
     else:
         domain = _domain(store, attributes.get("domain") or {})
-        users = named(store, "identity.users", attributes["name"], domain_id=domain.id)
+        users = named(store, tables.USERS, attributes["name"], domain_id=domain.id)
         user = users[0] if users else None
     if user is None or user.hidden.get("password") != attributes["password"]:
         raise unauthorized()
@@ -96,7 +97,7 @@ def _by_credential(store: Store, reference: Body) -> Resource:
         user_id = owner.get("id")
         if not user_id:
             domain = _domain(store, owner.get("domain") or {})
-            users = named(store, "identity.users", owner["name"], domain_id=domain.id)
+            users = named(store, tables.USERS, owner["name"], domain_id=domain.id)
             user_id = users[0].id if users else ""
         filters = {"name": reference["name"], "user_id": user_id}
         owned = store.where("identity.application_credentials", **filters)
@@ -115,7 +116,7 @@ def _for_credential(call: Call, user: Resource, credential: Resource) -> Resourc
     store, project_id = call.cloud.store, credential.body["project_id"]
     if not has_roles(store, user.id, project_id, credential.hidden["roles"]):
         raise unauthorized()
-    roles = [store.table("identity.roles")[role_id] for role_id in credential.hidden["roles"]]
+    roles = [store.table(tables.ROLES)[role_id] for role_id in credential.hidden["roles"]]
     return tokens.issue(
         call.cloud,
         user=user,
@@ -176,7 +177,7 @@ def _project(store: Store, reference: Body) -> Resource:
 
 def _in_trust(call: Call, user: Resource, trust_id: str, options: Body) -> Resource:
     store = call.cloud.store
-    trust = store.get("identity.trusts", trust_id)
+    trust = store.get(tables.TRUSTS, trust_id)
     if trust is None:
         raise unauthorized()
     body = trust.body
@@ -184,7 +185,7 @@ def _in_trust(call: Call, user: Resource, trust_id: str, options: Body) -> Resou
         raise Refusal(403, message="The user is not the trustee of this trust.")
     if body["expires_at"] and tokens.parse_time(body["expires_at"]) <= store.time:
         raise unauthorized()
-    trustor = store.get("identity.users", body["trustor_user_id"])
+    trustor = store.get(tables.USERS, body["trustor_user_id"])
     if trustor is None or not trustor.body["enabled"]:
         raise unauthorized()
     roles = expanded(store, trust.hidden["roles"])

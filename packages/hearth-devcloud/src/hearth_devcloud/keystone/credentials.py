@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 
+from hearth_devcloud import tables
 from hearth_devcloud.collection import (
     Collection,
     Field,
@@ -209,7 +210,7 @@ def _application_view(call: Call, credential: Resource) -> Body:
     body = dict(credential.body)
     views = []
     for role_id in credential.hidden["roles"]:
-        role = call.cloud.store.get("identity.roles", role_id)
+        role = call.cloud.store.get(tables.ROLES, role_id)
         if role is not None:
             view = roles.view(call, role)
             view.pop("links")

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+from hearth_devcloud import tables
 from hearth_devcloud.caller import Caller
 from hearth_devcloud.http import Body, Cloud, Refusal
 from hearth_devcloud.keystone import people, tokens
 from hearth_devcloud.keystone.role_grants import expanded, has_roles
 from hearth_devcloud.store import Resource
-
-TABLE = "identity.trusts"
 
 
 def entrust(cloud: Cloud, caller: Caller, service: str) -> Resource:
@@ -35,13 +34,13 @@ def entrust(cloud: Cloud, caller: Caller, service: str) -> Resource:
     }
     hidden: Body = {"roles": list(caller.role_ids), "made_by": service}
     return cloud.store.insert(
-        Resource(ident, TABLE, caller.project_id, body, hidden), implicit=True
+        Resource(ident, tables.TRUSTS, caller.project_id, body, hidden), implicit=True
     )
 
 
 def gave(cloud: Cloud, caller: Caller, service: str, trust_id: str) -> bool:
     """Return whether the trust is from the caller, in the caller's project, to a service."""
-    trust = cloud.store.get(TABLE, trust_id)
+    trust = cloud.store.get(tables.TRUSTS, trust_id)
     fields = {
         "trustor_user_id": caller.user_id,
         "trustee_user_id": _user(cloud, service).id,
@@ -52,11 +51,11 @@ def gave(cloud: Cloud, caller: Caller, service: str, trust_id: str) -> bool:
 
 def token(cloud: Cloud, service: str, trust_id: str) -> str | None:
     """Return a new token for a trust to a service, or None if the trust is not valid any more."""
-    store, trust = cloud.store, cloud.store.get(TABLE, trust_id)
+    store, trust = cloud.store, cloud.store.get(tables.TRUSTS, trust_id)
     user = _user(cloud, service)
     if trust is None or trust.body["trustee_user_id"] != user.id:
         return None
-    trustor = store.get("identity.users", trust.body["trustor_user_id"])
+    trustor = store.get(tables.USERS, trust.body["trustor_user_id"])
     if trustor is None or not trustor.body["enabled"]:
         return None
     project_id = trust.body["project_id"]
@@ -77,7 +76,7 @@ def token(cloud: Cloud, service: str, trust_id: str) -> str | None:
 
 def end(cloud: Cloud, trust_id: str | None) -> None:
     """Delete a trust and its tokens. Do nothing if a user created the trust."""
-    trust = cloud.store.get(TABLE, trust_id)
+    trust = cloud.store.get(tables.TRUSTS, trust_id)
     if trust is not None and "made_by" in trust.hidden:
         cloud.store.remove(trust)
         people.drop(cloud.store, "tokens", trust_id=trust.id)
@@ -85,4 +84,4 @@ def end(cloud: Cloud, trust_id: str | None) -> None:
 
 
 def _user(cloud: Cloud, service: str) -> Resource:
-    return cloud.store.where("identity.users", name=service, domain_id="default")[0]
+    return cloud.store.where(tables.USERS, name=service, domain_id="default")[0]

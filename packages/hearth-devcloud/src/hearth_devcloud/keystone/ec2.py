@@ -6,6 +6,7 @@ import hmac
 import json
 from datetime import UTC, datetime
 
+from hearth_devcloud import tables
 from hearth_devcloud.http import Body, Call, Refusal, Reply, Route
 from hearth_devcloud.keystone import signature, tokens
 from hearth_devcloud.keystone.auth import unauthorized
@@ -75,13 +76,13 @@ def _token(call: Call, credentials: Body, holds: object) -> Reply:
         raise Refusal(404, message="EC2 access key not found.")
     if not holds(json.loads(pair.body["blob"])["secret"]):
         raise unauthorized()
-    user = store.get("identity.users", pair.body["user_id"])
+    user = store.get(tables.USERS, pair.body["user_id"])
     project = store.get("identity.projects", pair.body["project_id"])
     if user is None or project is None or not user.body["enabled"] or not project.body["enabled"]:
         raise unauthorized()
     roles = expanded(store, roles_on(store, user.id, project.id))
     trust_id = json.loads(pair.body["blob"]).get("trust_id")
-    trust = store.get("identity.trusts", trust_id) if trust_id else None
+    trust = store.get(tables.TRUSTS, trust_id) if trust_id else None
     if trust is not None:
         roles = expanded(store, trust.hidden["roles"])
     trustor_id = user.id if trust is None else trust.body["trustor_user_id"]

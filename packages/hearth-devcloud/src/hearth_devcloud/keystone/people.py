@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hearth_devcloud import tables
 from hearth_devcloud.collection import READ_ONLY, Collection, Field, boolean, list_of, mapping, text
 from hearth_devcloud.http import Body, Call, Refusal, Reply, Route
 from hearth_devcloud.keystone.rest import Rest, admin_only, bad, find, forbidden, listed
@@ -93,7 +94,7 @@ def drop_project(store: Store, project_id: str) -> None:
 
     It is no longer the default project of users either.
     """
-    for user in store.where("identity.users", default_project_id=project_id):
+    for user in store.where(tables.USERS, default_project_id=project_id):
         user.body["default_project_id"] = None
     drop(store, "assignments", target=project_id)
     for table in ("trusts", "application_credentials", "credentials", "tokens"):
@@ -118,7 +119,7 @@ class _Domains(Rest):
         if resource.body["enabled"]:
             raise Refusal(403, message="A domain must be disabled before it is deleted.")
         store = call.cloud.store
-        for user in store.where("identity.users", domain_id=resource.id):
+        for user in store.where(tables.USERS, domain_id=resource.id):
             drop_user(store, user.id)
             store.remove(user)
         for project in store.where("identity.projects", domain_id=resource.id):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from hearth_devcloud import tables
 from hearth_devcloud.http import Body
 from hearth_devcloud.store import Resource, Store
 
@@ -50,9 +51,9 @@ def has_roles(store: Store, user_id: str, target: str, role_ids: Iterable[str]) 
 def expanded(store: Store, role_ids: Iterable[str]) -> list[Resource]:
     """Return the roles with these ids and the roles that they imply; unknown ids are skipped."""
     roles: dict[str, Resource] = {}
-    by_name = {resource.body["name"]: resource for resource in store.all("identity.roles")}
+    by_name = {resource.body["name"]: resource for resource in store.all(tables.ROLES)}
     for role_id in role_ids:
-        role = store.get("identity.roles", role_id)
+        role = store.get(tables.ROLES, role_id)
         if role is None:
             continue
         roles[role.id] = role

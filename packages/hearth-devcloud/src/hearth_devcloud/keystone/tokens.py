@@ -6,6 +6,7 @@ import calendar
 import time
 from typing import Any
 
+from hearth_devcloud import tables
 from hearth_devcloud.caller import AccessRule, Caller
 from hearth_devcloud.http import Cloud
 from hearth_devcloud.keystone.access_rules import of_credential
@@ -29,7 +30,7 @@ def authenticate(cloud: Cloud, token: str | None) -> Caller | None:
     names = frozenset(
         role.body["name"]
         for role_id in body["roles"]
-        if (role := cloud.store.get("identity.roles", role_id)) is not None
+        if (role := cloud.store.get(tables.ROLES, role_id)) is not None
     )
     caller = Caller(
         token=token,
@@ -137,7 +138,7 @@ def end_without_roles(store: Store) -> None:
     for token in store.where("identity.tokens"):
         body = token.body
         target = body["project_id"] or body["domain_id"]
-        trust = store.get("identity.trusts", body["trust_id"]) if body["trust_id"] else None
+        trust = store.get(tables.TRUSTS, body["trust_id"]) if body["trust_id"] else None
         user_id = trust.body["trustor_user_id"] if trust is not None else body["user_id"]
         if target is not None and not has_roles(store, user_id, target, body["roles"]):
             store.remove(token)
@@ -146,7 +147,7 @@ def end_without_roles(store: Store) -> None:
 def view(cloud: Cloud, resource: Resource, *, with_catalogue: bool) -> Body:
     """Return a token in the format of Keystone's API."""
     store, body = cloud.store, resource.body
-    user = store.table("identity.users")[body["user_id"]]
+    user = store.table(tables.USERS)[body["user_id"]]
     token: Body = {
         "methods": body["methods"],
         "user": {
@@ -160,14 +161,14 @@ def view(cloud: Cloud, resource: Resource, *, with_catalogue: bool) -> Body:
         "issued_at": stamp_micro_z(body["issued"]),
     }
     if body["trust_id"]:
-        trust = store.table("identity.trusts")[body["trust_id"]].body
+        trust = store.table(tables.TRUSTS)[body["trust_id"]].body
         token["OS-TRUST:trust"] = {
             "id": body["trust_id"],
             "trustor_user": {"id": trust["trustor_user_id"]},
             "trustee_user": {"id": trust["trustee_user_id"]},
             "impersonation": trust["impersonation"],
         }
-    roles = [store.table("identity.roles")[role_id] for role_id in body["roles"]]
+    roles = [store.table(tables.ROLES)[role_id] for role_id in body["roles"]]
     if body["project_id"]:
         project = store.table("identity.projects")[body["project_id"]]
         token["project"] = {
@@ -212,7 +213,7 @@ def _application_credential(store: Store, body: Body) -> Body:
 def catalogue(cloud: Cloud, project_id: str | None) -> list[Body]:
     """Return the service catalogue: all enabled endpoints, with the project id in their URLs."""
     by_service: dict[str, list[Body]] = {}
-    for endpoint in cloud.store.all("identity.endpoints"):
+    for endpoint in cloud.store.all(tables.ENDPOINTS):
         body = endpoint.body
         if not body["enabled"]:
             continue

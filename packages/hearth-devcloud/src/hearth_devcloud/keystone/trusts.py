@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hearth_devcloud import tables
 from hearth_devcloud.collection import (
     Collection,
     Field,
@@ -45,7 +46,7 @@ def _view(call: Call, trust: Resource, *, detail: bool) -> Body:
     if detail:
         roles = []
         for role_id in trust.hidden["roles"]:
-            role = call.cloud.store.get("identity.roles", role_id)
+            role = call.cloud.store.get(tables.ROLES, role_id)
             if role is not None:
                 roles.append(people.roles.view(call, role))
         body["roles"] = roles

@@ -38,7 +38,9 @@ SERVICE = Service(
     open=at_version,
     prepare=base.prepare,
     finish=base.finish,
+    microversions=(base.OLDEST, base.NEWEST),
     unauthorized=unauthorized,
+    refuse_reader=base.refuse_reader,
 )
 TRANSITIONS: dict[str, Callable[[Any, Resource], None]] = {
     "share.ready": shares.ready,

@@ -10,7 +10,7 @@ import ipaddress
 import re
 from collections.abc import Callable
 
-from hearth_devcloud.http import Body, Call, Cloud, Reply, Route
+from hearth_devcloud.http import Actions, Body, Call, Cloud, Reply, Route
 from hearth_devcloud.manila import quotas
 from hearth_devcloud.manila.base import (
     PATH,
@@ -23,9 +23,9 @@ from hearth_devcloud.manila.base import (
     bad,
     find,
     missing,
-    since,
 )
 from hearth_devcloud.manila.shares import own
+from hearth_devcloud.microversion import Since
 from hearth_devcloud.store import Resource, stamp_micro
 
 _SUPPORTED = {
@@ -174,7 +174,6 @@ def _listed(call: Call, share: Resource) -> Reply:
 
 def rules(call: Call) -> Reply:
     """Handle GET /share-access-rules?share_id=ID: list the access rules of a share."""
-    since(call, 45)
     share_id = call.argument("share_id")
     if share_id is None:
         raise bad("The field 'share_id' has to be specified.")
@@ -187,7 +186,6 @@ def rules(call: Call) -> Reply:
 
 def rule_shown(call: Call) -> Reply:
     """Handle GET of an access rule."""
-    since(call, 45)
     return Reply(200, {"access": _rule(call, _own_rule(call), alone=True)})
 
 
@@ -269,7 +267,11 @@ def act(call: Call) -> Reply:
 
 _RULES = PATH + "/share-access-rules"
 ROUTES: list[Route] = [
-    ("POST", PATH + "/shares/{}/action", act),
-    ("GET", _RULES, rules),
-    ("GET", _RULES + "/{}", rule_shown),
+    (
+        "POST",
+        PATH + "/shares/{}/action",
+        Actions((*_ACTIONS, *(f"os-{name}" for name in _ACTIONS)), act),
+    ),
+    ("GET", _RULES, Since((2, 45), rules)),
+    ("GET", _RULES + "/{}", Since((2, 45), rule_shown)),
 ]

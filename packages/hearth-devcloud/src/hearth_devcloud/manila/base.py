@@ -50,10 +50,22 @@ def missing(kind: str, name: object) -> Refusal:
     return Refusal(404, message=f"{kind} {name} could not be found.")
 
 
+_BY_POLICY = "Policy doesn't allow this action to be performed."
+
+
 def admin_only(call: Call) -> None:
     """Raise Refusal 403 unless the caller has the role admin."""
     if not call.caller.is_admin:
-        raise forbidden("Policy doesn't allow this action to be performed.")
+        raise forbidden(_BY_POLICY)
+
+
+def refuse_reader(call: Call) -> Refusal | None:
+    """Return the error for a write of a reader, or None for an action that only lists."""
+    if call.segments[-1] == "action":
+        body = call.json()
+        if isinstance(body, dict) and body.keys() <= {"access_list", "os-access_list"}:
+            return None
+    return forbidden(_BY_POLICY)
 
 
 def prepare(call: Call) -> None:
@@ -85,12 +97,6 @@ def finish(call: Call, reply: Reply) -> None:
     major, minor = call.version if call.version != (0, 0) else OLDEST
     reply.headers[HEADER] = f"{major}.{minor}"
     reply.headers["Vary"] = HEADER
-
-
-def since(call: Call, minor: int) -> None:
-    """Raise Refusal 404 if the microversion of a call is below 2.`minor`."""
-    if call.version < (2, minor):
-        raise Refusal(404, message="The resource could not be found.")
 
 
 def links(call: Call, kind: str, resource_id: str) -> list[Body]:

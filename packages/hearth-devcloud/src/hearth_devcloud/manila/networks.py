@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import ipaddress
 
+from hearth_devcloud import tables
 from hearth_devcloud.collection import Collection, Field, nullable, text, uuid
-from hearth_devcloud.http import Body, Call, Cloud, Refusal, Reply, Route
+from hearth_devcloud.http import Actions, Body, Call, Cloud, Refusal, Reply, Route
 from hearth_devcloud.manila import quotas
 from hearth_devcloud.manila.base import (
     NETWORKS,
@@ -62,8 +63,8 @@ def allocate(cloud: Cloud, network: Resource) -> str | None:
     if "server" in network.hidden:
         return str(network.hidden["server"])
     store, body = cloud.store, network.body
-    net = store.get("network.networks", body["neutron_net_id"])
-    subnet = store.get("network.subnets", body["neutron_subnet_id"])
+    net = store.get(tables.NETWORKS, body["neutron_net_id"])
+    subnet = store.get(tables.SUBNETS, body["neutron_subnet_id"])
     if net is None or subnet is None or subnet.body["network_id"] != net.id:
         return None
     body.update(
@@ -207,10 +208,13 @@ def delete(call: Call) -> Reply:
     return Reply(202, None, dict(TEXT))
 
 
+_ACTIONS = ("add_security_service", "remove_security_service")
+
+
 def act(call: Call) -> Reply:
     """Handle POST of the action add_security_service or remove_security_service."""
     share_network = _own(call)
-    name, arguments = action_of(call, ("add_security_service", "remove_security_service"))
+    name, arguments = action_of(call, _ACTIONS)
     if set(arguments) != {"security_service_id"}:
         raise bad("Malformed request body: expected security_service_id")
     service = find(call, SECURITY_SERVICES, arguments["security_service_id"], "Security service")
@@ -245,5 +249,5 @@ ROUTES: list[Route] = [
     ("GET", _PATH + "/{}", show),
     ("PUT", _PATH + "/{}", update),
     ("DELETE", _PATH + "/{}", delete),
-    ("POST", _PATH + "/{}/action", act),
+    ("POST", _PATH + "/{}/action", Actions(_ACTIONS, act)),
 ]

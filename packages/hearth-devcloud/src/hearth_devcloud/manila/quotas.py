@@ -12,8 +12,8 @@ from hearth_devcloud.manila.base import (
     TEXT,
     admin_only,
     bad,
-    since,
 )
+from hearth_devcloud.microversion import Since
 from hearth_devcloud.store import Resource
 
 _TABLE = f"{SERVICE}.quotas"
@@ -90,7 +90,6 @@ def show(call: Call) -> Reply:
 
 def detail(call: Call) -> Reply:
     """Handle GET quota-sets/{project}/detail: the limits and the usage of a project."""
-    since(call, 25)
     project_id = _project(call)
     present = used(call.cloud, project_id)
     view = {
@@ -166,6 +165,6 @@ ROUTES: list[Route] = [
     *(("PUT", path, update) for path in (_OWN, _OLD)),
     *(("DELETE", path, reset) for path in (_OWN, _OLD)),
     *(("GET", path + "/defaults", defaults) for path in (_OWN, _OLD)),
-    ("GET", _OWN + "/detail", detail),
+    ("GET", _OWN + "/detail", Since((2, 25), detail)),
     ("GET", PATH + "/limits", absolute),
 ]

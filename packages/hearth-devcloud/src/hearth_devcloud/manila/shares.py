@@ -26,11 +26,11 @@ from hearth_devcloud.manila.base import (
     links,
     matching,
     missing,
-    since,
     stamped,
     touch,
 )
 from hearth_devcloud.manila.types import DEFAULT, SERVERS, spec, type_of
+from hearth_devcloud.microversion import Since
 from hearth_devcloud.store import Resource, stamp_micro
 
 KIND = "Share"
@@ -319,7 +319,6 @@ def delete(call: Call) -> Reply:
 
 
 def _exports(call: Call) -> list[Body]:
-    since(call, 9)
     hidden = {"is_admin_only", "share_instance_id"} if not call.caller.is_admin else set()
     hidden |= {"preferred"} if call.version < (2, 14) else set()
     return [
@@ -360,8 +359,8 @@ ROUTES: list[Route] = [
     ("GET", _PATH + "/{}", show),
     ("PUT", _PATH + "/{}", update),
     ("DELETE", _PATH + "/{}", delete),
-    ("GET", _PATH + "/{}/export_locations", exports),
-    ("GET", _PATH + "/{}/export_locations/{}", export),
+    ("GET", _PATH + "/{}/export_locations", Since((2, 9), exports)),
+    ("GET", _PATH + "/{}/export_locations/{}", Since((2, 9), export)),
     ("GET", PATH + "/availability-zones", zones),
     ("GET", PATH + "/os-availability-zone", zones),
 ]

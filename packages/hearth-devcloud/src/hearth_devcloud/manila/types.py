@@ -7,7 +7,7 @@ from typing import Any
 
 from hearth_devcloud.collection import boolean
 from hearth_devcloud.fixed_ids import fixed
-from hearth_devcloud.http import Body, Call, Refusal, Reply, Route
+from hearth_devcloud.http import Actions, Body, Call, Refusal, Reply, Route
 from hearth_devcloud.manila.base import (
     PATH,
     SHARES,
@@ -17,8 +17,8 @@ from hearth_devcloud.manila.base import (
     bad,
     forbidden,
     missing,
-    since,
 )
+from hearth_devcloud.microversion import Since
 from hearth_devcloud.store import Resource, Store
 
 DEFAULT = "default"
@@ -181,7 +181,6 @@ def create(call: Call) -> Reply:
 def update(call: Call) -> Reply:
     """Handle PUT of a type's name, description or visibility."""
     admin_only(call)
-    since(call, 50)
     share_type, attributes = _own(call), call.object("share_type")
     _check(call, attributes, {"name", "description", _PUBLIC[0]}, share_type)
     changes = {
@@ -305,9 +304,9 @@ ROUTES: list[Route] = [
     ("POST", _PATH, create),
     ("GET", _PATH + "/default", default),
     ("GET", _PATH + "/{}", show),
-    ("PUT", _PATH + "/{}", update),
+    ("PUT", _PATH + "/{}", Since((2, 50), update)),
     ("DELETE", _PATH + "/{}", delete),
-    ("POST", _PATH + "/{}/action", act),
+    ("POST", _PATH + "/{}/action", Actions(("addProjectAccess", "removeProjectAccess"), act)),
     ("GET", _PATH + "/{}/share_type_access", access),
     ("GET", _PATH + "/{}/os-share-type-access", access),
     ("GET", _SPECS, specs),

@@ -28,7 +28,7 @@ from hearth_devcloud.neutron import (
     trunks,
     vpn,
 )
-from hearth_devcloud.neutron.rest import refusal
+from hearth_devcloud.neutron.rest import refusal, refuse_reader
 from hearth_devcloud.store import Resource
 
 SERVICE = Service(
@@ -57,6 +57,7 @@ SERVICE = Service(
     refusal=refusal,
     open=at_root,
     unauthorized=unauthorized,
+    refuse_reader=refuse_reader,
     unknown_type="HTTPNotFound",
     wrong_method_type="HTTPMethodNotAllowed",
 )

@@ -6,6 +6,7 @@ import ipaddress
 from collections.abc import Iterable
 from typing import Any
 
+from hearth_devcloud import tables
 from hearth_devcloud.http import Body, Refusal
 from hearth_devcloud.store import Resource, Store
 
@@ -87,7 +88,7 @@ def _next(subnet: Resource, used: dict[str, str]) -> str | None:
 def free(store: Store, fixed_ips: Iterable[Body]) -> None:
     """Release the addresses of fixed IPs, so that other ports can get them."""
     for item in fixed_ips:
-        subnet = store.table("network.subnets").get(item["subnet_id"])
+        subnet = store.table(tables.SUBNETS).get(item["subnet_id"])
         if subnet is not None:
             subnet.hidden.get("used", {}).pop(item["ip_address"], None)
 

@@ -6,6 +6,7 @@ import ipaddress
 import re
 from typing import Any
 
+from hearth_devcloud import tables
 from hearth_devcloud.collection import (
     READ_ONLY,
     Collection,
@@ -214,7 +215,7 @@ class _Firewalls(Pending):
             for other_firewall in store.all(FIREWALLS.table)
             for r in other_firewall.body["router_ids"]
         }
-        router_ids = [r.id for r in store.all("network.routers") if r.project_id == project_id]
+        router_ids = [r.id for r in store.all(tables.ROUTERS) if r.project_id == project_id]
         if values["router_ids"] is None:
             values["router_ids"] = [ident for ident in router_ids if ident not in used_routers]
         elif busy := used_routers & set(values["router_ids"]):

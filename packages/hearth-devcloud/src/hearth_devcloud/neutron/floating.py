@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from hearth_devcloud import tables
 from hearth_devcloud.collection import (
     READ_ONLY,
     Collection,
@@ -190,7 +191,7 @@ class _FloatingIps(Rest):
 
     def view(self, call: Call, resource: Resource, *, created: bool = False) -> Body:
         view = dict(resource.body)
-        port = call.cloud.store.get("network.ports", view["port_id"])
+        port = call.cloud.store.get(tables.PORTS, view["port_id"])
         keys = [
             "name",
             "network_id",
@@ -215,7 +216,7 @@ class _FloatingIps(Rest):
     def gone(self, call: Call, resource: Resource) -> None:
         self._not_forwarded(call, resource)
         store = call.cloud.store
-        outside = store.get("network.ports", resource.hidden["outside"])
+        outside = store.get(tables.PORTS, resource.hidden["outside"])
         if outside is not None:
             remove_port(call.cloud, outside)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from hearth_devcloud import tables
 from hearth_devcloud.collection import (
     READ_ONLY,
     Collection,
@@ -172,7 +173,7 @@ class _NetworkGateways(Rest):
         gateway, network, segment = self._mapping(call)
         store = call.cloud.store
         for entry in gateway.body["ports"]:
-            port = store.table("network.ports")[entry["port_id"]]
+            port = store.table(tables.PORTS)[entry["port_id"]]
             if port.body["network_id"] == network.id and segment.items() <= entry.items():
                 gateway.body["ports"].remove(entry)
                 remove_port(call.cloud, port)

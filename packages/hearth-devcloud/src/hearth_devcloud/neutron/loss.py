@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from hearth_devcloud import tables
 from hearth_devcloud.http import Cloud
 from hearth_devcloud.neutron import addresses, firewalls, subnets
 from hearth_devcloud.neutron.ports import INTERFACE, remove_port
 from hearth_devcloud.store import Resource
 
 _PARTS = {
-    "network.networks": ("network.segments", "network_id"),
-    "network.security_groups": ("network.security_group_rules", "security_group_id"),
+    tables.NETWORKS: ("network.segments", "network_id"),
+    tables.SECURITY_GROUPS: (tables.SECURITY_GROUP_RULES, "security_group_id"),
     "network.metering_labels": ("network.metering_label_rules", "metering_label_id"),
 }
 
@@ -22,12 +23,12 @@ def follow(cloud: Cloud, resource: Resource) -> None:
         for part in store.where(table, **{field: resource.id}):
             store.remove(part)
     match resource.table:
-        case "network.ports":
+        case tables.PORTS:
             addresses.free(store, resource.body["fixed_ips"])
-        case "network.subnets":
+        case tables.SUBNETS:
             _follow_subnet(cloud, resource)
         case "network.network_gateways":
-            for port in store.where("network.ports", device_id=resource.id):
+            for port in store.where(tables.PORTS, device_id=resource.id):
                 remove_port(cloud, port)
         case "network.firewall_policies":
             resource.body["firewall_rules"] = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hearth_devcloud import tables
 from hearth_devcloud.collection import (
     READ_ONLY,
     Collection,
@@ -145,7 +146,7 @@ class _Networks(Rest):
         A network that other projects use must stay shared, and one with router gateways must stay
         external.
         """
-        ports = call.cloud.store.where("network.ports", network_id=network.id)
+        ports = call.cloud.store.where(tables.PORTS, network_id=network.id)
         owners = {port.project_id for port in ports if port.project_id} - {network.project_id}
         if network.body["shared"] and changes.get("shared") is False and owners:
             text_ = f"Network {network.id} must stay shared: other projects use it."
@@ -175,10 +176,10 @@ class _Networks(Rest):
 
     def gone(self, call: Call, resource: Resource) -> None:
         store = call.cloud.store
-        if store.where("network.ports", network_id=resource.id):
+        if store.where(tables.PORTS, network_id=resource.id):
             text = f"Unable to complete operation on network {resource.id}. There are ports in use."
             raise Refusal(409, "NetworkInUse", text)
-        for table in ("network.subnets", physical.TABLE):
+        for table in (tables.SUBNETS, physical.TABLE):
             for part in store.where(table, network_id=resource.id):
                 store.remove(part)
 

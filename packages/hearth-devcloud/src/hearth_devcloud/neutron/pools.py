@@ -5,6 +5,7 @@ from __future__ import annotations
 import ipaddress
 from typing import Any
 
+from hearth_devcloud import tables
 from hearth_devcloud.collection import (
     Collection,
     Field,
@@ -131,7 +132,7 @@ def allocate(cloud: Cloud, values: Body, network: addresses.Network | None) -> a
     if length is None:
         length = int(pool.body["default_prefixlen"])
     _check_length(pool, length)
-    theirs = cloud.store.where("network.subnets", subnetpool_id=pool.id)
+    theirs = cloud.store.where(tables.SUBNETS, subnetpool_id=pool.id)
     used_networks = [ipaddress.ip_network(subnet.body["cidr"]) for subnet in theirs]
     _check_quota(pool, [*(net.prefixlen for net in used_networks), length])
     for prefix in map(ipaddress.ip_network, pool.body["prefixes"]):
@@ -241,7 +242,7 @@ class _SubnetPools(Rest):
                 raise Refusal(409, "AddressScopePrefixConflict", text_)
 
     def gone(self, call: Call, resource: Resource) -> None:
-        if call.cloud.store.where("network.subnets", subnetpool_id=resource.id):
+        if call.cloud.store.where(tables.SUBNETS, subnetpool_id=resource.id):
             text_ = "Unable to delete subnet pool: Subnet pool has existing allocations."
             raise Refusal(400, "SubnetPoolDeleteError", text_)
 
@@ -304,7 +305,7 @@ class _RbacPolicies(Rest):
     def _unused(call: Call, policy: Resource) -> None:
         """Raise Refusal 409 if the project to which a network is shared has ports on it."""
         store, target = call.cloud.store, policy.body["target_tenant"]
-        ports = store.where("network.ports", network_id=policy.body["object_id"])
+        ports = store.where(tables.PORTS, network_id=policy.body["object_id"])
         if any(port.project_id == target != policy.project_id for port in ports):
             text_ = f"RBAC policy on object {policy.body['object_id']} cannot be removed: in use"
             raise Refusal(409, "RbacPolicyInUse", text_)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from hearth_devcloud import tables
 from hearth_devcloud.collection import (
     READ_ONLY,
     Collection,
@@ -25,7 +26,6 @@ from hearth_devcloud.neutron.networks import networks
 from hearth_devcloud.neutron.rest import Rest, bad_input, not_authorized, owned, stamped
 from hearth_devcloud.store import Resource
 
-_TABLE = "network.ports"
 _PAIRS_MAX = 10
 INTERFACE = "network:router_interface"  # the owner of a port of a router in a subnet
 _groups = checks.distinct(uuid, "Duplicate items in the list:")
@@ -161,14 +161,14 @@ def new_port(
         "ip_allocation": "immediate" if fixed else "none",
         **stamped(cloud, 1),
     }
-    port = Resource(port_id, _TABLE, project_id, body, seed=seed is not None)
+    port = Resource(port_id, tables.PORTS, project_id, body, seed=seed is not None)
     bind(port)
     return store.insert(port, implicit=implicit)
 
 
 def _free_mac(cloud: Cloud, network_id: str, mac: str) -> None:
     """Raise Refusal 409 if a port of the network has the MAC address."""
-    if cloud.store.where(_TABLE, network_id=network_id, mac_address=mac):
+    if cloud.store.where(tables.PORTS, network_id=network_id, mac_address=mac):
         text_ = f"Unable to complete operation for network {network_id}. MAC {mac} is in use."
         raise Refusal(409, "MacAddressInUse", text_)
 
@@ -216,7 +216,7 @@ def _addresses(
     `requested_ips` are fixed IPs; None means default addresses. `owner` is the device owner. If
     an address cannot be allocated, release the addresses allocated so far and raise Refusal.
     """
-    subnets = cloud.store.where("network.subnets", network_id=network.id)
+    subnets = cloud.store.where(tables.SUBNETS, network_id=network.id)
     fixed_ips: list[Body] = []
     try:
         if requested_ips is None:
@@ -273,7 +273,7 @@ def _wanted_address(
     if subnet_id is not None:
         subnet = next((s for s in subnets if s.id == subnet_id), None)
         if subnet is None:
-            if cloud.store.get("network.subnets", subnet_id) is None:
+            if cloud.store.get(tables.SUBNETS, subnet_id) is None:
                 text_ = f"Subnet {subnet_id} could not be found."
                 raise Refusal(404, "SubnetNotFound", text_)
             text_ = "Failed to create port: the subnet is not on the network of the port."
@@ -295,7 +295,7 @@ def remove_port(cloud: Cloud, port: Resource) -> None:
     """Remove a port; release its addresses, floating IPs and port forwardings."""
     store = cloud.store
     addresses.free(store, port.body["fixed_ips"])
-    for floating in store.where("network.floatingips", port_id=port.id):
+    for floating in store.where(tables.FLOATING_IPS, port_id=port.id):
         store.change(
             floating,
             port_id=None,
@@ -305,7 +305,7 @@ def remove_port(cloud: Cloud, port: Resource) -> None:
             port_details=None,
         )
     for forwarding in store.where("network.port_forwardings", internal_port_id=port.id):
-        floating = store.table("network.floatingips")[forwarding.body["floatingip_id"]]
+        floating = store.table(tables.FLOATING_IPS)[forwarding.body["floatingip_id"]]
         store.remove(forwarding)
         if not store.where("network.port_forwardings", floatingip_id=floating.id):
             floating.body["router_id"] = None
@@ -316,7 +316,10 @@ def _trunk_details(cloud: Cloud, port: Resource) -> Body | None:
     """Return the value of `trunk_details` for the parent port of a trunk; None for other ports."""
     for trunk in cloud.store.where("network.trunks", port_id=port.id):
         subs = [
-            {**sub, "mac_address": cloud.store.table(_TABLE)[sub["port_id"]].body["mac_address"]}
+            {
+                **sub,
+                "mac_address": cloud.store.table(tables.PORTS)[sub["port_id"]].body["mac_address"],
+            }
             for sub in trunk.body["sub_ports"]
         ]
         return {"trunk_id": trunk.id, "sub_ports": subs}
@@ -339,7 +342,7 @@ class _Ports(Rest):
             security.default_group(call.cloud, call.caller.project_id)
 
     def visible(self, call: Call, resource: Resource) -> bool:
-        network = call.cloud.store.get("network.networks", resource.body["network_id"])
+        network = call.cloud.store.get(tables.NETWORKS, resource.body["network_id"])
         return network is not None and network.project_id == call.caller.project_id
 
     def make(self, call: Call, project_id: str, values: Body) -> Resource:
@@ -396,7 +399,7 @@ class _Ports(Rest):
     @staticmethod
     def _move(cloud: Cloud, port: Resource, changes: Body) -> None:
         body = port.body
-        network = cloud.store.table("network.networks")[body["network_id"]]
+        network = cloud.store.table(tables.NETWORKS)[body["network_id"]]
         before = body["fixed_ips"]
         addresses.free(cloud.store, before)
         unchanged: list[Body] = []
@@ -413,7 +416,7 @@ class _Ports(Rest):
             )
         except Refusal:
             for item in before:
-                subnet = cloud.store.table("network.subnets")[item["subnet_id"]]
+                subnet = cloud.store.table(tables.SUBNETS)[item["subnet_id"]]
                 addresses.take(subnet, port.id, item["ip_address"])
             raise
 

@@ -35,6 +35,16 @@ def not_authorized(policy: str) -> Refusal:
     return Refusal(403, "PolicyNotAuthorized", f"rule:{policy} is disallowed by policy")
 
 
+def refuse_reader(call: Call) -> Refusal:
+    """Return the error for a write of a reader; it names the violated policy."""
+    words = [segment for segment in call.segments if segment not in call.ids]
+    plural = words[-1].replace("-", "_")
+    singular = plural[:-3] + "y" if plural.endswith("ies") else plural.removesuffix("s")
+    verb = {"POST": "create", "DELETE": "delete"}.get(call.method, "update")
+    acts = plural.startswith(("add_", "remove_"))  # such as add_router_interface
+    return not_authorized(plural if acts else f"{verb}_{singular}")
+
+
 def explain(error: Invalid, collection: Collection, *, creating: bool) -> Refusal:
     """Return a Refusal with Neutron's message for a body that does not fit the collection."""
     names = ", ".join(error.names)

@@ -6,6 +6,7 @@ import ipaddress
 from collections.abc import Callable
 from typing import Any
 
+from hearth_devcloud import tables
 from hearth_devcloud.collection import (
     READ_ONLY,
     Collection,
@@ -68,14 +69,14 @@ ROUTERS = Collection(
 
 def interfaces(store: Store, router_id: str) -> list[Resource]:
     """Return the ports that connect a router to internal subnets."""
-    return store.where("network.ports", device_id=router_id, device_owner=INTERFACE)
+    return store.where(tables.PORTS, device_id=router_id, device_owner=INTERFACE)
 
 
 def router_between(store: Store, subnet_id: str, external_id: str) -> Resource | None:
     """Return the router that connects a subnet to an external network, or None."""
-    for port in store.where("network.ports", device_owner=INTERFACE):
+    for port in store.where(tables.PORTS, device_owner=INTERFACE):
         if any(item["subnet_id"] == subnet_id for item in port.body["fixed_ips"]):
-            router = store.get("network.routers", port.body["device_id"])
+            router = store.get(tables.ROUTERS, port.body["device_id"])
             info = router.body["external_gateway_info"] if router else None
             if info and info["network_id"] == external_id:
                 return router
@@ -124,7 +125,7 @@ def _plug(cloud: Cloud, router: Resource, subnet: Resource, seed: str | None = N
 
     The port gets the gateway address of the subnet. `seed` is the fixed id of an initial port.
     """
-    network = cloud.store.table("network.networks")[subnet.body["network_id"]]
+    network = cloud.store.table(tables.NETWORKS)[subnet.body["network_id"]]
     attributes: Body = {
         "device_id": router.id,
         "device_owner": INTERFACE,
@@ -196,20 +197,20 @@ class _Routers(Rest):
 
     def _clear_gateway(self, call: Call, router: Resource) -> None:
         store = call.cloud.store
-        if store.where("network.floatingips", router_id=router.id):
+        if store.where(tables.FLOATING_IPS, router_id=router.id):
             text_ = f"Gateway cannot be updated for router {router.id}: floating IPs use it."
             raise Refusal(409, "RouterExternalGatewayInUseByFloatingIp", text_)
-        for port in store.where("network.ports", device_id=router.id, device_owner=_GATEWAY):
+        for port in store.where(tables.PORTS, device_id=router.id, device_owner=_GATEWAY):
             remove_port(call.cloud, port)
         router.body["external_gateway_info"] = None
 
     def _check_routes(self, call: Call, router: Resource, routes: list[Body]) -> None:
         store = call.cloud.store
         nets, own_addresses = [], set()
-        for port in store.where("network.ports", device_id=router.id):
+        for port in store.where(tables.PORTS, device_id=router.id):
             for item in port.body["fixed_ips"]:
                 own_addresses.add(item["ip_address"])
-                if (subnet := store.table("network.subnets").get(item["subnet_id"])) is not None:
+                if (subnet := store.table(tables.SUBNETS).get(item["subnet_id"])) is not None:
                     nets.append(ipaddress.ip_network(subnet.body["cidr"]))
         for route in routes:
             hop = ipaddress.ip_address(route["nexthop"])
@@ -296,9 +297,9 @@ class _Routers(Rest):
         """
         if [subnet.body["ip_version"] for subnet in new].count(4) > 1:
             raise bad_request("Bad router request: Cannot have multiple IPv4 subnets on one port.")
-        for port in store.where("network.ports", device_id=router.id):
+        for port in store.where(tables.PORTS, device_id=router.id):
             for item in port.body["fixed_ips"]:
-                router_subnet = store.table("network.subnets")[item["subnet_id"]]
+                router_subnet = store.table(tables.SUBNETS)[item["subnet_id"]]
                 for subnet in new:
                     if subnet is router_subnet:
                         raise bad_request(f"Router already has a port on subnet {subnet.id}")
@@ -347,8 +348,8 @@ class _Routers(Rest):
 
     @staticmethod
     def _check_floating(store: Store, router: Resource, subnet_ids: set[str]) -> None:
-        for floating in store.where("network.floatingips", router_id=router.id):
-            port = store.get("network.ports", floating.body["port_id"])
+        for floating in store.where(tables.FLOATING_IPS, router_id=router.id):
+            port = store.get(tables.PORTS, floating.body["port_id"])
             fixed = port.body["fixed_ips"] if port is not None else []
             if any(item["subnet_id"] in subnet_ids for item in fixed):
                 text_ = f"Router interface on {router.id} is required by a floating IP."
@@ -362,7 +363,7 @@ class _Routers(Rest):
             if store.where("network.vpnservices", **filters):
                 text_ = f"Subnet {subnet_id} is used by a VPNService"
                 raise Refusal(409, "SubnetInUseByVPNService", text_)
-            subnet = store.table("network.subnets")[subnet_id]
+            subnet = store.table(tables.SUBNETS)[subnet_id]
             net = ipaddress.ip_network(subnet.body["cidr"])
             if any(ipaddress.ip_address(r["nexthop"]) in net for r in router.body["routes"]):
                 text_ = f"Router interface for subnet {subnet_id} is required by a route."

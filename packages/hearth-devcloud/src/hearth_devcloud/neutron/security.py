@@ -5,6 +5,7 @@ from __future__ import annotations
 import ipaddress
 from typing import Any
 
+from hearth_devcloud import tables
 from hearth_devcloud.collection import (
     READ_ONLY,
     Collection,
@@ -19,8 +20,6 @@ from hearth_devcloud.http import Body, Call, Cloud, Refusal, Reply
 from hearth_devcloud.neutron.rest import Rest, owned, stamped
 from hearth_devcloud.store import Resource
 
-_GROUPS = "network.security_groups"
-_RULES = "network.security_group_rules"
 _PROTOCOLS = {
     "any": None,
     "ah": 51,
@@ -134,7 +133,9 @@ RULES = Collection(
 
 def default_group(cloud: Cloud, project_id: str) -> Resource:
     """Return the security group `default` of a project; create it if it does not exist."""
-    security_groups = cloud.store.where(_GROUPS, name="default", project_id=project_id)
+    security_groups = cloud.store.where(
+        tables.SECURITY_GROUPS, name="default", project_id=project_id
+    )
     if security_groups:
         return security_groups[0]
     values = {"name": "default", "description": "Default security group", "stateful": True}
@@ -148,7 +149,7 @@ def default_group(cloud: Cloud, project_id: str) -> Resource:
 def _new_group(cloud: Cloud, project_id: str, values: Body, *, implicit: bool = False) -> Resource:
     group_id = cloud.store.new_id()
     body = {"id": group_id, **values, "shared": False, **owned(project_id), **stamped(cloud, 1)}
-    group = Resource(group_id, _GROUPS, project_id, body)
+    group = Resource(group_id, tables.SECURITY_GROUPS, project_id, body)
     cloud.store.insert(group, implicit=implicit)
     for ethertype in ("IPv4", "IPv6"):
         attributes = {"direction": "egress", "ethertype": ethertype, "description": None}
@@ -174,7 +175,8 @@ def _new_rule(
     body.pop("tags")
     serial = {"standard_attr_id": cloud.store.new_serial()}
     return cloud.store.insert(
-        Resource(rule_id, _RULES, group.project_id, body, serial), implicit=implicit
+        Resource(rule_id, tables.SECURITY_GROUP_RULES, group.project_id, body, serial),
+        implicit=implicit,
     )
 
 
@@ -199,7 +201,9 @@ class _Groups(Rest):
         view = dict(resource.body)
         view["security_group_rules"] = [
             {**rule.body, **rule.hidden, "tags": []}
-            for rule in call.cloud.store.where(_RULES, security_group_id=resource.id)
+            for rule in call.cloud.store.where(
+                tables.SECURITY_GROUP_RULES, security_group_id=resource.id
+            )
         ]
         return view
 
@@ -215,10 +219,10 @@ class _Groups(Rest):
         if resource.body["name"] == "default" and not call.caller.is_admin:
             text = "Insufficient rights for removing default security group."
             raise Refusal(409, "SecurityGroupCannotRemoveDefault", text)
-        for port in store.table("network.ports").values():
+        for port in store.table(tables.PORTS).values():
             if resource.id in port.body["security_groups"]:
                 raise Refusal(409, "SecurityGroupInUse", f"Security Group {resource.id} in use.")
-        for rule in store.where(_RULES, security_group_id=resource.id):
+        for rule in store.where(tables.SECURITY_GROUP_RULES, security_group_id=resource.id):
             store.remove(rule)
 
 
@@ -231,7 +235,7 @@ class _Rules(Rest):
         _check_protocol(values)
         _check_remote(call, values)
         selector = _selects(values)
-        for rule in call.cloud.store.where(_RULES, security_group_id=group.id):
+        for rule in call.cloud.store.where(tables.SECURITY_GROUP_RULES, security_group_id=group.id):
             if _selects(rule.body) == selector:
                 text = f"Security group rule already exists. Rule id is {rule.id}."
                 raise Refusal(409, "SecurityGroupRuleExists", text)

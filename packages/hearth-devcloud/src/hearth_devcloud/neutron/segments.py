@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hearth_devcloud import tables
 from hearth_devcloud.collection import Collection, Field, integer, one_of, text
 from hearth_devcloud.http import Body, Call, Refusal
 from hearth_devcloud.neutron.networks import networks
@@ -38,7 +39,7 @@ class _Segments(Rest):
         return new_segment(call.cloud, network, kind, physical_network, number, **fields)
 
     def gone(self, call: Call, resource: Resource) -> None:
-        if call.cloud.store.where("network.subnets", segment_id=resource.id):
+        if call.cloud.store.where(tables.SUBNETS, segment_id=resource.id):
             text_ = f"Segment '{resource.id}' cannot be deleted: it is in use by a subnet."
             raise Refusal(409, "SegmentInUse", text_)
 

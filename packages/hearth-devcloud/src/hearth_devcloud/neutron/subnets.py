@@ -5,6 +5,7 @@ from __future__ import annotations
 import ipaddress
 from typing import Any
 
+from hearth_devcloud import tables
 from hearth_devcloud.collection import (
     READ_ONLY,
     Collection,
@@ -178,7 +179,7 @@ class _Subnets(Rest):
         return subnet
 
     def visible(self, call: Call, resource: Resource) -> bool:
-        network = call.cloud.store.get("network.networks", resource.body["network_id"])
+        network = call.cloud.store.get(tables.NETWORKS, resource.body["network_id"])
         return network is not None and bool(network.body["shared"])
 
     def change(self, call: Call, resource: Resource, changes: Body) -> None:
@@ -186,7 +187,7 @@ class _Subnets(Rest):
         if body["gateway_ip"] != resource.body["gateway_ip"]:
             self._free_gateway(call, resource)
         shape.check(ipaddress.ip_network(body["cidr"]), body)
-        network = call.cloud.store.table("network.networks")[resource.body["network_id"]]
+        network = call.cloud.store.table(tables.NETWORKS)[resource.body["network_id"]]
         _put_on(call.cloud, network, resource.body, changes.pop("segment_id", None))
         resource.body.update({k: v for k, v in changes.items() if k in resource.body})
 
@@ -195,7 +196,7 @@ class _Subnets(Rest):
         """Raise Refusal 409 if a router port uses the current gateway address of the subnet."""
         gateway = subnet.body["gateway_ip"]
         user = subnet.hidden.get("used", {}).get(gateway)
-        port = call.cloud.store.get("network.ports", user)
+        port = call.cloud.store.get(tables.PORTS, user)
         if port is not None and port.body["device_owner"].startswith("network:router"):
             text_ = f"Current gateway ip {gateway} already in use by port {port.id}."
             raise Refusal(409, "GatewayIpInUse", text_)
@@ -216,7 +217,7 @@ def ports_on(cloud: Cloud, subnet: Resource) -> list[Resource]:
     """Return the ports that have an address of a subnet."""
     return [
         port
-        for port in cloud.store.where("network.ports", network_id=subnet.body["network_id"])
+        for port in cloud.store.where(tables.PORTS, network_id=subnet.body["network_id"])
         if any(item["subnet_id"] == subnet.id for item in port.body["fixed_ips"])
     ]
 
@@ -226,7 +227,7 @@ def forget(cloud: Cloud, subnet: Resource) -> None:
     for port in ports_on(cloud, subnet):
         fixed_ips = [item for item in port.body["fixed_ips"] if item["subnet_id"] != subnet.id]
         port.body["fixed_ips"] = fixed_ips
-    network = cloud.store.get("network.networks", subnet.body["network_id"])
+    network = cloud.store.get(tables.NETWORKS, subnet.body["network_id"])
     if network is not None:
         network.body["subnets"].remove(subnet.id)
         touch(cloud, network)
@@ -235,7 +236,7 @@ def forget(cloud: Cloud, subnet: Resource) -> None:
 def _spread(call: Call, subnet: Resource) -> None:
     """Give each existing port of the network an address of a new SLAAC subnet."""
     network_id = subnet.body["network_id"]
-    for port in call.cloud.store.where("network.ports", network_id=network_id):
+    for port in call.cloud.store.where(tables.PORTS, network_id=network_id):
         if not port.body["device_owner"].startswith("network:router"):
             ip = addresses.eui64(subnet.body["cidr"], port.body["mac_address"])
             item = {"subnet_id": subnet.id, "ip_address": addresses.take(subnet, port.id, ip)}

@@ -18,10 +18,12 @@ from hearth_devcloud.nova import (
     base,
     flavors,
     hosts,
+    hypervisors,
     keypairs,
     life,
     quotas,
     servers,
+    usage,
 )
 
 
@@ -50,12 +52,16 @@ SERVICE = Service(
         flavors.ROUTES,
         keypairs.ROUTES,
         hosts.ROUTES,
+        hypervisors.ROUTES,
         quotas.ROUTES,
+        usage.ROUTES,
     ),
     refusal=base.refusal,
     open=at_version,
     prepare=base.prepare,
     finish=base.finish,
+    microversions=(base.OLDEST, base.NEWEST),
     unauthorized=unauthorized,
+    refuse_reader=base.refuse_reader,
 )
 TRANSITIONS = life.TRANSITIONS

@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from hearth_devcloud import tables
 from hearth_devcloud.glance.images import new_image
-from hearth_devcloud.http import Body, Call, Refusal, Reply, Route
-from hearth_devcloud.nova import life, order, quotas, view
+from hearth_devcloud.http import Actions, Body, Call, Refusal, Reply, Route
+from hearth_devcloud.microversion import Since
+from hearth_devcloud.nova import life, migrations, order, quotas, view
 from hearth_devcloud.nova.base import admin_only, bad, conflict, missing
 from hearth_devcloud.nova.flavors import flavor_of
+from hearth_devcloud.nova.hypervisors import host_of
+from hearth_devcloud.nova.life import allow, begin
 from hearth_devcloud.nova.servers import find, record
 from hearth_devcloud.store import Resource
 
@@ -47,43 +51,21 @@ TASKS = {
 }
 
 
-def _allow(server: Resource, verb: str, states: frozenset[str]) -> None:
-    body = server.body
-    if body["vm_state"] not in states:
-        state = body["vm_state"]
-        raise conflict(f"Cannot '{verb}' instance {server.id} while it is in vm_state {state}")
-    if body["task_state"] is not None:
-        state = body["task_state"]
-        raise conflict(f"Cannot '{verb}' instance {server.id} while it is in task_state {state}")
-
-
-def _begin(call: Call, server: Resource, task_state: str, target: str) -> None:
-    """Set the task state of a server and schedule the transition to the VM state `target`."""
-    server.hidden["target"] = target
-    server.hidden["task_fails"] = call.effects.error
-    life.set_state(call.cloud, server, server.body["vm_state"], task_state)
-    call.cloud.store.later(call.effects.slow_s or 0, server, "compute.changed")
-
-
 def act(call: Call) -> Reply:
     """Handle POST of an action on a server; the only key of the body is the name of the action."""
-    server, body = find(call), call.json()
-    if not isinstance(body, dict) or len(body) != 1:
-        raise bad("The body must be an object with exactly one key, the action")
-    verb, arguments = next(iter(body.items()))
+    server = find(call)
+    verb, arguments = next(iter(call.json().items()))
     handler = HANDLERS.get(verb)
-    if verb not in TASKS and handler is None:
-        raise bad(f"There is no such action: {verb}")
     if server.hidden["locked"] and verb not in ("unlock", "lock") and not call.caller.is_admin:
         raise conflict(f"Instance {server.id} is locked")
     if handler is not None:
         reply = handler(call, server, arguments if isinstance(arguments, dict) else {})
     else:
         task = TASKS[verb]
-        _allow(server, verb, task.vm_states)
-        _begin(call, server, task.task_state, task.target)
+        allow(server, verb, task.vm_states)
+        begin(call, server, task.task_state, task.target)
         reply = Reply(202)
-    record(call, server, verb.removeprefix("os-"))
+    record(call, server, _RECORDED.get(verb, verb.removeprefix("os-")))
     return reply
 
 
@@ -92,19 +74,19 @@ def _reboot(call: Call, server: Resource, arguments: Body) -> Reply:
     if kind not in ("SOFT", "HARD"):
         raise bad("Invalid input for field/attribute type: expected SOFT or HARD")
     states = {"active"} if kind == "SOFT" else {"active", "stopped", "paused", "suspended", "error"}
-    _allow(server, "reboot", frozenset(states))
-    _begin(call, server, "rebooting" if kind == "SOFT" else "rebooting_hard", "active")
+    allow(server, "reboot", frozenset(states))
+    begin(call, server, "rebooting" if kind == "SOFT" else "rebooting_hard", "active")
     return Reply(202)
 
 
 def _rescue(call: Call, server: Resource, arguments: Body) -> Reply:
-    _allow(server, "rescue", _states("active", "stopped", "error"))
-    _begin(call, server, "rescuing", "rescued")
+    allow(server, "rescue", _states("active", "stopped", "error"))
+    begin(call, server, "rescuing", "rescued")
     return Reply(200, {"adminPass": arguments.get("adminPass") or call.cloud.store.new_secret(12)})
 
 
 def _rebuild(call: Call, server: Resource, arguments: Body) -> Reply:
-    _allow(server, "rebuild", _states("active", "stopped", "error"))
+    allow(server, "rebuild", _states("active", "stopped", "error"))
     image_id = arguments.get("imageRef")
     if not isinstance(image_id, str):
         raise bad("'imageRef' is a required property")
@@ -121,7 +103,7 @@ def _rebuild(call: Call, server: Resource, arguments: Body) -> Reply:
     server.hidden["fault"] = None
     if server.body["vm_state"] == "error":
         server.body["vm_state"] = "active"
-    _begin(call, server, "rebuilding", target)
+    begin(call, server, "rebuilding", target)
     body = view.core(call, server, extended=False)
     body["adminPass"] = arguments.get("adminPass") or call.cloud.store.new_secret(12)
     return Reply(202, {"server": body})
@@ -134,43 +116,41 @@ def _resize(call: Call, server: Resource, arguments: Body) -> Reply:
         raise bad(f"Flavor {reference} could not be found.")
     if flavor.id == server.hidden["flavor_id"]:
         raise bad("When resizing, instances must change flavor!")
-    _allow(server, "resize", _states("active", "stopped"))
+    allow(server, "resize", _states("active", "stopped"))
     before = server.hidden["flavor"]
     increase = {
         "cores": max(0, flavor.body["vcpus"] - before["vcpus"]),
         "ram": max(0, flavor.body["ram"] - before["ram"]),
     }
     quotas.check(call.cloud, server.project_id or "", {k: n for k, n in increase.items() if n})
-    server.hidden["before_resize"] = {
-        "flavor_id": server.hidden["flavor_id"],
-        "flavor": before,
-        "vm_state": server.body["vm_state"],
-    }
+    server.hidden["before_resize"] = migrations.placement(server)
     server.hidden["flavor_id"] = flavor.id
     server.hidden["flavor"] = {k: v for k, v in flavor.body.items() if k != "access"}
-    _begin(call, server, "resize_prep", "resized")
+    begin(call, server, "resize_prep", "resized")
     return Reply(202)
 
 
 def _confirm(call: Call, server: Resource, arguments: Body) -> Reply:
-    _allow(server, "confirmResize", _states("resized"))
+    allow(server, "confirmResize", _states("resized"))
     before = server.hidden.pop("before_resize")
     life.set_state(call.cloud, server, before["vm_state"])
     return Reply(204)
 
 
 def _revert(call: Call, server: Resource, arguments: Body) -> Reply:
-    _allow(server, "revertResize", _states("resized"))
+    allow(server, "revertResize", _states("resized"))
     before = server.hidden.pop("before_resize")
     server.hidden.update(flavor_id=before["flavor_id"], flavor=before["flavor"])
-    _begin(call, server, "resize_reverting", before["vm_state"])
+    if (host := before["host"]) != host_of(server):
+        life.move(call.cloud, server, host)
+    begin(call, server, "resize_reverting", before["vm_state"])
     return Reply(202)
 
 
 def _create_image(call: Call, server: Resource, arguments: Body) -> Reply:
     if not isinstance(arguments.get("name"), str):
         raise bad("'name' is a required property")
-    _allow(server, "createImage", _states("active", "stopped", "paused", "suspended"))
+    allow(server, "createImage", _states("active", "stopped", "paused", "suspended"))
     image = new_image(
         call.cloud,
         server.project_id or "",
@@ -239,8 +219,6 @@ def _console(call: Call, server: Resource, arguments: Body) -> Reply:
 def remote_console(call: Call) -> Reply:
     """Handle POST remote-consoles: return a console URL of a server."""
     server, arguments = find(call), call.object("remote_console")
-    if call.version < (2, 6):
-        raise Refusal(404, message="The resource could not be found.")
     console = {"protocol": arguments.get("protocol"), "type": arguments.get("type")}
     return Reply(200, {"remote_console": {**console, "url": _console_url(call, server)}})
 
@@ -265,7 +243,7 @@ def _force_delete(call: Call, server: Resource, arguments: Body) -> Reply:
 
 
 def _groups_of(call: Call, server: Resource) -> list[list[str]]:
-    ports = call.cloud.store.table("network.ports")
+    ports = call.cloud.store.table(tables.PORTS)
     return [ports[p].body["security_groups"] for p in server.hidden["ports"] if p in ports]
 
 
@@ -298,7 +276,7 @@ def _no_floating_ip(call: Call, server: Resource, arguments: Body) -> Reply:
 
 
 def _change_password(call: Call, server: Resource, arguments: Body) -> Reply:
-    _allow(server, "changePassword", _states("active"))
+    allow(server, "changePassword", _states("active"))
     return Reply(202)
 
 
@@ -324,9 +302,11 @@ HANDLERS: dict[str, Callable[[Call, Resource, Body], Reply]] = {
     "addFloatingIp": _no_floating_ip,
     "removeFloatingIp": _no_floating_ip,
     "changePassword": _change_password,
+    **migrations.HANDLERS,
 }
+_RECORDED = {"os-migrateLive": "live-migration"}  # names of actions in the list of a server
 
 ROUTES: list[Route] = [
-    ("POST", "/v2.1/servers/{}/action", act),
-    ("POST", "/v2.1/servers/{}/remote-consoles", remote_console),
+    ("POST", "/v2.1/servers/{}/action", Actions((*TASKS, *HANDLERS), act)),
+    ("POST", "/v2.1/servers/{}/remote-consoles", Since((2, 6), remote_console)),
 ]

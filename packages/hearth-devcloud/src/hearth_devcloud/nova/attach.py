@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hearth_devcloud import tables
 from hearth_devcloud.cinder import attachments
 from hearth_devcloud.http import Body, Call, Refusal, Reply, Route
 from hearth_devcloud.nova import life
@@ -22,7 +23,7 @@ def _interface(call: Call, port: Resource) -> Body:
 
 
 def _ports(call: Call, server: Resource) -> list[Resource]:
-    table = call.cloud.store.table("network.ports")
+    table = call.cloud.store.table(tables.PORTS)
     return [table[port_id] for port_id in server.hidden["ports"] if port_id in table]
 
 
@@ -76,7 +77,7 @@ def plug(call: Call) -> Reply:
     store = call.cloud.store
     item: Body = {}
     if attributes.get("port_id"):
-        port = store.get("network.ports", attributes["port_id"])
+        port = store.get(tables.PORTS, attributes["port_id"])
         if port is None:
             raise missing("Port", attributes["port_id"])
         if port.body["device_id"]:
@@ -87,7 +88,7 @@ def plug(call: Call) -> Reply:
         if net_id is None:
             ports = _ports(call, server)
             net_id = ports[0].body["network_id"] if ports else None
-        network = store.get("network.networks", net_id)
+        network = store.get(tables.NETWORKS, net_id)
         if network is None:
             raise missing("Network", str(net_id))
         item["uuid"] = network.id
@@ -156,7 +157,7 @@ def attach(call: Call) -> Reply:
     if unknown := set(attributes) - {"volumeId", "device", "tag", "delete_on_termination"}:
         raise bad(f"Additional properties are not allowed: {sorted(unknown)}")
     store = call.cloud.store
-    volume = store.get("volume.volumes", attributes.get("volumeId"))
+    volume = store.get(tables.VOLUMES, attributes.get("volumeId"))
     if volume is None or not (call.caller.is_admin or volume.project_id == server.project_id):
         raise missing("Volume", str(attributes.get("volumeId")))
     if volume.body["status"] != "available":
@@ -190,7 +191,7 @@ def detach(call: Call) -> Reply:
         message = f"Cannot 'detach_volume' instance {server.id} while it is in vm_state {state}"
         raise conflict(message)
     server.hidden["volumes"].remove(item)
-    volume = call.cloud.store.get("volume.volumes", call.ids[1])
+    volume = call.cloud.store.get(tables.VOLUMES, call.ids[1])
     if volume is not None:
         slow_s = call.effects.slow_s or 0.0
         attachments.detach(call.cloud, volume, item["attachment_id"], after_s=slow_s)

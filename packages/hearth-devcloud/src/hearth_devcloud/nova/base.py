@@ -37,10 +37,18 @@ def forbidden(message: str = "Policy doesn't allow this to be performed.") -> Re
     return Refusal(403, message=message)
 
 
-def admin_only(call: Call) -> None:
-    """Raise Refusal 403 unless the caller has the role admin."""
+def admin_only(call: Call, policy: str = "this") -> None:
+    """Raise Refusal 403 unless the caller has the role admin.
+
+    The message names the policy, such as `os_compute_api:os-evacuate`.
+    """
     if not call.caller.is_admin:
-        raise forbidden()
+        raise forbidden(f"Policy doesn't allow {policy} to be performed.")
+
+
+def refuse_reader(call: Call) -> Refusal | None:
+    """Return the error for a write of a reader, or None for key pairs, which belong to users."""
+    return None if call.segments[1:2] == ["os-keypairs"] else forbidden()
 
 
 def prepare(call: Call) -> None:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+from hearth_devcloud import tables
 from hearth_devcloud.collection import Collection, Field, Invalid, boolean, integer, nullable, text
-from hearth_devcloud.http import Body, Call, Reply, Route
+from hearth_devcloud.http import Actions, Body, Call, Reply, Route
 from hearth_devcloud.listing import page
 from hearth_devcloud.nova.base import admin_only, bad, conflict, links, missing
 from hearth_devcloud.store import Resource
-
-_TABLE = "compute.flavors"
 
 FLAVORS = Collection(
     "compute",
@@ -40,7 +39,7 @@ def flavor_body(**fields: object) -> Body:
 
 def flavor_of(call: Call, flavor_id: str) -> Resource | None:
     """Return the flavor with this id, or None if it does not exist or the caller may not use it."""
-    flavor = call.cloud.store.get(_TABLE, flavor_id)
+    flavor = call.cloud.store.get(tables.FLAVORS, flavor_id)
     if flavor is None or call.caller.is_admin or flavor.body["os-flavor-access:is_public"]:
         return flavor
     return flavor if call.caller.project_id in flavor.body["access"] else None
@@ -74,7 +73,7 @@ def _view(call: Call, flavor: Resource) -> Body:
 
 def _page(call: Call, *, detail: bool) -> Reply:
     store = call.cloud.store
-    flavors = [t for t in store.all(_TABLE) if flavor_of(call, t.id) is not None]
+    flavors = [t for t in store.all(tables.FLAVORS) if flavor_of(call, t.id) is not None]
     public = call.argument("is_public")
     if public is not None and public.lower() != "none" and call.caller.is_admin:
         is_public = public.lower() in ("true", "1", "t")
@@ -123,10 +122,12 @@ def create(call: Call) -> Reply:
     store = call.cloud.store
     requested_id = values.pop("id")
     flavor_id = store.new_id() if requested_id in (None, "auto") else str(requested_id)
-    if store.get(_TABLE, flavor_id) is not None or store.where(_TABLE, name=values["name"]):
+    if store.get(tables.FLAVORS, flavor_id) is not None or store.where(
+        tables.FLAVORS, name=values["name"]
+    ):
         raise conflict(f"Flavor with name {values['name']} already exists.")
     body = {"id": flavor_id, **values, "extra_specs": {}, "access": []}
-    flavor = store.insert(Resource(flavor_id, _TABLE, None, body))
+    flavor = store.insert(Resource(flavor_id, tables.FLAVORS, None, body))
     return Reply(200, {"flavor": _view(call, flavor)})
 
 
@@ -238,5 +239,5 @@ ROUTES: list[Route] = [
     ("PUT", _SPECS + "/{}", set_spec),
     ("DELETE", _SPECS + "/{}", unset_spec),
     ("GET", _PATH + "/{}/os-flavor-access", access),
-    ("POST", _PATH + "/{}/action", act),
+    ("POST", _PATH + "/{}/action", Actions(("addTenantAccess", "removeTenantAccess"), act)),
 ]

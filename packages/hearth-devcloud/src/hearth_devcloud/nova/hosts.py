@@ -1,19 +1,16 @@
-"""The API of availability zones, hypervisors, aggregates, services and server groups."""
+"""The API of availability zones, aggregates and server groups."""
 
 from __future__ import annotations
 
-from hearth_devcloud.http import Body, Call, Refusal, Reply, Route
+from hearth_devcloud.http import Actions, Body, Call, Reply, Route
 from hearth_devcloud.nova import quotas
 from hearth_devcloud.nova.base import admin_only, bad, conflict, missing
+from hearth_devcloud.nova.hypervisors import HOSTS
 from hearth_devcloud.store import Resource, stamp_micro
 
 _AGGREGATES = "compute.aggregates"
 _GROUPS = "compute.server_groups"
 POLICIES = ("affinity", "anti-affinity", "soft-affinity", "soft-anti-affinity")
-HOST = "devcloud"
-HYPERVISOR_ID = "9d9a6a5e-6e0f-5c55-8a0c-6f7f1c1d6c11"
-HOST_CPUS = 1000
-HOST_RAM_MB = 800_000
 
 
 def zone_names(call: Call) -> set[str]:
@@ -36,95 +33,6 @@ def zones_detail(call: Call) -> Reply:
     """Handle GET os-availability-zone/detail, for administrators: list the zones without hosts."""
     admin_only(call)
     return zones(call)
-
-
-def services(call: Call) -> Reply:
-    """Handle GET os-services: list Nova's services."""
-    admin_only(call)
-    rows = (
-        ("nova-scheduler", "internal"),
-        ("nova-conductor", "internal"),
-        ("nova-compute", "nova"),
-    )
-    views = [
-        {
-            "binary": binary,
-            "host": HOST,
-            "id": number,
-            "zone": zone,
-            "status": "enabled",
-            "state": "up",
-            "updated_at": stamp_micro(call.cloud.store.time),
-            "disabled_reason": None,
-        }
-        for number, (binary, zone) in enumerate(rows, 2)
-        if call.argument("binary") in (None, binary) and call.argument("host") in (None, HOST)
-    ]
-    return Reply(200, {"services": views})
-
-
-def _hypervisor(call: Call) -> Body:
-    """Return the only hypervisor, in the format of the call's microversion."""
-    servers = [t.hidden["flavor"] for t in call.cloud.store.all("compute.servers")]
-    cpus, ram = sum(f["vcpus"] for f in servers), sum(f["ram"] for f in servers)
-    disk = sum(f["disk"] for f in servers)
-    view: Body = {
-        "id": HYPERVISOR_ID if call.version >= (2, 53) else 1,
-        "hypervisor_hostname": HOST,
-        "state": "up",
-        "status": "enabled",
-        "hypervisor_type": "fake",
-        "hypervisor_version": 1000,
-        "host_ip": "127.0.0.1",
-        "service": {"id": 4, "host": HOST, "disabled_reason": None},
-    }
-    if call.version >= (2, 88):
-        return {**view, "uptime": None}
-    return {
-        **view,
-        "vcpus": HOST_CPUS,
-        "memory_mb": HOST_RAM_MB,
-        "local_gb": 600_000,
-        "vcpus_used": cpus,
-        "memory_mb_used": 512 + ram,
-        "local_gb_used": disk,
-        "free_ram_mb": HOST_RAM_MB - 512 - ram,
-        "free_disk_gb": 600_000 - disk,
-        "current_workload": 0,
-        "running_vms": len(servers),
-        "disk_available_least": 0,
-        "cpu_info": {"arch": "x86_64"} if call.version >= (2, 28) else '{"arch": "x86_64"}',
-    }
-
-
-def _hypervisors(call: Call) -> list[Body]:
-    """Return the hypervisors that match the pattern in the query. Raises Refusal 404 if none do."""
-    admin_only(call)
-    pattern = call.argument("hypervisor_hostname_pattern") or ""
-    hypervisors = [_hypervisor(call)] if pattern in HOST else []
-    if not hypervisors:
-        raise Refusal(404, message=f"No hypervisor matching '{pattern}' could be found.")
-    return hypervisors
-
-
-def hypervisors(call: Call) -> Reply:
-    """Handle GET os-hypervisors: list the hypervisors in brief."""
-    brief = ("id", "hypervisor_hostname", "state", "status")
-    return Reply(200, {"hypervisors": [{k: h[k] for k in brief} for h in _hypervisors(call)]})
-
-
-def hypervisors_detail(call: Call) -> Reply:
-    """Handle GET os-hypervisors/detail: list the hypervisors with all fields."""
-    return Reply(200, {"hypervisors": _hypervisors(call)})
-
-
-def show_hypervisor(call: Call) -> Reply:
-    """Handle GET of a hypervisor."""
-    admin_only(call)
-    hypervisor = _hypervisor(call)
-    if call.ids[0] != str(hypervisor["id"]):
-        raise Refusal(404, message=f"Hypervisor with ID '{call.ids[0]}' could not be found.")
-    return Reply(200, {"hypervisor": hypervisor})
 
 
 def _aggregate(call: Call) -> Resource:
@@ -246,7 +154,7 @@ def act_on_aggregate(call: Call) -> Reply:
     hosts = aggregate.body["hosts"]
     match body:
         case {"add_host": {"host": str(host)}}:
-            if host != HOST:
+            if host not in HOSTS:
                 raise missing("Compute host", host)
             if host in hosts:
                 raise conflict(f"Aggregate {aggregate.id} already has host {host}.")
@@ -261,7 +169,7 @@ def act_on_aggregate(call: Call) -> Reply:
                 raise bad("Invalid input for metadata: expected values that are text or null")
             _set_metadata(call, aggregate, metadata)
         case _:
-            raise bad("Unknown action; expected add_host, remove_host or set_metadata")
+            raise bad("Expected the name of a host, or an object with metadata")
     return Reply(200, {"aggregate": aggregate.body})
 
 
@@ -350,16 +258,16 @@ def delete_group(call: Call) -> Reply:
 ROUTES: list[Route] = [
     ("GET", "/v2.1/os-availability-zone", zones),
     ("GET", "/v2.1/os-availability-zone/detail", zones_detail),
-    ("GET", "/v2.1/os-services", services),
-    ("GET", "/v2.1/os-hypervisors", hypervisors),
-    ("GET", "/v2.1/os-hypervisors/detail", hypervisors_detail),
-    ("GET", "/v2.1/os-hypervisors/{}", show_hypervisor),
     ("POST", "/v2.1/os-aggregates", create_aggregate),
     ("GET", "/v2.1/os-aggregates", aggregates),
     ("GET", "/v2.1/os-aggregates/{}", show_aggregate),
     ("PUT", "/v2.1/os-aggregates/{}", update_aggregate),
     ("DELETE", "/v2.1/os-aggregates/{}", delete_aggregate),
-    ("POST", "/v2.1/os-aggregates/{}/action", act_on_aggregate),
+    (
+        "POST",
+        "/v2.1/os-aggregates/{}/action",
+        Actions(("add_host", "remove_host", "set_metadata"), act_on_aggregate),
+    ),
     ("POST", "/v2.1/os-server-groups", create_group),
     ("GET", "/v2.1/os-server-groups", groups),
     ("GET", "/v2.1/os-server-groups/{}", show_group),

@@ -9,6 +9,7 @@ import hashlib
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+from hearth_devcloud import tables
 from hearth_devcloud.collection import Collection, Field, Invalid, nullable, one_of, text
 from hearth_devcloud.http import Body, Call, Reply, Route
 from hearth_devcloud.listing import page
@@ -16,7 +17,6 @@ from hearth_devcloud.nova import quotas
 from hearth_devcloud.nova.base import admin_only, bad, conflict, forbidden, missing
 from hearth_devcloud.store import Resource, stamp_micro
 
-_TABLE = "compute.keypairs"
 KEYPAIRS = Collection(
     "compute",
     "keypairs",
@@ -32,7 +32,7 @@ KEYPAIRS = Collection(
 
 def key_of(call: Call, user_id: str, name: str) -> Resource | None:
     """Return the key pair `name` of a user, or None."""
-    return call.cloud.store.get(_TABLE, f"{user_id}/{name}")
+    return call.cloud.store.get(tables.KEYPAIRS, f"{user_id}/{name}")
 
 
 def _user(call: Call) -> str:
@@ -90,7 +90,7 @@ def create(call: Call) -> Reply:
         raise conflict(f"Key pair '{values['name']}' already exists.")
     store = call.cloud.store
     limit = quotas.limits(call.cloud, call.caller.project_id or "")["key_pairs"]
-    if limit >= 0 and len(store.where(_TABLE, user_id=user_id)) >= limit:
+    if limit >= 0 and len(store.where(tables.KEYPAIRS, user_id=user_id)) >= limit:
         raise forbidden("Quota exceeded, too many key pairs.")
     private = None
     if values["public_key"] is None:
@@ -106,7 +106,9 @@ def create(call: Call) -> Reply:
         "created_at": stamp_micro(store.time),
         "serial": store.new_serial(),
     }
-    store.insert(Resource(f"{user_id}/{values['name']}", _TABLE, call.caller.project_id, body))
+    store.insert(
+        Resource(f"{user_id}/{values['name']}", tables.KEYPAIRS, call.caller.project_id, body)
+    )
     view = {key: body[key] for key in ("name", "public_key", "fingerprint", "user_id")}
     if private is not None:
         view["private_key"] = private
@@ -117,7 +119,7 @@ def create(call: Call) -> Reply:
 
 def keypairs(call: Call) -> Reply:
     """Handle GET of a user's key pairs."""
-    key_pairs = call.cloud.store.where(_TABLE, user_id=_user(call))
+    key_pairs = call.cloud.store.where(tables.KEYPAIRS, user_id=_user(call))
     key_pairs, _ = page(key_pairs, call)
     views = []
     for key_pair in key_pairs:

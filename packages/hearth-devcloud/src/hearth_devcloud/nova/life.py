@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
+from hearth_devcloud import tables
 from hearth_devcloud.aodh.evaluation import happened
 from hearth_devcloud.cinder import attachments
 from hearth_devcloud.guest import simulated
-from hearth_devcloud.http import Body, Cloud, Refusal
+from hearth_devcloud.http import Body, Call, Cloud, Refusal
 from hearth_devcloud.neutron.ports import bind, new_port, remove_port
 from hearth_devcloud.neutron.rest import touch
-from hearth_devcloud.nova.hosts import HOST, HOST_CPUS, HOST_RAM_MB
+from hearth_devcloud.nova import usage
+from hearth_devcloud.nova.base import conflict
+from hearth_devcloud.nova.hypervisors import HOST_CPUS, HOST_RAM_MB, choose, host_of
 from hearth_devcloud.store import Resource, stamp_micro, stamp_z
 
 STATES = {
@@ -41,6 +45,8 @@ def set_state(cloud: Cloud, server: Resource, vm_state: str, task_state: str | N
             status = "RESIZE"
         case "resize_reverting":
             status = "REVERT_RESIZE"
+        case "migrating":
+            status = "MIGRATING"
     server.body.update(vm_state=vm_state, task_state=task_state, status=status)
     server.body["updated"] = stamp_z(cloud.store.time)
     cloud.store.changed = True
@@ -65,6 +71,33 @@ def tell(cloud: Cloud, server: Resource, event_type: str, **extra: Any) -> None:
     happened(cloud, event_type, traits)
 
 
+def allow(server: Resource, verb: str, states: Collection[str]) -> None:
+    """Raise Refusal 409 unless a server has one of these VM states and no task."""
+    vm_state, task_state = server.body["vm_state"], server.body["task_state"]
+    text = f"Cannot '{verb}' instance {server.id} while it is in"
+    if vm_state not in states:
+        raise conflict(f"{text} vm_state {vm_state}")
+    if task_state is not None:
+        raise conflict(f"{text} task_state {task_state}")
+
+
+def begin(call: Call, server: Resource, task_state: str, target: str) -> None:
+    """Set the task state of a server and schedule the transition to the VM state `target`."""
+    server.hidden["target"] = target
+    server.hidden["task_fails"] = call.effects.error
+    set_state(call.cloud, server, server.body["vm_state"], task_state)
+    call.cloud.store.later(call.effects.slow_s or 0, server, "compute.changed")
+
+
+def move(cloud: Cloud, server: Resource, host: str) -> None:
+    """Place a server and its ports on another host."""
+    server.hidden.update(scheduled_host=host, host=host)
+    for port_id in server.hidden["ports"]:
+        if (port := cloud.store.table(tables.PORTS).get(port_id)) is not None:
+            port.body["binding:host_id"] = host
+            touch(cloud, port)
+
+
 def fail(cloud: Cloud, server: Resource, message: str) -> None:
     """Set a server to the state error; `message` becomes its fault message."""
     now = stamp_z(cloud.store.time)
@@ -81,9 +114,11 @@ def wire(cloud: Cloud, server: Resource) -> None:
     flavor = hidden["flavor"]
     if server.body["task_state"] == "deleting":
         return
-    if flavor["vcpus"] > HOST_CPUS or flavor["ram"] > HOST_RAM_MB:
+    host = choose(cloud.store)
+    if host is None or flavor["vcpus"] > HOST_CPUS or flavor["ram"] > HOST_RAM_MB:
         fail(cloud, server, "No valid host was found. There are not enough hosts available.")
         return
+    hidden["scheduled_host"] = host
     try:
         for item in hidden["wanted_networks"]:
             hidden["ports"].append(plug(cloud, server, item).id)
@@ -101,7 +136,7 @@ def wire(cloud: Cloud, server: Resource) -> None:
 def _attach(cloud: Cloud, server: Resource, device: Body) -> None:
     volume = None
     if device["source"] == "volume":
-        volume = cloud.store.get("volume.volumes", device["id"])
+        volume = cloud.store.get(tables.VOLUMES, device["id"])
         if volume is None:
             raise Refusal(404, message=f"Volume {device['id']} no longer exists.")
     else:
@@ -144,17 +179,17 @@ def plug(cloud: Cloud, server: Resource, item: Body) -> Resource:
     binding: Body = {
         "device_id": server.id,
         "device_owner": f"compute:{server.hidden['zone']}",
-        "binding:host_id": HOST,
+        "binding:host_id": host_of(server),
     }
     if item.get("port"):
-        port = store.get("network.ports", item["port"])
+        port = store.get(tables.PORTS, item["port"])
         if port is None or (port.body["device_id"] and port.body["device_id"] != server.id):
             raise Refusal(409, message=f"Port {item['port']} does not exist or is in use.")
         port.body.update(binding, dns_name=port.body["dns_name"] or server.hidden["hostname"])
         bind(port)
         touch(cloud, port)
         return port
-    network = store.get("network.networks", item["uuid"])
+    network = store.get(tables.NETWORKS, item["uuid"])
     if network is None:
         raise Refusal(404, message=f"Network {item['uuid']} no longer exists.")
     attributes: Body = {**binding, "dns_name": server.hidden["hostname"]}
@@ -172,7 +207,7 @@ def unplug(cloud: Cloud, server: Resource, port_id: str) -> None:
 
     A port that was created for the server is deleted; any other port is unbound.
     """
-    port = cloud.store.table("network.ports").get(port_id)
+    port = cloud.store.table(tables.PORTS).get(port_id)
     server.hidden["ports"] = [
         other_id for other_id in server.hidden["ports"] if other_id != port_id
     ]
@@ -194,7 +229,7 @@ def unplug_all(cloud: Cloud, server: Resource) -> None:
 
 def _let_go(cloud: Cloud, server: Resource) -> None:
     for item in server.hidden["volumes"]:
-        volume = cloud.store.table("volume.volumes").get(item["volume_id"])
+        volume = cloud.store.table(tables.VOLUMES).get(item["volume_id"])
         if volume is not None:
             attachments.detach(cloud, volume, item["attachment_id"], at_once=True)
             if item["delete_on_termination"]:
@@ -222,7 +257,7 @@ def built(cloud: Cloud, server: Resource) -> None:
 
 def running(cloud: Cloud, server: Resource) -> None:
     """Set a new server to active, and set its host and launch time."""
-    server.hidden["host"] = HOST
+    server.hidden["host"] = host_of(server)
     server.hidden["launched_at"] = stamp_micro(cloud.store.time)
     set_state(cloud, server, "active")
 
@@ -231,6 +266,9 @@ def changed(cloud: Cloud, server: Resource) -> None:
     """Complete a task of a server: set its target state, or make the driver carry it out."""
     target = server.hidden.pop("target", None)
     if target is None or server.body["task_state"] == "deleting":
+        return
+    if (destination := server.hidden.pop("destination", None)) is not None:
+        _moved_live(cloud, server, destination, target)
         return
     if server.hidden.pop("task_fails", False):
         fail(cloud, server, "A fault rule made the task fail.")
@@ -241,6 +279,13 @@ def changed(cloud: Cloud, server: Resource) -> None:
     set_state(cloud, server, target)
     if target == "active":
         simulated.started(cloud, server)
+
+
+def _moved_live(cloud: Cloud, server: Resource, destination: str, target: str) -> None:
+    """Complete a live migration: the guest has not noticed it. If it fails, the server stays."""
+    if not server.hidden.pop("task_fails", False):
+        move(cloud, server, destination)
+    set_state(cloud, server, target)
 
 
 def deleted(cloud: Cloud, server: Resource) -> None:
@@ -265,6 +310,7 @@ def gone(cloud: Cloud, server: Resource) -> None:
     for group in cloud.store.all("compute.server_groups"):
         if server.id in group.body["members"]:
             group.body["members"] = [m for m in group.body["members"] if m != server.id]
+    usage.remember(cloud.store, server)
     cloud.store.remove(server)
 
 

@@ -7,6 +7,7 @@ import binascii
 from collections.abc import Mapping
 from typing import Any
 
+from hearth_devcloud import tables
 from hearth_devcloud.collection import (
     Collection,
     Field,
@@ -154,7 +155,7 @@ def check_image(call: Call, reference: str, chosen: Body) -> Resource:
     """
     if not is_uuid(reference):
         raise bad("Invalid imageRef provided.")
-    image = call.cloud.store.get("image.images", reference)
+    image = call.cloud.store.get(tables.IMAGES, reference)
     if image is None or not _may_use(call, image):
         raise bad(f"Can not find requested image {reference}")
     if image.body["status"] != "active":
@@ -196,7 +197,7 @@ def networks(call: Call, values: Body) -> list[Body]:
 
 def _mine(call: Call) -> list[Resource]:
     return [
-        network for network in call.cloud.store.all("network.networks") if _may_plug(call, network)
+        network for network in call.cloud.store.all(tables.NETWORKS) if _may_plug(call, network)
     ]
 
 
@@ -216,7 +217,7 @@ def _network(call: Call, item: Any) -> Body:
         raise bad("An item of networks may only have the keys uuid, port, fixed_ip and tag")
     store, caller = call.cloud.store, call.caller
     if item.get("port"):
-        port = store.get("network.ports", item["port"])
+        port = store.get(tables.PORTS, item["port"])
         if port is None or not (caller.is_admin or port.project_id == caller.project_id):
             raise bad(f"Port id {item['port']} could not be found.")
         if port.body["device_id"]:
@@ -224,7 +225,7 @@ def _network(call: Call, item: Any) -> Body:
         return {"port": port.id}
     if not item.get("uuid"):
         raise bad("Bad networks format: network uuid is not given")
-    network = store.get("network.networks", item["uuid"])
+    network = store.get(tables.NETWORKS, item["uuid"])
     if network is None or not (caller.is_admin or _may_plug(call, network)):
         raise bad(f"Network {item['uuid']} could not be found.")
     if not network.body["subnets"]:
@@ -247,7 +248,11 @@ def block_devices(call: Call, values: Body) -> list[Body]:
         }
         for item in values["block_device_mapping"]
     ]
-    tables = {"volume": "volume.volumes", "snapshot": "volume.snapshots", "image": "image.images"}
+    table_names = {
+        "volume": tables.VOLUMES,
+        "snapshot": tables.VOLUME_SNAPSHOTS,
+        "image": tables.IMAGES,
+    }
     for item in [*legacy, *values["block_device_mapping_v2"]]:
         source = item.get("source_type")
         if source not in ("volume", "snapshot", "image", "blank"):
@@ -259,7 +264,7 @@ def block_devices(call: Call, values: Body) -> list[Body]:
             continue
         resource = None
         if source != "blank":
-            resource = call.cloud.store.get(tables[source], item.get("uuid"))
+            resource = call.cloud.store.get(table_names[source], item.get("uuid"))
             if resource is None:
                 kind = source.capitalize()
                 raise bad(f"Block Device Mapping is Invalid: {kind} {item.get('uuid')} not found.")
@@ -317,7 +322,7 @@ def references(call: Call, values: Body, hints: Body) -> Resource | None:
     if server_group is None:
         raise bad(f"Instance group {group_id} could not be found.")
     bound = quotas.limits(call.cloud, caller.project_id or "")["server_group_members"]
-    alive = store.table("compute.servers")
+    alive = store.table(tables.SERVERS)
     if 0 <= bound <= sum(member in alive for member in server_group.body["members"]):
         raise forbidden("Quota exceeded, too many servers in group")
     return server_group
@@ -330,7 +335,7 @@ def security_group(call: Call, name: str) -> str:
     project_id = call.caller.project_id or ""
     if name == "default":
         return default_group(call.cloud, project_id).id
-    for group in call.cloud.store.all("network.security_groups"):
+    for group in call.cloud.store.all(tables.SECURITY_GROUPS):
         if group.project_id == project_id and name in (group.id, group.body["name"]):
             return group.id
     raise bad(f"Security group {name} not found for project {project_id}.")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from hearth_devcloud import tables
 from hearth_devcloud.http import Body, Call, Cloud, Reply, Route
 from hearth_devcloud.nova.base import admin_only, bad, forbidden
 from hearth_devcloud.store import Resource
@@ -41,7 +42,7 @@ def limits(cloud: Cloud, project_id: str) -> dict[str, int]:
 def used(cloud: Cloud, project_id: str) -> dict[str, int]:
     """Return the usage of a project by quota name: instances, cores, ram and server_groups."""
     total = {"instances": 0, "cores": 0, "ram": 0}
-    for server in cloud.store.table("compute.servers").values():
+    for server in cloud.store.table(tables.SERVERS).values():
         if server.project_id == project_id:
             flavor = server.hidden["flavor"]
             total["instances"] += 1

@@ -5,14 +5,15 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from hearth_devcloud import tables
 from hearth_devcloud.collection import Invalid
-from hearth_devcloud.http import Body, Call, Refusal, Reply, Route
+from hearth_devcloud.http import Body, Call, Reply, Route
 from hearth_devcloud.listing import TAG_FILTERS, ordered, page, same, tagged
+from hearth_devcloud.microversion import Since
 from hearth_devcloud.nova import order, quotas, view
 from hearth_devcloud.nova.base import admin_only, bad, conflict, links, missing
 from hearth_devcloud.store import Resource, stamp_micro, stamp_z
 
-TABLE = "compute.servers"
 FAILS = ("devcloud", "cloudstub")
 _FILTERS = TAG_FILTERS | {
     "name",
@@ -29,7 +30,7 @@ _FILTERS = TAG_FILTERS | {
 
 def find(call: Call) -> Resource:
     """Return the server that the path names. Raises Refusal 404."""
-    server = call.cloud.store.get(TABLE, call.ids[0])
+    server = call.cloud.store.get(tables.SERVERS, call.ids[0])
     if server is None or not (call.caller.is_admin or server.project_id == call.caller.project_id):
         raise missing("Instance", call.ids[0])
     return server
@@ -127,7 +128,7 @@ def _accept(call: Call, values: Body, plan: Body, number: int, count: int) -> Re
         "fails": effects.error or any(values["metadata"].get(k) == "fail" for k in FAILS),
         "actions": [],
     }
-    server = store.insert(Resource(server_id, TABLE, caller.project_id, body, hidden))
+    server = store.insert(Resource(server_id, tables.SERVERS, caller.project_id, body, hidden))
     record(call, server, "create")
     store.later(hidden["build_s"] / 2, server, "compute.wire")
     return server
@@ -165,7 +166,11 @@ def _matching(call: Call) -> list[Resource]:
     project = call.argument("tenant_id") or call.argument("project_id")
     if not everywhere or not project:
         project = None if everywhere else caller.project_id
-    servers = [t for t in call.cloud.store.all(TABLE) if project is None or t.project_id == project]
+    servers = [
+        t
+        for t in call.cloud.store.all(tables.SERVERS)
+        if project is None or t.project_id == project
+    ]
     for key in query.keys() & _FILTERS:
         servers = [server for server in servers if _fits(server, key, query[key])]
     servers.reverse()
@@ -318,20 +323,14 @@ def remove_item(call: Call) -> Reply:
     return Reply(204)
 
 
-def _tags_known(call: Call) -> Resource:
-    if call.version < (2, 26):
-        raise Refusal(404, message="The resource could not be found.")
-    return find(call)
-
-
 def tags(call: Call) -> Reply:
     """Handle GET of the tags of a server."""
-    return Reply(200, {"tags": _tags_known(call).body["tags"]})
+    return Reply(200, {"tags": find(call).body["tags"]})
 
 
 def set_tags(call: Call) -> Reply:
     """Handle PUT of tags: replace all tags of a server."""
-    server, request = _tags_known(call), call.json()
+    server, request = find(call), call.json()
     tags: Any = request.get("tags") if isinstance(request, dict) else None
     if not isinstance(tags, list) or any(
         not isinstance(tag, str) or not 0 < len(tag) <= 60 or "/" in tag or "," in tag
@@ -349,20 +348,20 @@ def set_tags(call: Call) -> Reply:
 
 def clear_tags(call: Call) -> Reply:
     """Handle DELETE of all tags of a server."""
-    _tags_known(call).body["tags"] = []
+    find(call).body["tags"] = []
     return Reply(204)
 
 
 def tag(call: Call) -> Reply:
     """Handle GET of one tag: check whether a server has it."""
-    if call.ids[1] not in _tags_known(call).body["tags"]:
+    if call.ids[1] not in find(call).body["tags"]:
         raise missing("Tag", call.ids[1])
     return Reply(204)
 
 
 def add_tag(call: Call) -> Reply:
     """Handle PUT of one tag: add it to a server."""
-    server = _tags_known(call)
+    server = find(call)
     if call.ids[1] in server.body["tags"]:
         return Reply(204)
     server.body["tags"] = [*server.body["tags"], call.ids[1]]
@@ -371,7 +370,7 @@ def add_tag(call: Call) -> Reply:
 
 def remove_tag(call: Call) -> Reply:
     """Handle DELETE of one tag of a server."""
-    server = _tags_known(call)
+    server = find(call)
     if call.ids[1] not in server.body["tags"]:
         raise missing("Tag", call.ids[1])
     server.body["tags"] = [tag for tag in server.body["tags"] if tag != call.ids[1]]
@@ -408,9 +407,9 @@ def groups(call: Call) -> Reply:
     """Handle GET of the security groups of a server."""
     store, groups_by_id = call.cloud.store, {}
     for port_id in find(call).hidden["ports"]:
-        port = store.table("network.ports").get(port_id)
+        port = store.table(tables.PORTS).get(port_id)
         for group_id in port.body["security_groups"] if port is not None else []:
-            group = store.table("network.security_groups").get(group_id)
+            group = store.table(tables.SECURITY_GROUPS).get(group_id)
             if group is not None:
                 groups_by_id[group_id] = {
                     "id": group_id,
@@ -442,6 +441,7 @@ def clear_password(call: Call) -> Reply:
 
 _PATH = "/v2.1/servers"
 _ONE = _PATH + "/{}"
+_TAGGED = (2, 26)
 ROUTES: list[Route] = [
     ("POST", _PATH, create),
     ("GET", _PATH, brief),
@@ -455,12 +455,12 @@ ROUTES: list[Route] = [
     ("GET", _ONE + "/metadata/{}", item),
     ("PUT", _ONE + "/metadata/{}", set_item),
     ("DELETE", _ONE + "/metadata/{}", remove_item),
-    ("GET", _ONE + "/tags", tags),
-    ("PUT", _ONE + "/tags", set_tags),
-    ("DELETE", _ONE + "/tags", clear_tags),
-    ("GET", _ONE + "/tags/{}", tag),
-    ("PUT", _ONE + "/tags/{}", add_tag),
-    ("DELETE", _ONE + "/tags/{}", remove_tag),
+    ("GET", _ONE + "/tags", Since(_TAGGED, tags)),
+    ("PUT", _ONE + "/tags", Since(_TAGGED, set_tags)),
+    ("DELETE", _ONE + "/tags", Since(_TAGGED, clear_tags)),
+    ("GET", _ONE + "/tags/{}", Since(_TAGGED, tag)),
+    ("PUT", _ONE + "/tags/{}", Since(_TAGGED, add_tag)),
+    ("DELETE", _ONE + "/tags/{}", Since(_TAGGED, remove_tag)),
     ("GET", _ONE + "/os-instance-actions", log),
     ("GET", _ONE + "/os-instance-actions/{}", log_entry),
     ("GET", _ONE + "/ips", ips),

@@ -5,9 +5,10 @@ from __future__ import annotations
 import hashlib
 from functools import cache
 
+from hearth_devcloud import tables
 from hearth_devcloud.http import Body, Call
 from hearth_devcloud.nova.base import bookmark, links
-from hearth_devcloud.nova.hosts import HOST
+from hearth_devcloud.nova.hypervisors import host_status
 from hearth_devcloud.store import Resource
 
 POWER = {"active": 1, "stopped": 4, "paused": 3, "suspended": 7, "rescued": 1, "resized": 1}
@@ -27,15 +28,15 @@ def addresses(call: Call, server: Resource, *, extended: bool = True) -> Body:
     store = call.cloud.store
     addresses_by_network: dict[str, list[Body]] = {}
     for port_id in server.hidden["ports"]:
-        port = store.table("network.ports").get(port_id)
+        port = store.table(tables.PORTS).get(port_id)
         if port is None:
             continue
-        network = store.table("network.networks")[port.body["network_id"]]
+        network = store.table(tables.NETWORKS)[port.body["network_id"]]
         network_addresses = addresses_by_network.setdefault(network.body["name"], [])
         fixed = [(item["ip_address"], "fixed") for item in port.body["fixed_ips"]]
         fixed += [
             (f.body["floating_ip_address"], "floating")
-            for f in store.where("network.floatingips", port_id=port_id)
+            for f in store.where(tables.FLOATING_IPS, port_id=port_id)
         ]
         for address, kind in fixed:
             item: Body = {"version": 6 if ":" in address else 4, "addr": address}
@@ -137,7 +138,7 @@ def full(call: Call, server: Resource) -> Body:
 
 def _admin(call: Call, server: Resource, view: Body) -> None:
     hidden = server.hidden
-    host = HOST if hidden["host"] else None
+    host = hidden["host"]
     view["OS-EXT-SRV-ATTR:host"] = host
     view["OS-EXT-SRV-ATTR:instance_name"] = f"instance-{hidden['serial']:08x}"
     view["OS-EXT-SRV-ATTR:hypervisor_hostname"] = host
@@ -150,7 +151,7 @@ def _admin(call: Call, server: Resource, view: Body) -> None:
         view["OS-EXT-SRV-ATTR:root_device_name"] = "/dev/vda"
         view["OS-EXT-SRV-ATTR:user_data"] = hidden["user_data"]
     if call.version >= (2, 16):
-        view["host_status"] = "UP" if host else ""
+        view["host_status"] = host_status(call.cloud.store, host) if host else ""
 
 
 def _newer(call: Call, server: Resource, view: Body) -> None:
@@ -177,9 +178,9 @@ def _security_groups(call: Call, server: Resource) -> list[Body]:
     store = call.cloud.store
     names: dict[str, None] = {}
     for port_id in server.hidden["ports"]:
-        port = store.table("network.ports").get(port_id)
+        port = store.table(tables.PORTS).get(port_id)
         for group_id in port.body["security_groups"] if port is not None else []:
-            group = store.table("network.security_groups").get(group_id)
+            group = store.table(tables.SECURITY_GROUPS).get(group_id)
             if group is not None:
                 names[group.body["name"]] = None
     return [{"name": name} for name in names]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from http import HTTPStatus
 
 from hearth_devcloud.http import Call, Refusal, Reply, Route, Router, Service, at_root, unauthorized
-from hearth_devcloud.octavia import balancers, offers, parts, quotas, tree
+from hearth_devcloud.octavia import balancers, offers, parts, quotas, refusals, tree
 
 
 def _refusal(call: Call, fault: Refusal) -> Reply:
@@ -62,5 +62,6 @@ SERVICE = Service(
     refusal=_refusal,
     open=at_root,
     unauthorized=unauthorized,
+    refuse_reader=refusals.forbidden,
 )
 TRANSITIONS = {"load-balancer.done": tree.done}

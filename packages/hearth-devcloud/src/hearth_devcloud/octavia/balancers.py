@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hearth_devcloud import tables
 from hearth_devcloud.http import Body, Call, Refusal, Reply, Route
 from hearth_devcloud.neutron.ports import new_port, remove_port
 from hearth_devcloud.octavia import grown, quotas, tree
@@ -61,16 +62,16 @@ class Balancers(Part):
         """
         store = call.cloud.store
         if values["vip_port_id"]:
-            port = store.get("network.ports", values["vip_port_id"])
+            port = store.get(tables.PORTS, values["vip_port_id"])
             if port is None:
                 raise bad(f"port {values['vip_port_id']} not found.")
             self._follow(values, port)
             return None
-        subnet = store.get("network.subnets", values["vip_subnet_id"])
+        subnet = store.get(tables.SUBNETS, values["vip_subnet_id"])
         if values["vip_subnet_id"] and subnet is None:
             raise bad(f"subnet {values['vip_subnet_id']} not found.")
         network_id = subnet.body["network_id"] if subnet else values["vip_network_id"]
-        network = store.get("network.networks", network_id)
+        network = store.get(tables.NETWORKS, network_id)
         if network is None and network_id:
             raise bad(f"network {network_id} not found.")
         if network is None:
@@ -125,7 +126,7 @@ class Balancers(Part):
         for part in parts:
             part.body["provisioning_status"] = "PENDING_DELETE"
         resource.body["provisioning_status"] = "PENDING_DELETE"
-        port = call.cloud.store.get("network.ports", resource.hidden["own_port"])
+        port = call.cloud.store.get(tables.PORTS, resource.hidden["own_port"])
         if port is not None:
             remove_port(call.cloud, port)
         call.cloud.store.later(call.effects.slow_s or 0, resource, "load-balancer.done")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
+from hearth_devcloud import tables
 from hearth_devcloud.octavia import tree
 from hearth_devcloud.store import Body, Resource, Store
 
@@ -43,7 +44,7 @@ def served(store: Store) -> list[Resource]:
         for balancer in store.all(tree.BALANCERS.table)
         if balancer.body["admin_state_up"]
         and balancer.body["provisioning_status"] != "PENDING_DELETE"
-        and store.get("network.ports", balancer.body["vip_port_id"]) is not None
+        and store.get(tables.PORTS, balancer.body["vip_port_id"]) is not None
         and any(_listeners(store, balancer))
     ]
 

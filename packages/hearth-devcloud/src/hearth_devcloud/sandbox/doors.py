@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 
 from aiohttp import web
 
+from hearth_devcloud import tables
 from hearth_devcloud.admin import GUEST_ADDRESS
 from hearth_devcloud.guest import service
 from hearth_devcloud.http import Cloud
@@ -36,7 +37,7 @@ def addresses(cloud: Cloud) -> list[Address]:
     The first one is the metadata service; the others are endpoints on loopback addresses.
     """
     ordered: dict[Address, None] = {(METADATA, 80): None}
-    for endpoint in cloud.store.all("identity.endpoints"):
+    for endpoint in cloud.store.all(tables.ENDPOINTS):
         url = urlsplit(endpoint.body["url"])
         host = "127.0.0.1" if url.hostname == "localhost" else url.hostname or ""
         with contextlib.suppress(ValueError):

@@ -16,6 +16,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from hearth_devcloud import tables
 from hearth_devcloud.guest import drive
 from hearth_devcloud.guest import server as facts
 from hearth_devcloud.http import Cloud
@@ -271,7 +272,7 @@ class Sandbox:
         return None
 
     def _notes(self, server: Resource) -> list[str]:
-        image = self._cloud.store.get("image.images", server.hidden["image_id"])
+        image = self._cloud.store.get(tables.IMAGES, server.hidden["image_id"])
         name = image.body["name"] if image is not None else "of the boot volume"
         if name == HOST_IMAGE:
             return []
@@ -314,7 +315,7 @@ class Sandbox:
         If nothing has changed since the last time, do nothing, unless `force` is true.
         """
         async with self._weaving:
-            table = self._cloud.store.table(facts.SERVERS)
+            table = self._cloud.store.table(tables.SERVERS)
             for lost in [server_id for server_id in self._running if server_id not in table]:
                 await self._drop(lost)
             servers = [table[ident] for ident in self._running if ident in table]
@@ -386,7 +387,7 @@ class Sandbox:
         event = self._running.pop(server_id, None)
         if event is not None:
             event.set()
-        server = self._cloud.store.get(facts.SERVERS, server_id)
+        server = self._cloud.store.get(tables.SERVERS, server_id)
         if server is not None and server.body["task_state"] is None:
             life.set_state(self._cloud, server, "stopped")
 
@@ -396,7 +397,7 @@ def after_restart(cloud: Cloud) -> None:
 
     Running servers become stopped, and interrupted builds fail.
     """
-    for server in cloud.store.table(facts.SERVERS).values():
+    for server in cloud.store.table(tables.SERVERS).values():
         state, task = server.body["vm_state"], server.body["task_state"]
         if task == "deleting":
             cloud.store.later(0, server, "compute.deleted")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from hearth_devcloud import tables
 from hearth_devcloud.store import Body, Resource, Store
 
 _PORTS = {"tcp": "tcp", "udp": "udp", "sctp": "sctp", "dccp": "dccp", "udplite": "udplite"}
@@ -44,7 +45,7 @@ def _emptied(table: str) -> str:
 def _allowed(store: Store, port: Resource, direction: str) -> Iterable[str]:
     """Yield nft expressions for the packets that a port's security groups allow in a direction."""
     for group_id in port.body["security_groups"]:
-        for rule in store.where("network.security_group_rules", security_group_id=group_id):
+        for rule in store.where(tables.SECURITY_GROUP_RULES, security_group_id=group_id):
             if rule.body["direction"] == direction:
                 match = _match(store, rule.body, "saddr" if direction == "ingress" else "daddr")
                 if match is not None:
@@ -71,7 +72,7 @@ def _match(store: Store, rule: Body, side: str) -> str | None:
 def _members(store: Store, group_id: str, family: str) -> set[str]:
     return {
         item["ip_address"]
-        for port in store.all("network.ports")
+        for port in store.all(tables.PORTS)
         if group_id in port.body["security_groups"]
         for item in port.body["fixed_ips"]
         if (":" in item["ip_address"]) == (family == "ip6")

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
+from hearth_devcloud import tables
 from hearth_devcloud.sandbox.doors import Connect, forward
 from hearth_devcloud.sandbox.fabric import ROUTER
 from hearth_devcloud.store import Store
@@ -41,7 +42,7 @@ def ways(store: Store) -> set[Way]:
             ROUTER + floating_ip.body["router_id"],
             floating_ip.body["fixed_ip_address"],
         )
-        for floating_ip in store.all("network.floatingips")
+        for floating_ip in store.all(tables.FLOATING_IPS)
         if floating_ip.body["router_id"] and floating_ip.body["fixed_ip_address"]
     }
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from hearth_devcloud import tables
 from hearth_devcloud.guest import server as facts
 from hearth_devcloud.sandbox.balancers import configuration, served
 from hearth_devcloud.sandbox.fabric import BALANCER, ROUTER
@@ -22,7 +23,7 @@ def document(store: Store, servers: Iterable[Resource], *, balancers: bool) -> D
     """
     places: dict[str, Body] = {}
     configurations = {}
-    for router in store.all("network.routers"):
+    for router in store.all(tables.ROUTERS):
         places[ROUTER + router.id] = _router(store, router)
     for server in servers:
         places[server.id] = _server(store, server)
@@ -30,7 +31,7 @@ def document(store: Store, servers: Iterable[Resource], *, balancers: bool) -> D
         places[BALANCER + balancer.id] = _balancer(store, balancer)
         configurations[BALANCER + balancer.id] = configuration(store, balancer)
     used = {port["network"] for place in places.values() for port in place["ports"].values()}
-    volumes = sorted(store.table("volume.volumes"))
+    volumes = sorted(store.table(tables.VOLUMES))
     return {
         "networks": sorted(used),
         "places": places,
@@ -59,19 +60,19 @@ def _server(store: Store, server: Resource) -> Body:
 
 def _balancer(store: Store, balancer: Resource) -> Body:
     """Return the description of a load balancer's namespace, which contains its VIP port."""
-    port = store.table("network.ports")[balancer.body["vip_port_id"]]
+    port = store.table(tables.PORTS)[balancer.body["vip_port_id"]]
     ports = {port.id: _port(store, port, "eth0")} if port.body["admin_state_up"] else {}
     return {"ports": ports, "routes": _routes(store, [port]), "rules": "", "volumes": {}}
 
 
 def _port(store: Store, port: Resource, name: str, extra: Iterable[str] = ()) -> Body:
-    subnets = store.table("network.subnets")
+    subnets = store.table(tables.SUBNETS)
     addresses = [
         f"{item['ip_address']}/{subnets[item['subnet_id']].body['cidr'].partition('/')[2]}"
         for item in port.body["fixed_ips"]
         if item["subnet_id"] in subnets
     ]
-    network = store.table("network.networks")[port.body["network_id"]]
+    network = store.table(tables.NETWORKS)[port.body["network_id"]]
     return {
         "name": name,
         "network": network.id,
@@ -89,7 +90,7 @@ def _routes(store: Store, ports: list[Resource]) -> list[list[str]]:
     routes: dict[tuple[str, int], list[str]] = {}
     for port in ports:
         for item in port.body["fixed_ips"]:
-            subnet = store.table("network.subnets")[item["subnet_id"]].body
+            subnet = store.table(tables.SUBNETS)[item["subnet_id"]].body
             for route in subnet["host_routes"]:
                 routes.setdefault(
                     (route["destination"], 0), [route["destination"], route["nexthop"]]
@@ -103,7 +104,7 @@ def _routes(store: Store, ports: list[Resource]) -> list[list[str]]:
 def _router(store: Store, router: Resource) -> Body:
     ports = [
         port
-        for port in store.where("network.ports", device_id=router.id)
+        for port in store.where(tables.PORTS, device_id=router.id)
         if port.body["device_owner"] in _OWNERS and router.body["admin_state_up"]
     ]
     place: Body = {
@@ -119,7 +120,7 @@ def _router(store: Store, router: Resource) -> Body:
         ]
         floating = {
             route.body["floating_ip_address"]: route.body["fixed_ip_address"]
-            for route in store.where("network.floatingips", router_id=router.id)
+            for route in store.where(tables.FLOATING_IPS, router_id=router.id)
             if route.body["fixed_ip_address"]
         }
         extra = [f"{route}/32" for route in floating]

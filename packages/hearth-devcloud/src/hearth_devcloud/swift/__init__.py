@@ -70,22 +70,27 @@ def _account_or_object(call: Call) -> Reply:
     raise AssertionError(parts)
 
 
-class _Everything(Router):
-    """A router that returns the same handler for every path, because names contain slashes."""
+class _Paths(Router):
+    """A router for paths of objects, whose names may contain slashes."""
 
     def find(self, segments: list[str]) -> tuple[Mapping[str, Handler], tuple[str, ...]] | None:
-        """Return the only handler, for any path and method."""
-        if segments[:1] == ["v1"] and len(segments) > 1:
-            methods = ("GET", "HEAD", "PUT", "POST", "DELETE", "COPY", "OPTIONS")
-            return dict.fromkeys(methods, _account_or_object), ()
-        return super().find(segments)
+        """Find the handlers of a path; all segments after the container are the object's name."""
+        return super().find(segments[:4])
 
 
-_ROUTES: list[Route] = [("GET", "/info", _info)]
+_ROUTES: list[Route] = [
+    ("GET", "/info", _info),
+    *((method, "/v1/{}", _account_or_object) for method in ("GET", "POST")),
+    *((method, "/v1/{}/{}", _account_or_object) for method in ("GET", "PUT", "POST", "DELETE")),
+    *(
+        (method, "/v1/{}/{}/{}", _account_or_object)
+        for method in ("GET", "PUT", "POST", "DELETE", "COPY")
+    ),
+]
 
 SERVICE = Service(
     name="object-store",
-    router=_Everything(_ROUTES),
+    router=_Paths(_ROUTES),
     refusal=_refusal,
     open=access.is_open,
     finish=_finish,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hmac
 from urllib.parse import unquote
 
-from hearth_devcloud.http import Call, Refusal
+from hearth_devcloud.http import READS, Call, Refusal
 from hearth_devcloud.keystone.tokens import authenticate
 from hearth_devcloud.store import Resource, Store
 
@@ -56,9 +56,8 @@ def allow(call: Call, parts: Parts) -> None:
     account, container, _ = parts
     caller = call.identity
     if caller is not None:
-        if caller.project_id and account == f"AUTH_{caller.project_id}":
-            return
-        if caller.is_admin:
+        own = bool(caller.project_id) and account == f"AUTH_{caller.project_id}"
+        if caller.is_admin or (own and (call.method in READS or not caller.only_reads)):
             return
     resource = None
     if container is not None:
@@ -71,7 +70,7 @@ def allow(call: Call, parts: Parts) -> None:
 
 
 def _in_acl(call: Call, container: Resource) -> bool:
-    reading = call.method in ("GET", "HEAD", "OPTIONS")
+    reading = call.method in READS
     meta = container.body["meta"]
     rules = meta.get("X-Container-Read" if reading else "X-Container-Write", "").split(",")
     caller = call.identity

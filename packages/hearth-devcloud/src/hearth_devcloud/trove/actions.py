@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hearth_devcloud.http import Body, Call, Reply, Route
+from hearth_devcloud.http import Actions, Body, Call, Reply, Route
 from hearth_devcloud.store import Resource
 from hearth_devcloud.trove import datastores, quotas
 from hearth_devcloud.trove.base import INSTANCES, bad, entries, find, reference
@@ -57,4 +57,4 @@ def _resize(call: Call, instance: Resource, arguments: Body) -> None:
             raise bad("Invalid request body.")
 
 
-ROUTES: list[Route] = [("POST", "/v1.0/instances/{}/action", act)]
+ROUTES: list[Route] = [("POST", "/v1.0/instances/{}/action", Actions(("restart", "resize"), act))]

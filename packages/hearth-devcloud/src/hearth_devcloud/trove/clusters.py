@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from hearth_devcloud.collection import Collection, Field, list_of, one_of
-from hearth_devcloud.http import Body, Call, Cloud, Refusal, Reply, Route
+from hearth_devcloud.http import Actions, Body, Call, Cloud, Refusal, Reply, Route
 from hearth_devcloud.store import Resource
 from hearth_devcloud.trove import datastores, quotas
 from hearth_devcloud.trove.base import (
@@ -246,7 +246,7 @@ ROUTES: list[Route] = [
     ("POST", _PATH, create),
     ("GET", _PATH, clusters),
     ("GET", _PATH + "/{}", show),
-    ("POST", _PATH + "/{}", act),
+    ("POST", _PATH + "/{}", Actions(("grow", "shrink"), act)),
     ("DELETE", _PATH + "/{}", delete),
     ("GET", _PATH + "/{}/instances/{}", show_member),
 ]

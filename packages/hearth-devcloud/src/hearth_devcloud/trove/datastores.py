@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from hearth_devcloud import tables
 from hearth_devcloud.fixed_ids import fixed
 from hearth_devcloud.http import Body, Call, Refusal, Reply, Route
 from hearth_devcloud.store import Resource
@@ -118,7 +119,7 @@ def show_version(call: Call) -> Reply:
 
 def flavor_of(call: Call, flavor_id: str) -> Resource:
     """Return the flavor of the compute service with this id. Raises Refusal 400."""
-    flavor = call.cloud.store.get("compute.flavors", flavor_id)
+    flavor = call.cloud.store.get(tables.FLAVORS, flavor_id)
     if flavor is None:
         raise bad(f"Flavor {flavor_id} cannot be found.")
     return flavor
@@ -135,14 +136,14 @@ def _flavor(call: Call, resource: Resource) -> Body:
 
 def flavors(call: Call) -> Reply:
     """Handle GET of the public flavors."""
-    rows = call.cloud.store.all("compute.flavors")
+    rows = call.cloud.store.all(tables.FLAVORS)
     public = [flavor for flavor in rows if flavor.body.get("os-flavor-access:is_public", True)]
     return Reply(200, {"flavors": [_flavor(call, flavor) for flavor in public]})
 
 
 def flavor(call: Call) -> Reply:
     """Handle GET of a flavor."""
-    chosen = call.cloud.store.get("compute.flavors", call.ids[0])
+    chosen = call.cloud.store.get(tables.FLAVORS, call.ids[0])
     if chosen is None:
         raise missing(call.ids[0])
     return Reply(200, {"flavor": _flavor(call, chosen)})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from hearth_devcloud import tables
 from hearth_devcloud.collection import (
     Collection,
     Field,
@@ -233,7 +234,7 @@ def done(cloud: Cloud, instance: Resource) -> None:
 def remove(cloud: Cloud, instance: Resource) -> None:
     """Remove an instance and its ports."""
     for port_id in instance.hidden["ports"]:
-        port = cloud.store.table("network.ports").get(port_id)
+        port = cloud.store.table(tables.PORTS).get(port_id)
         if port is not None:
             remove_port(cloud, port)
     cloud.store.remove(instance)
@@ -242,7 +243,7 @@ def remove(cloud: Cloud, instance: Resource) -> None:
 def addresses(call: Call, instance: Resource) -> list[str]:
     """Return the IP addresses of an instance in the network of its user."""
     ports = [
-        call.cloud.store.table("network.ports").get(port_id) for port_id in instance.hidden["ports"]
+        call.cloud.store.table(tables.PORTS).get(port_id) for port_id in instance.hidden["ports"]
     ]
     return [fixed["ip_address"] for port in ports if port for fixed in port.body["fixed_ips"]]
 

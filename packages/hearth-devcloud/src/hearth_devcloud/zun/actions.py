@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from hearth_devcloud.http import Body, Call, Cloud, Handler, Reply, Route
+from hearth_devcloud.microversion import Since
 from hearth_devcloud.store import Resource
 from hearth_devcloud.zun import wiring
-from hearth_devcloud.zun.base import arguments, bad, conflict, find_container, flag, since
+from hearth_devcloud.zun.base import arguments, bad, conflict, find_container, flag, not_in_version
 from hearth_devcloud.zun.containers import allow, view
 
 _CHANGES = {
@@ -48,7 +49,7 @@ def changed(cloud: Cloud, container: Resource) -> None:
 def rename(call: Call) -> Reply:
     """Handle POST of a new name, before microversion 1.14."""
     if call.version >= (1, 14):
-        since(call, 1000)
+        raise not_in_version()
     container, options = find_container(call), arguments(call, ("name",))
     if options.get("name") in (None, container.body["name"]):
         raise conflict("The new name for the container is the same as the old name.")
@@ -58,7 +59,6 @@ def rename(call: Call) -> Reply:
 
 def networks(call: Call) -> Reply:
     """Handle GET network_list: the ports of a container, since microversion 1.18 one by one."""
-    since(call, 13)
     container = find_container(call)
     ports = wiring.ports(call.cloud, container)
     views: list[Body] = []
@@ -75,7 +75,6 @@ def networks(call: Call) -> Reply:
 
 def attach(call: Call) -> Reply:
     """Handle POST network_attach: connect a container to a network or port; status 202."""
-    since(call, 8)
     options = arguments(call, ("network", "port", "fixed_ip"))
     container = find_container(call)
     allow(container, "network_attach", _WIRED)
@@ -96,7 +95,6 @@ def attach(call: Call) -> Reply:
 
 def detach(call: Call) -> Reply:
     """Handle POST network_detach: disconnect a container from a network or port; status 202."""
-    since(call, 6)
     options = arguments(call, ("network", "port") if call.version >= (1, 17) else ("network",))
     container = find_container(call)
     allow(container, "network_detach", _WIRED)
@@ -123,12 +121,17 @@ def logs(call: Call) -> Reply:
     return Reply(200, "")
 
 
+def _since(minor: int, handler: Handler) -> Since:
+    refused = not_in_version()
+    return Since((1, minor), handler, refused.status, refused.message)
+
+
 _PATH = "/v1/containers/{}"
 ROUTES: list[Route] = [
     *(("POST", f"{_PATH}/{name}", _act(name)) for name in _CHANGES),
     ("POST", _PATH + "/rename", rename),
-    ("GET", _PATH + "/network_list", networks),
-    ("POST", _PATH + "/network_attach", attach),
-    ("POST", _PATH + "/network_detach", detach),
+    ("GET", _PATH + "/network_list", _since(13, networks)),
+    ("POST", _PATH + "/network_attach", _since(8, attach)),
+    ("POST", _PATH + "/network_detach", _since(6, detach)),
     ("GET", _PATH + "/logs", logs),
 ]

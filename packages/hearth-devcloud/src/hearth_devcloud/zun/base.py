@@ -74,10 +74,9 @@ def finish(call: Call, reply: Reply) -> None:
     reply.headers["Vary"] = HEADER
 
 
-def since(call: Call, minor: int) -> None:
-    """Raise Refusal 406 if the microversion of a call is below 1.`minor`."""
-    if call.version < (1, minor):
-        raise Refusal(406, message="The request is not supported by this version of the API.")
+def not_in_version() -> Refusal:
+    """Return a Refusal with status 406: the call does not exist in its microversion."""
+    return Refusal(406, message="The request is not supported by this version of the API.")
 
 
 def arguments(call: Call, names: tuple[str, ...]) -> dict[str, str]:

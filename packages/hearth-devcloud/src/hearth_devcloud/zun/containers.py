@@ -8,6 +8,7 @@ import shlex
 from collections.abc import Callable
 from typing import Any
 
+from hearth_devcloud import tables
 from hearth_devcloud.collection import (
     Check,
     Collection,
@@ -200,7 +201,7 @@ def create(call: Call) -> Reply:
         image = values["image"]
         if not any(
             image in (candidate.id, candidate.body["name"])
-            for candidate in store.all("image.images")
+            for candidate in store.all(tables.IMAGES)
         ):
             raise Refusal(404, message=f"Image {image} could not be found.")
     groups = wiring.groups_of(call, values["security_groups"])

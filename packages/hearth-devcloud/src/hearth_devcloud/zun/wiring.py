@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 
+from hearth_devcloud import tables
 from hearth_devcloud.cinder import attachments
 from hearth_devcloud.cinder.volumes import new_volume
 from hearth_devcloud.http import Body, Call, Cloud
@@ -12,14 +13,10 @@ from hearth_devcloud.neutron.security import default_group
 from hearth_devcloud.store import Resource
 from hearth_devcloud.zun.base import bad, conflict
 
-PORTS = "network.ports"
-NETWORKS = "network.networks"
-_VOLUMES = "volume.volumes"
-
 
 def network_of(call: Call, ident: object) -> Resource:
     """Return the network with this id or name that the project can use. Raises Refusal 400."""
-    for network in call.cloud.store.all(NETWORKS):
+    for network in call.cloud.store.all(tables.NETWORKS):
         usable = network.project_id == call.caller.project_id or network.body["shared"]
         if ident in (network.id, network.body["name"]) and (usable or call.caller.is_admin):
             return network
@@ -29,7 +26,9 @@ def network_of(call: Call, ident: object) -> Resource:
 def usual_network(call: Call) -> Resource:
     """Return the network of a container for which none is named. Raises Refusal 409."""
     networks = [
-        network for network in call.cloud.store.all(NETWORKS) if not network.body["router:external"]
+        network
+        for network in call.cloud.store.all(tables.NETWORKS)
+        if not network.body["router:external"]
     ]
     own_networks = [network for network in networks if network.project_id == call.caller.project_id]
     shared = [network for network in networks if network.body["shared"]]
@@ -40,7 +39,7 @@ def usual_network(call: Call) -> Resource:
 
 def port_of(call: Call, ident: object) -> Resource:
     """Return the free port with this id or name. Raises Refusal 400, or 409 if it is in use."""
-    for port in call.cloud.store.all(PORTS):
+    for port in call.cloud.store.all(tables.PORTS):
         if ident in (port.id, port.body["name"]) and port.project_id == call.caller.project_id:
             if port.body["device_id"]:
                 raise conflict(f"Port {port.id} is still in use.")
@@ -53,7 +52,7 @@ def groups_of(call: Call, names: list[str] | None) -> list[str] | None:
     if not names:
         return None
     default_group(call.cloud, call.caller.project_id or "")
-    table = call.cloud.store.where("network.security_groups", project_id=call.caller.project_id)
+    table = call.cloud.store.where(tables.SECURITY_GROUPS, project_id=call.caller.project_id)
     group_ids = [group.id for group in table if group.id in names or group.body["name"] in names]
     if len(group_ids) < len(set(names)):
         raise bad(f"Any of the security group in {names} is not found")
@@ -92,7 +91,7 @@ def unplug(cloud: Cloud, container: Resource, port_id: str) -> None:
     container.hidden["ports"] = [
         other_id for other_id in container.hidden["ports"] if other_id != port_id
     ]
-    port = cloud.store.table(PORTS).get(port_id)
+    port = cloud.store.table(tables.PORTS).get(port_id)
     if port is None:
         return
     if port_id in container.hidden["own_ports"]:
@@ -104,7 +103,7 @@ def unplug(cloud: Cloud, container: Resource, port_id: str) -> None:
 
 def ports(cloud: Cloud, container: Resource) -> list[Resource]:
     """Return the ports of a container."""
-    table = cloud.store.table(PORTS)
+    table = cloud.store.table(tables.PORTS)
     return [table[port_id] for port_id in container.hidden["ports"] if port_id in table]
 
 
@@ -149,7 +148,7 @@ def mount(call: Call, container: Resource, mounted: Body) -> None:
 
 def volume_of(call: Call, ident: object) -> Resource:
     """Return the available volume with this id or name. Raises Refusal 400 or 409."""
-    for volume in call.cloud.store.all(_VOLUMES):
+    for volume in call.cloud.store.all(tables.VOLUMES):
         matches = ident in (volume.id, volume.body["name"])
         if matches and volume.project_id == call.caller.project_id:
             if volume.body["status"] != "available":
@@ -163,7 +162,7 @@ def release(cloud: Cloud, container: Resource) -> None:
     for port_id in list(container.hidden["ports"]):
         unplug(cloud, container, port_id)
     for volume_id, attachment_id in container.hidden["volumes"]:
-        volume = cloud.store.table(_VOLUMES).get(volume_id)
+        volume = cloud.store.table(tables.VOLUMES).get(volume_id)
         if volume is not None:
             attachments.detach(cloud, volume, attachment_id, at_once=True)
             if volume_id in container.hidden["own_volumes"]:
