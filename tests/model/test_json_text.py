@@ -19,7 +19,7 @@ OWN = {
     "authoring/lsp/linter.py": 1, "authoring/lsp/linter_process.py": 1,
     "authoring/types.py": 1, "bus/notification.py": 2, "cli/apply/in_process.py": 1,
     "cli/dev.py": 1, "cli/docs_commands.py": 1, "config/type_settings.py": 1,
-    "engine/worker/known/context.py": 1,
+    "engine/context.py": 1,
     "engine/worker/node/child_stack.py": 2, "resources/autoscaling/group.py": 1,
     "resources/heat/config_transport.py": 1, "resources/heat/group.py": 1,
     "resources/heat/resource_group.py": 2, "resources/heat/scaling_group.py": 2,

@@ -13,6 +13,7 @@ from hearth.engine.core.decide import (
     never_made,
     provably_kept,
     to_write,
+    was_made,
 )
 from hearth.engine.core.record import Held, Record
 from hearth.model.state import Action, Status
@@ -145,3 +146,20 @@ def test_what_is_not_our_own_is_taken_in_again_until_its_first_check_succeeds():
 def test_one_that_is_asleep_under_another_state_does_not_stay_without_its_node():
     assert provably_kept(record(Action.CHECK, definition="d"), "d")
     assert not provably_kept(record(Action.CHECK, definition="d", asleep=True), "d")
+
+
+@pytest.mark.parametrize(
+    ("action", "status", "reference", "made"),
+    [
+        (Action.INIT, Status.COMPLETE, None, False),
+        (Action.CREATE, Status.IN_PROGRESS, None, False),
+        (Action.CREATE, Status.FAILED, "r", False),
+        (Action.CREATE, Status.COMPLETE, "r", True),
+        (Action.UPDATE, Status.FAILED, "r", True),
+        (Action.UPDATE, Status.FAILED, None, False),
+    ],
+)
+def test_what_was_made_is_told_also_right_after_its_create(
+    action: Action, status: Status, reference: str | None, made: bool
+) -> None:
+    assert was_made(record(action, status, reference=reference)) is made

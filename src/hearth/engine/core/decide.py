@@ -159,6 +159,12 @@ def never_made(record: Record) -> bool:
     return record.action in _MAKING or record.held.reference is None
 
 
+def was_made(record: Record) -> bool:
+    """Return whether a create of the record has succeeded, also if it was the last action."""
+    is_made = record.action is Action.CREATE and record.status is Status.COMPLETE
+    return record.held.reference is not None and (is_made or not never_made(record))
+
+
 def must_examine(record: Record) -> bool:
     """Return whether the object of a failed record must be read before the decision.
 

@@ -306,12 +306,14 @@ class SoftwareDeployment(ReportsResults, StackUser, AnyAttribute):
         """Return the end of a run whose server can report no results; None if it may report them.
 
         A delete waits for no server that is not running. Another action of a server that is gone
-        or in status ERROR has failed. A server was created just before a create.
+        or in status ERROR has failed. A server was created just before a create. A server that is
+        neither in Nova nor in a stack is a machine that Hearth cannot look at.
         """
         server, deletes = str(ctx.given("server")), ctx.action is Action.DELETE
         if ctx.action is Action.CREATE:
             return None
-        if await deployments_of(ctx).stands_for(server) == DEPLOYED_SERVER:
+        kind = await deployments_of(ctx).stands_for(server)
+        if kind == DEPLOYED_SERVER:
             return None
         try:
             status = await _status_of(ctx, server)
@@ -321,7 +323,7 @@ class SoftwareDeployment(ReportsResults, StackUser, AnyAttribute):
             return None
         if deletes:
             return Ready() if status in states.WITHOUT_GUEST else None
-        if status not in states.LOST:
+        if status not in states.LOST or (status is None and kind is None):
             return None
         condition = "no longer exists" if status is None else f"is in status {status}"
         return Failed(f"Deployment to server failed: server {server} {condition}", "Error")

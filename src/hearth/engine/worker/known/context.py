@@ -7,7 +7,7 @@ from typing import Any
 
 from hearth.cloud.fault import CloudFault, NotFound
 from hearth.engine.context import file_text, reading_others, referred, resource_context
-from hearth.engine.core.decide import never_made
+from hearth.engine.core.decide import was_made
 from hearth.engine.core.record import Record
 from hearth.engine.worker.failure import ResourceFailure
 from hearth.engine.worker.known.owned import OwnedStack
@@ -57,7 +57,7 @@ def context_of(
         data=dict(memory.data.get(record.id, {})),
         metadata=memory.metadata.get(record.id, {}),
         template_metadata=template_metadata,
-        created=not never_made(record),
+        created=was_made(record),
         update_policy=update_policy or {},
         users=owned.access.users(),
         read_metadata=lambda reference: _metadata(owned, reference),
