@@ -66,3 +66,9 @@ def test_a_branch_may_be_broken_until_it_is_taken():
 def test_a_text_without_a_clear_version_is_no_template(text):
     with pytest.raises(Rejected):
         parsed(text)
+
+
+@pytest.mark.parametrize(("length", "refused"), [(255, False), (256, True)])
+def test_a_name_of_a_resource_fits_into_the_databases(length: int, refused: bool) -> None:
+    problems = parsed(f"{HOT}resources: {{{'é' * length}: {{type: T}}}}\n").problems
+    assert ["at most 255 characters" in one.message for one in problems] == [True] * refused

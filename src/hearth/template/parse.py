@@ -32,6 +32,7 @@ from hearth.template.parameters import ParameterSchema
 from hearth.template.versions import BY_VERSION, VERSION_KEYS, Grammar, versions_of
 
 EMPTY = Const({})
+NAME_MAX = 255  # characters, as of all names in the database
 
 
 class ResourceSource(Struct, frozen=True, eq=False):
@@ -299,6 +300,10 @@ class _Parser:
                 continue
             if "/" in name:
                 self.fail(node, f'the name of a resource must not contain a slash: "{name}"')
+                continue
+            if len(name) > NAME_MAX:
+                message = f"the name of a resource must have at most {NAME_MAX} characters"
+                self.fail(node, f'{message}: "{name[:40]}…"')
                 continue
             if not isinstance(node.value, dict):
                 self.fail(node, "a resource must be a map with a type")
