@@ -8,8 +8,8 @@ from hearth.resources.base import ResourceType
 from hearth.resources.capabilities import REFERENCE_OUTPUT, Mirrors, NestedType, SecretReference
 from hearth.resources.heat.group import COLLECTING
 from hearth.template.evaluated import METADATA
+from hearth.template.members import MEMBER
 
-MEMBER = "resource."
 ALL = "show"  # the attribute that contains all the others
 REFERENCES = frozenset({"refs", "refs_map"})  # the attributes of a group with references
 

@@ -25,8 +25,8 @@ LIGHT_MAX = 4
 """A project with more requests in progress counts as one that uses much."""
 
 QUICK_S = 0.01
-"""A request that has run for longer counts as a long one, whoever sent it: many projects that each
-use little may together use all of the time.
+"""A request that has run for longer counts as a long one, also of a light project: many projects
+that each use little may together use all of the time.
 """
 
 REST_S = 0.002  # the shortest; a timer of the loop is not finer

@@ -7,7 +7,7 @@ from hearth.api.answer import JSONResponse
 from hearth.api.v1 import parse, view
 from hearth.api.v1.context import caller_of, services_of, stack_of
 from hearth.service.reading import revisions as use
-from hearth.service.reading.redact import given_secrets, sight_of, without_hidden_defaults
+from hearth.service.reading.redact import masks_given, sight_of, without_hidden_defaults
 from hearth.service.stacks.template_text import as_object
 from hearth.store.rows import StackRow
 from hearth.store.texts import RevisionRow
@@ -40,7 +40,7 @@ async def show(request: Request) -> Response:
     sight = sight_of(services_of(request), caller_of(request))
     if not sight.secrets:
         template = without_hidden_defaults(template)
-    masked = (await given_secrets(services_of(request), row, entry.revision)).masks(sight)
+    masked = await masks_given(services_of(request), sight, row, entry.revision)
     body = {
         **_summary(row, entry.row),
         "template": template,

@@ -23,7 +23,7 @@ from hearth.service.caller import Caller
 from hearth.service.context import context_of
 from hearth.service.reading.live_attributes import readable
 from hearth.service.reading.real_objects import UNREADABLE
-from hearth.service.reading.redact import EVERYTHING, Given, Sight, given_secrets, sight_of
+from hearth.service.reading.redact import EVERYTHING, Given, Sight, masks_given, sight_of
 from hearth.service.reading.world import StoredWorld
 from hearth.service.services import Services
 from hearth.store import reads
@@ -111,8 +111,7 @@ async def outputs(
         complete=True,
         zones=zones,
     )
-    given = await given_secrets(services, row, revision)
-    if given.masks(sight):  # nothing says which outputs contain them
+    if await masks_given(services, sight, row, revision):
         return [
             OutputValue(output.name, output.description, MASK, None, None) for output in selected
         ]

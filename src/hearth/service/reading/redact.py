@@ -58,17 +58,18 @@ class Given(Struct, frozen=True):
         return (self.hidden and not sight.hidden) or (self.secrets and not sight.secrets)
 
 
-async def given_secrets(services: Services, row: StackRow, revision: Revision) -> Given:
-    """Return what the parents of a nested stack pass to it.
+async def masks_given(services: Services, sight: Sight, row: StackRow, revision: Revision) -> bool:
+    """Return whether the parents of a nested stack pass values to it that somebody with this sight
+    may not see.
 
-    In the template of the nested stack, nothing says which of its values these are.
+    In the template of the nested stack, nothing shows which of its values these are.
     """
-    if row.parent_id is None:
-        return Given()
+    if row.parent_id is None or sight == EVERYTHING:
+        return False
     if row.deleted_at is not None:  # the resources that passed them are gone
-        return Given(hidden=True, secrets=True)
+        return True
     hidden, secrets = await services.store.read(lambda tx: reads.given_from_above(tx, row))
-    return Given(hidden or bool(revision.facade.get("secret")), secrets)
+    return Given(hidden or bool(revision.facade.get("secret")), secrets).masks(sight)
 
 
 def sight_of(services: Services, caller: Caller) -> Sight:

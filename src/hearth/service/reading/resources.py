@@ -20,7 +20,7 @@ from hearth.service.reading.live_attributes import attributes_of, fields_of
 from hearth.service.reading.redact import (
     EVERYTHING,
     Sight,
-    given_secrets,
+    masks_given,
     seen_attributes,
     seen_metadata,
     sight_of,
@@ -189,7 +189,7 @@ async def masks_all(services: Services, sight: Sight, row: StackRow) -> bool:
     if row.parent_id is None or sight == EVERYTHING:
         return False
     revision = await services.store.read(lambda tx: reads.revision_of(tx, row))
-    return (await given_secrets(services, row, revision)).masks(sight)
+    return await masks_given(services, sight, row, revision)
 
 
 def _detailed(

@@ -9,7 +9,7 @@ from msgspec import Struct
 from hearth.engine.core.decide import differing
 from hearth.model.problem import EntityNotFound, Rejected
 from hearth.model.unknown import unknown_in
-from hearth.service.reading.redact import Sight, given_secrets, hidden_defaults
+from hearth.service.reading.redact import Sight, hidden_defaults, masks_given
 from hearth.service.services import Services
 from hearth.store import texts
 from hearth.store.database import Tx
@@ -135,8 +135,8 @@ async def compare(
     show values that a parent stack hides.
     """
     resource_changes = None
-    given = [await given_secrets(services, row, each.revision) for each in (before, after)]
-    masks = any(values.masks(sight) for values in given)
+    masks = await masks_given(services, sight, row, before.revision)
+    masks = masks or await masks_given(services, sight, row, after.revision)
     project = row.project_id
     if not masks and before.program is not None and after.program is not None:
         program_before, program_after = before.program, after.program

@@ -47,7 +47,9 @@ def create(call: Call) -> Reply:
         raise bad("'volume_id' is a required property")
     name = attributes.get("name")
     if name is not None and (not isinstance(name, str) or len(name) > _NAME_MAX):
-        raise bad(f"Invalid input for field/attribute name: expected at most {_NAME_MAX} letters")
+        raise bad(
+            f"Invalid input for field/attribute name: expected at most {_NAME_MAX} characters"
+        )
     without_snapshots = attributes.get("no_snapshots", False)
     if not isinstance(without_snapshots, bool):
         raise bad("Invalid input for field/attribute no_snapshots: expected true or false")

@@ -16,7 +16,7 @@ from msgspec import Struct
 HEAD = struct.Struct("!Q")
 FRAME_MAX = 1 << 30
 CHUNK = 1 << 20
-KEPT_MIN = 16 * 1024  # bytes; what is shorter is pickled quickly
+KEPT_MIN = 16 * 1024  # bytes; shorter values are pickled quickly
 
 
 class Closed(Exception):
