@@ -15,6 +15,7 @@ from hearth.clusters.conditions import (
     begun_at,
     condition,
 )
+from hearth.clusters.requests import ResizeRequest, UpgradeRequest
 from hearth.service.clusters.delete import delete_cluster
 from hearth.service.clusters.resize import resize_cluster
 from hearth.service.clusters.upgrade import upgrade_cluster
@@ -164,16 +165,14 @@ async def test_a_new_size_replaces_one_that_waits(
         found = await created(here)
         match = {"service": "volume", "method": "POST", "path_regex": "/action$"}
         here.cloud.cloud.knobs.add([{"match": match, "effect": {"status": 413, "body": FULL}}])
-        version = (1, 14)
-        resize = resize_cluster
-        await resize(here.services, here.caller, found, 2, (), None, version=version)
+        await resize_cluster(here.services, here.caller, found, ResizeRequest(2))
         first = await told(here, found.uuid, BLOCKED, "True")
         whole = await here.whole(found.uuid)
         assert whole is not None
         assert whole.cluster.status == "UPDATE_IN_PROGRESS"
         begun = begun_at(whole.cluster)
         here.cloud.cloud.knobs.clear()
-        await resize(here.services, here.caller, found, 3, (), None, version=version)
+        await resize_cluster(here.services, here.caller, found, ResizeRequest(3))
         settled = await here.settled(found.uuid)
         assert settled is not None
         assert settled.status == "UPDATE_COMPLETE"
@@ -191,7 +190,7 @@ async def test_an_upgrade_waits_too(tmp_path: Path) -> None:
         match = {"service": "volume", "method": "PUT"}
         here.cloud.cloud.knobs.add([{"match": match, "effect": {"status": 413, "body": FULL}}])
         newer = await here.template(name="newer", image_id="ubuntu-kube-v1.32.1")
-        await upgrade_cluster(here.services, here.caller, found, newer, 1)
+        await upgrade_cluster(here.services, here.caller, found, UpgradeRequest(newer.uuid))
         await told(here, found.uuid, BLOCKED, "True")
         here.cloud.cloud.knobs.clear()
         settled = await here.settled(found.uuid)

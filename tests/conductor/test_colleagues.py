@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from hearth.cloud.credential import PasswordCredential
+from hearth.clusters.requests import GroupRequest, ResizeRequest, UpgradeRequest
 from hearth.service.caller import Caller
 from hearth.service.clusters.node_groups import create_group
 from hearth.service.clusters.resize import resize_cluster
@@ -79,13 +80,13 @@ async def test_a_colleague_resizes_upgrades_and_extends_a_cluster_with_a_key_pai
         assert found is not None
         assert found.status == "CREATE_COMPLETE", found.status_reason
 
-        await resize_cluster(here.services, other, found, 2, [], None)
+        await resize_cluster(here.services, other, found, ResizeRequest(2))
         found = await here.settled(made.uuid)
         assert found is not None
         assert found.status == "UPDATE_COMPLETE", found.status_reason
         assert await keys(here) == [KEY, KEY]
 
-        await create_group(here.services, other, found, {"name": "more"})
+        await create_group(here.services, other, found, GroupRequest(name="more"))
         found = await here.settled(made.uuid)
         assert found is not None
         assert found.status == "UPDATE_COMPLETE", found.status_reason
@@ -94,7 +95,7 @@ async def test_a_colleague_resizes_upgrades_and_extends_a_cluster_with_a_key_pai
         noted = [one for one in events if one["event"] == "nodegroup.without_key_pair"]
         assert [one["group"] for one in noted] == ["more"]
 
-        await upgrade_cluster(here.services, other, found, template)
+        await upgrade_cluster(here.services, other, found, UpgradeRequest(template.uuid))
         found = await here.settled(made.uuid)
         assert found is not None
         assert found.status == "UPDATE_COMPLETE", found.status_reason
@@ -108,7 +109,7 @@ async def test_a_cluster_shrinks_after_its_key_pair_was_deleted(tmp_path: Path) 
         found = await here.settled(made.uuid)
         assert found is not None
         await here.services.cloud(here.caller).request("compute", "DELETE", f"/os-keypairs/{KEY}")
-        await resize_cluster(here.services, here.caller, found, 1, [], None)
+        await resize_cluster(here.services, here.caller, found, ResizeRequest(1))
         found = await here.settled(made.uuid)
         assert found is not None
         assert found.status == "UPDATE_COMPLETE", found.status_reason

@@ -8,6 +8,7 @@ import pytest
 
 from hearth.clusters.conditions import IN_SYNC, condition
 from hearth.clusters.objects import DEFAULT_MASTER, DEFAULT_WORKER
+from hearth.clusters.requests import ClusterChanges, GroupRequest, ResizeRequest, UpgradeRequest
 from hearth.model.problem import Rejected
 from hearth.service.clusters.change import change_cluster
 from hearth.service.clusters.delete import delete_cluster
@@ -69,7 +70,7 @@ async def test_requests_to_resize_are_merged(tmp_path: Path):
         found = await created(here)
         counts = (3, 4, 2, 5, 3)
         await asyncio.gather(
-            *(resize_cluster(here.services, here.caller, found, n, (), None) for n in counts)
+            *(resize_cluster(here.services, here.caller, found, ResizeRequest(n)) for n in counts)
         )
         after = await here.settled(found.uuid)
         assert after is not None
@@ -89,14 +90,14 @@ async def test_a_named_node_is_removed_and_an_unknown_one_refused(tmp_path: Path
         before = await members_of(here.services, found, DEFAULT_WORKER)
         assert [one.index for one in before] == ["0", "1", "2"]
         with pytest.raises(Rejected, match="7"):
-            await resize_cluster(here.services, here.caller, found, 2, ["7"], None)
+            await resize_cluster(here.services, here.caller, found, ResizeRequest(2, ("7",)))
         await resize_cluster(
-            here.services, here.caller, found, 2, [before[1].server_id or ""], None
+            here.services, here.caller, found, ResizeRequest(2, (before[1].server_id or "",))
         )
         await here.settled(found.uuid)
         left = await members_of(here.services, found, DEFAULT_WORKER)
         assert [one.index for one in left] == ["0", "2"]
-        await resize_cluster(here.services, here.caller, found, 2, ["0"], None)
+        await resize_cluster(here.services, here.caller, found, ResizeRequest(2, ("0",)))
         await here.settled(found.uuid)
         left = await members_of(here.services, found, DEFAULT_WORKER)
         assert [one.index for one in left] == ["2", "3"]  # the node was replaced
@@ -108,7 +109,7 @@ async def test_a_group_of_its_own_stack(tmp_path: Path):
         here.start()
         found = await created(here)
         group = await create_group(
-            here.services, here.caller, found, {"name": "gpu", "node_count": 2, "role": "gpu"}
+            here.services, here.caller, found, GroupRequest(name="gpu", node_count=2, role="gpu")
         )
         after = await here.settled(found.uuid)
         assert after is not None
@@ -147,7 +148,7 @@ async def test_an_upgrade_follows_the_template(tmp_path: Path):
         here.start()
         found = await created(here)
         newer = await here.template(name="newer", image_id="ubuntu-kube-v1.32.1")
-        await upgrade_cluster(here.services, here.caller, found, newer, 1)
+        await upgrade_cluster(here.services, here.caller, found, UpgradeRequest(newer.uuid))
         after = await here.settled(found.uuid)
         assert after is not None
         assert after.status == "UPDATE_COMPLETE", after.status_reason
@@ -184,6 +185,6 @@ async def test_health_is_reported_without_a_stack_update(tmp_path: Path):
     async with world(tmp_path) as here:
         here.start()
         found = await created(here)
-        changed = {"health_status": "UNHEALTHY", "health_status_reason": {"api": "no"}}
+        changed = ClusterChanges(health_status="UNHEALTHY", health_status_reason={"api": "no"})
         after = await change_cluster(here.services, here.caller, found, changed)
         assert (after.health_status, after.status) == ("UNHEALTHY", "CREATE_COMPLETE")

@@ -10,6 +10,7 @@ import pytest
 from msgspec import structs
 
 from hearth.clusters.config import ClusterConfig
+from hearth.clusters.requests import GroupRequest, ResizeRequest, UpgradeRequest
 from hearth.conductor.conductor import Conductor
 from hearth.model.problem import Rejected
 from hearth.service.clusters import certificates
@@ -131,7 +132,7 @@ async def test_a_refused_resize_gives_the_group_its_former_number(tmp_path: Path
         found = await created(here)
         services = here.services
         services.programs.limits = Limits(max_resources_per_stack=20)
-        await resize_cluster(services, here.caller, found, 50, (), None)
+        await resize_cluster(services, here.caller, found, ResizeRequest(50))
         after = await here.settled(found.uuid)
         assert after is not None
         assert after.status == "UPDATE_FAILED"
@@ -139,7 +140,7 @@ async def test_a_refused_resize_gives_the_group_its_former_number(tmp_path: Path
         whole = await here.whole(found.uuid)
         assert whole is not None
         assert whole.defaults[-1].node_count == 1
-        await resize_cluster(services, here.caller, after, 2, (), None)  # and it can go on
+        await resize_cluster(services, here.caller, after, ResizeRequest(2))  # and it can go on
         after = await here.settled(found.uuid)
         assert after is not None
         assert after.status == "UPDATE_COMPLETE"
@@ -151,14 +152,14 @@ async def test_operations_in_the_wrong_state_are_refused_at_once(tmp_path: Path)
         template = await here.template()
         made = await here.create(template)  # no conductor works
         for refused in (
-            resize_cluster(here.services, here.caller, made, 2, (), None),
-            upgrade_cluster(here.services, here.caller, made, template),
+            resize_cluster(here.services, here.caller, made, ResizeRequest(2)),
+            upgrade_cluster(here.services, here.caller, made, UpgradeRequest(template.uuid)),
             rotate_ca(here.services, here.caller, made),
         ):
             with pytest.raises(Rejected, match="not supported in this state"):
                 await refused
         with pytest.raises(Rejected, match="no api_address"):
-            await create_group(here.services, here.caller, made, {"name": "more"})
+            await create_group(here.services, here.caller, made, GroupRequest(name="more"))
         found = await here.whole(made.uuid)
         assert found is not None
         assert found.cluster.status == "CREATE_IN_PROGRESS"
@@ -175,7 +176,7 @@ async def test_an_upgrade_of_a_driver_without_upgrades_is_refused(tmp_path: Path
             here.services.clusters, disabled_drivers=config.disabled_drivers
         )
         with pytest.raises(Rejected, match="No installed driver"):
-            await upgrade_cluster(here.services, here.caller, found, template)
+            await upgrade_cluster(here.services, here.caller, found, UpgradeRequest(template.uuid))
 
 
 @story

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 import pytest
 from msgspec import structs
 
+from hearth.clusters.requests import GroupRequest, ResizeRequest, UpgradeRequest
 from hearth.conductor.conductor import Conductor
 from hearth.service.clusters.delete import delete_cluster
 from hearth.service.clusters.members import members_of
@@ -106,16 +107,16 @@ async def told(here: World) -> None:
 
     found = await good()
     assert len(await here.stacks()) == 1
-    await resize_cluster(services, caller, found, 3, (), None)
+    await resize_cluster(services, caller, found, ResizeRequest(3))
     assert len(await members_of(services, await good(), "default-worker")) == 3
-    await create_group(services, caller, await good(), {"name": "gpu", "node_count": 1})
+    await create_group(services, caller, await good(), GroupRequest(name="gpu", node_count=1))
     await good()
     assert len(await here.stacks()) == 2
     await rotate_ca(services, caller, await good())
     await good()
     await rotate_credential(services, caller, await good())
     newer = await here.template(name="newer", image_id="ubuntu-kube-v1.32.1")
-    await upgrade_cluster(services, caller, await good(), newer, 1)
+    await upgrade_cluster(services, caller, await good(), UpgradeRequest(newer.uuid))
     last = await good()
     assert last.cluster_template_id == newer.uuid
     assert await here.count(cluster_key_pair) == 4

@@ -8,6 +8,7 @@ import pytest
 from msgspec import structs
 
 from hearth.clusters.objects import Cluster, NodeGroup
+from hearth.clusters.requests import GroupRequest, ResizeRequest, UpgradeRequest
 from hearth.clusters.states import STATUSES
 from hearth.clusters.task_content import Retry, UnknownTask
 from hearth.model.problem import Rejected
@@ -39,7 +40,9 @@ async def with_lost_group(here: World) -> tuple[Cluster, NodeGroup]:
     found = await created(here)
     limits = here.services.limits
     here.services.limits = structs.replace(limits, max_stacks_per_tenant=1)
-    made = await create_group(here.services, here.caller, found, {"name": "big", "role": "big"})
+    made = await create_group(
+        here.services, here.caller, found, GroupRequest(name="big", role="big")
+    )
     after = await settled(here, found.uuid)
     here.services.limits = limits
     assert after.status == "UPDATE_FAILED"
@@ -67,14 +70,16 @@ async def test_operations_over_a_lost_group(tmp_path: Path) -> None:
         found, group = await with_lost_group(here)
         services, caller = here.services, here.caller
         with pytest.raises(Rejected, match="could not be created"):
-            await resize_cluster(services, caller, found, 2, (), "big")
+            await resize_cluster(services, caller, found, ResizeRequest(2, nodegroup="big"))
         newer = await here.template(name="newer", image_id="ubuntu-kube-v1.32.1")
         with pytest.raises(Rejected, match="could not be created"):
-            await upgrade_cluster(services, caller, found, newer, 1, "big")
+            await upgrade_cluster(
+                services, caller, found, UpgradeRequest(newer.uuid, nodegroup="big")
+            )
         for begin in (
-            lambda: resize_cluster(services, caller, found, 2, (), None),
+            lambda: resize_cluster(services, caller, found, ResizeRequest(2)),
             lambda: rotate_credential(services, caller, found),
-            lambda: upgrade_cluster(services, caller, found, newer, 1),
+            lambda: upgrade_cluster(services, caller, found, UpgradeRequest(newer.uuid)),
         ):
             await begin()
             after = await settled(here, found.uuid)
@@ -100,9 +105,9 @@ async def test_a_resize_behind_a_create_that_fails(tmp_path: Path) -> None:
         await conductor.stop()
         services, caller = here.services, here.caller
         services.limits = structs.replace(services.limits, max_stacks_per_tenant=1)
-        wanted = {"name": "big", "node_count": 1}
+        wanted = GroupRequest(name="big", node_count=1)
         await create_group(services, caller, found, wanted)
-        await resize_cluster(services, caller, found, 3, (), "big")
+        await resize_cluster(services, caller, found, ResizeRequest(3, nodegroup="big"))
         here.start()
         assert (await settled(here, found.uuid)).status == "UPDATE_FAILED"
         whole = await here.whole(found.uuid)
@@ -122,7 +127,7 @@ async def test_a_conductor_dies_while_it_creates_a_group(tmp_path: Path) -> None
         services, caller = here.services, here.caller
         services.limits = structs.replace(services.limits, max_stacks_per_tenant=1)
         await conductor.stop()
-        group = await create_group(services, caller, found, {"name": "big"})
+        group = await create_group(services, caller, found, GroupRequest(name="big"))
         here.start()
         while await here.count(cluster_task, cluster_task.c.epoch > 0) == 0:
             await asyncio.sleep(0)
@@ -167,7 +172,7 @@ async def test_a_cluster_is_deleted_in_every_state(tmp_path: Path, force: bool) 
             found = await settled(here, made.uuid)
             assert found.status == "CREATE_COMPLETE", found.status_reason
             await conductor.stop()
-            group = await create_group(services, caller, found, {"name": "big"})
+            group = await create_group(services, caller, found, GroupRequest(name="big"))
             await forget_tasks(here, made.uuid)
             await put_in(here, status, made.uuid)
             if status.startswith("UPDATE"):
@@ -186,7 +191,9 @@ async def test_a_group_is_deleted_in_every_state(tmp_path: Path, has_stack: bool
         services, caller = here.services, here.caller
         found = await created(here, node_count=0)
         for status in STATUSES:
-            group = await create_group(services, caller, found, {"name": "big", "node_count": 0})
+            group = await create_group(
+                services, caller, found, GroupRequest(name="big", node_count=0)
+            )
             if has_stack:
                 await settled(here, found.uuid)
                 assert len(await here.stacks()) == 2

@@ -8,6 +8,7 @@ import pytest
 
 from hearth.clusters.definition import MASTER_URL, NODE_URL
 from hearth.clusters.objects import MASTER, WORKER, Cluster
+from hearth.clusters.requests import GroupRequest
 from hearth.service.clusters import stack as requests_of_stacks
 from hearth.service.clusters.node_groups import create_group
 from hearth.service.clusters.node_url import FORMER, credential_url, role_of
@@ -53,7 +54,7 @@ async def settled(here: World, cluster: Cluster) -> Cluster:
 
 
 async def with_group(here: World, cluster: Cluster) -> Cluster:
-    wanted = {"name": "gpu", "node_count": 1}
+    wanted = GroupRequest(name="gpu", node_count=1)
     await create_group(here.services, here.caller, cluster, wanted)
     return await settled(here, cluster)
 

@@ -9,6 +9,7 @@ import pytest
 
 from hearth.bus.cadf import cluster_message
 from hearth.bus.notification import BrokerMessage, Notifications
+from hearth.clusters.requests import ClusterChanges, GroupRequest, ResizeRequest
 from hearth.model.problem import Rejected
 from hearth.service.clusters.certificates import kubeconfig
 from hearth.service.clusters.change import change_cluster
@@ -64,10 +65,10 @@ async def test_each_operation_is_reported_when_it_is_accepted_and_when_it_ends(t
         found = await created(here)
         wanted = of("cluster.create")
         assert await words(here) == wanted
-        await resize_cluster(services, caller, found, 2, (), None)
+        await resize_cluster(services, caller, found, ResizeRequest(2))
         await here.settled(found.uuid)
         wanted += of("cluster.update")
-        group = await create_group(services, caller, found, {"name": "gpu", "node_count": 1})
+        group = await create_group(services, caller, found, GroupRequest(name="gpu", node_count=1))
         await here.settled(found.uuid)
         wanted += ["cluster.update pending", "nodegroup.create pending"]
         wanted += ["nodegroup.create success", "cluster.update success"]
@@ -119,7 +120,7 @@ async def test_an_operation_that_the_state_refuses_is_a_failure(tmp_path: Path):
         made = await here.create(await here.template())  # no conductor works
         for refused in (
             rotate_ca(here.services, here.caller, made),
-            change_cluster(here.services, here.caller, made, {"node_count": 2}),
+            change_cluster(here.services, here.caller, made, ClusterChanges(node_count=2)),
         ):
             with pytest.raises(Rejected, match="not supported in this state"):
                 await refused

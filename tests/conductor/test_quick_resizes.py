@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from hearth.clusters.objects import DEFAULT_WORKER, Cluster
+from hearth.clusters.requests import ResizeRequest
 from hearth.conductor.sync import Sync
 from hearth.service.clusters.members import members_of
 from hearth.service.clusters.resize import resize_cluster
@@ -34,7 +35,7 @@ def slow_before_the_workers(here: World, **properties: Any) -> None:
 
 
 async def resize(here: World, found: Cluster, count: int, *names: str) -> None:
-    await resize_cluster(here.services, here.caller, found, count, names, None)
+    await resize_cluster(here.services, here.caller, found, ResizeRequest(count, names))
 
 
 async def indexes(here: World, uuid: str) -> list[str]:

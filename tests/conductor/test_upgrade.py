@@ -8,6 +8,7 @@ import pytest
 
 from hearth.clusters import outputs
 from hearth.clusters.objects import DEFAULT_WORKER, Cluster
+from hearth.clusters.requests import GroupRequest, ResizeRequest, UpgradeRequest
 from hearth.conductor import upgrade
 from hearth.service.clusters.members import members_of
 from hearth.service.clusters.node_groups import create_group
@@ -22,7 +23,6 @@ from tests.selection import one_first
 
 pytestmark = [pytest.mark.slow, one_first]
 
-VERSION = (1, 14)
 NEWER = "ubuntu-kube-v1.32.1"
 
 
@@ -65,7 +65,7 @@ async def counts(here: World, uuid: str) -> dict[str, int]:
 
 async def upgraded(here: World, cluster: Cluster, batch: int = 1) -> Cluster:
     newer = await here.template(name="newer", image_id=NEWER)
-    await upgrade_cluster(here.services, here.caller, cluster, newer, batch)
+    await upgrade_cluster(here.services, here.caller, cluster, UpgradeRequest(newer.uuid, batch))
     after = await here.settled(cluster.uuid)
     assert after is not None
     return after
@@ -84,12 +84,12 @@ async def test_the_label_kube_tag_follows_the_version(tmp_path: Path, tag: str |
         found = await created(here, labels={"kube_tag": "v1.31.4", "own": "x"})
         labels = {"kube_tag": tag} if tag else {}
         newer = await here.template(name="newer", image_id=NEWER, labels=labels)
-        await upgrade_cluster(here.services, here.caller, found, newer, 1)
+        await upgrade_cluster(here.services, here.caller, found, UpgradeRequest(newer.uuid))
         after = await here.settled(found.uuid)
         assert after is not None
         assert after.status == "UPDATE_COMPLETE", after.status_reason
         assert after.labels == {"kube_tag": after.coe_version, "own": "x"}
-        group = await create_group(here.services, here.caller, after, {"name": "late"})
+        group = await create_group(here.services, here.caller, after, GroupRequest(name="late"))
         assert group.labels["kube_tag"] == "v1.32.1"
 
 
@@ -121,7 +121,7 @@ async def test_old_workers_go_after_new_ones_are_ready_and_they_are_drained(
         assert (await counts(here, found.uuid))[DEFAULT_WORKER] == 3
         assert after.coe_version == "v1.32.1"
         # a later resize neither brings back old nodes nor replaces new ones
-        await resize_cluster(here.services, here.caller, after, 4, (), None, version=VERSION)
+        await resize_cluster(here.services, here.caller, after, ResizeRequest(4))
         assert (await here.settled(found.uuid)).status == "UPDATE_COMPLETE"  # type: ignore[union-attr]
         assert set(now.items()) < set((await indexes(here, found)).items())
 
@@ -204,7 +204,7 @@ async def test_nodes_of_a_cluster_that_cannot_be_reached_are_replaced_undrained(
         here.start()
         found = await created(here, node_count=1)
         group = await create_group(
-            here.services, here.caller, found, {"name": "more", "node_count": 2}
+            here.services, here.caller, found, GroupRequest(name="more", node_count=2)
         )
         assert (await here.settled(found.uuid)).status == "UPDATE_COMPLETE"  # type: ignore[union-attr]
         after = await upgraded(here, found, 2)

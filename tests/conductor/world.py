@@ -21,6 +21,7 @@ from hearth.clusters.bundle import ROOT, Bundle, bundle
 from hearth.clusters.config import ClusterConfig
 from hearth.clusters.environments import choices, environment_files
 from hearth.clusters.objects import Cluster, ClusterTemplate
+from hearth.clusters.requests import ClusterRequest
 from hearth.conductor.conductor import Conductor
 from hearth.config.settings import Settings
 from hearth.process.wiring import RunningProcess as Process
@@ -35,7 +36,6 @@ from hearth.store.clusters.tables import cluster_task
 from hearth.store.tables import stack
 from hearth_devcloud.server import Running, serve
 
-VERSION = (1, 14)
 WAIT_S = 120.0
 MEMBERS = """
 heat_template_version: 2021-04-16
@@ -186,8 +186,8 @@ class World:
 
     async def create(self, template: ClusterTemplate, **wanted: Any) -> Cluster:
         """Ask for a cluster."""
-        asked = {"name": "first", "cluster_template_id": template.uuid, **wanted}
-        return await create_cluster(self.services, self.caller, asked, version=VERSION)
+        fields: dict[str, Any] = {"name": "first", "cluster_template_id": template.uuid, **wanted}
+        return await create_cluster(self.services, self.caller, ClusterRequest(**fields))
 
     async def whole(self, uuid: str) -> FullCluster | None:
         return await self.services.store.read(lambda tx: clusters.load(tx, uuid))

@@ -19,18 +19,11 @@ Labels = Mapping[str, str]
 _NOTHING: Mapping[str, Any] = {}
 
 
-class ClusterTemplate(msgspec.Struct, frozen=True, kw_only=True):
-    """A template from which clusters are created. Most fields cannot change while a cluster uses
-    it.
-    """
+class TemplateFields(msgspec.Struct, frozen=True, kw_only=True):
+    """The fields of a cluster template that its user sets."""
 
-    uuid: str
-    name: str
-    project_id: str
-    user_id: str
     coe: str
     image_id: str
-    id: int = 0
     flavor_id: str | None = None
     master_flavor_id: str | None = None
     dns_nameserver: str | None = None
@@ -58,6 +51,18 @@ class ClusterTemplate(msgspec.Struct, frozen=True, kw_only=True):
     hidden: bool = False
     tags: str | None = None
     driver: str | None = None
+
+
+class ClusterTemplate(TemplateFields, frozen=True, kw_only=True):
+    """A template from which clusters are created. Most fields cannot change while a cluster uses
+    it.
+    """
+
+    uuid: str
+    name: str
+    project_id: str
+    user_id: str
+    id: int = 0
     created_at: float = 0.0
     updated_at: float | None = None
 

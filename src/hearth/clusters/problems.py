@@ -18,6 +18,10 @@ class ClusterProblem(Problem, frozen=True):
         return self.explanation
 
 
+class UnknownTemplate(ClusterProblem, frozen=True):
+    """The template for a new cluster does not exist."""
+
+
 class WrongState(Rejected):
     """The operation is not allowed in the current state of the cluster."""
 
@@ -32,12 +36,14 @@ def bad_request(message: str) -> Rejected:
     return refused(400, message)
 
 
-def not_found(noun: str, name: str) -> Rejected:
+def not_found(
+    noun: str, name: str, problem_type: type[ClusterProblem] = ClusterProblem
+) -> Rejected:
     """Return an exception for an object that does not exist or that the caller may not see (404).
 
     `noun` is the kind of object, and `name` its name or id in the request.
     """
-    return refused(404, f"No {noun} {name}. Check its name or id.")
+    return Rejected([problem_type(None, 404, f"No {noun} {name}. Check its name or id.")])
 
 
 def conflict(message: str) -> Rejected:

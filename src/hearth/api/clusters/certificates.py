@@ -8,6 +8,7 @@ from hearth.api.clusters import view
 from hearth.api.clusters.bodies import CERTIFICATE
 from hearth.api.clusters.context import argument, body, caller_of, services_of
 from hearth.clusters.objects import Cluster
+from hearth.clusters.requests import CertificateRequest
 from hearth.service.clusters.access import demand
 from hearth.service.clusters.certificates import ca_certificate, signed
 from hearth.service.clusters.find import cluster_to_sign_for, find_cluster
@@ -29,10 +30,10 @@ async def show(request: Request) -> Response:
 
 async def sign(request: Request) -> Response:
     """Sign a certificate request with a certificate authority of a cluster."""
-    fields = await body(request, CERTIFICATE)
+    signing = await body(request, CERTIFICATE, CertificateRequest)
     services, caller = services_of(request), caller_of(request)
-    cluster = await cluster_to_sign_for(services, caller, fields["cluster_uuid"])
-    csr, authority = fields["csr"], fields.get("ca_cert_type")
+    cluster = await cluster_to_sign_for(services, caller, signing.cluster_uuid)
+    csr, authority = signing.csr, signing.ca_cert_type
     proof = request.headers.get(HEADER, "")
     pem = await signed(services, caller, cluster, csr, authority, proof)
     certificate = view.certificate(request, cluster, pem, csr, authority)

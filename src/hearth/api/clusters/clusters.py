@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from msgspec import convert
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -9,7 +10,6 @@ from hearth.api.answer import JSONResponse
 from hearth.api.clusters import pages, patch, view
 from hearth.api.clusters.bodies import CLUSTER, HEALTH, RESIZE, UPGRADE
 from hearth.api.clusters.context import (
-    ZERO_NODES_SINCE,
     argument,
     body,
     caller_of,
@@ -21,6 +21,12 @@ from hearth.api.clusters.context import (
 from hearth.api.clusters.types import Field, text_map, word
 from hearth.clusters.objects import Cluster
 from hearth.clusters.problems import bad_request
+from hearth.clusters.requests import (
+    ClusterChanges,
+    ClusterRequest,
+    ResizeRequest,
+    UpgradeRequest,
+)
 from hearth.service.clusters import fence
 from hearth.service.clusters.access import demand, scope
 from hearth.service.clusters.certificates import kubeconfig
@@ -28,7 +34,7 @@ from hearth.service.clusters.change import change_cluster
 from hearth.service.clusters.create import create_cluster
 from hearth.service.clusters.delete import delete_cluster
 from hearth.service.clusters.events import cluster_events
-from hearth.service.clusters.find import find_cluster, template_for_clusters
+from hearth.service.clusters.find import find_cluster
 from hearth.service.clusters.lists import list_clusters, list_sizes, with_groups
 from hearth.service.clusters.preview import preview_cluster
 from hearth.service.clusters.resize import resize_cluster
@@ -106,14 +112,14 @@ async def create(request: Request) -> Response:
     """Create a cluster. With `dry_run`, only carry out all checks and return what would be created:
     the cluster, its groups, and a preview of its stack.
     """
-    services, caller, version = services_of(request), caller_of(request), version_of(request)
-    fields = await body(request, CLUSTER)
-    demand_nodes(request, fields.get("node_count"))
+    services, caller = services_of(request), caller_of(request)
+    description = await body(request, CLUSTER, ClusterRequest)
+    demand_nodes(request, description.node_count)
     await demand(services, caller, "cluster:create")
     if argument(request, "dry_run"):
-        preview = await preview_cluster(services, caller, fields, version=version)
+        preview = await preview_cluster(services, caller, description)
         return JSONResponse(await view.preview(request, preview))
-    return _accepted(await create_cluster(services, caller, fields, version=version))
+    return _accepted(await create_cluster(services, caller, description))
 
 
 async def update(request: Request) -> Response:
@@ -133,11 +139,12 @@ async def update(request: Request) -> Response:
     changes = patch.differing(before, patch.applied(before, operations, RULES))
     renamable = ("name",) if services.clusters.rename else ()
     patch.only(changes, (*CHANGEABLE, *renamable), "cluster")
-    demand_nodes(request, changes.get("node_count"))
+    cluster_changes = convert(changes, ClusterChanges)
+    demand_nodes(request, cluster_changes.node_count)
     await _demand_update(request, cluster, changes)
     if changes:
         rollback = argument(request, "rollback", False)
-        await change_cluster(services, caller, cluster, changes, rollback=rollback)
+        await change_cluster(services, caller, cluster, cluster_changes, rollback=rollback)
     return _accepted(cluster)
 
 
@@ -171,18 +178,10 @@ async def resize(request: Request) -> Response:
     """Change the number of nodes of a group; by default, of the default group of workers. Nodes to
     remove can be named.
     """
-    fields = await body(request, RESIZE)
-    demand_nodes(request, fields["node_count"])
+    size = await body(request, RESIZE, ResizeRequest)
+    demand_nodes(request, size.node_count)
     cluster = await _find(request, "cluster:resize")
-    await resize_cluster(
-        services_of(request),
-        caller_of(request),
-        cluster,
-        fields["node_count"],
-        fields.get("nodes_to_remove", ()),
-        fields.get("nodegroup"),
-        version=version_of(request),
-    )
+    await resize_cluster(services_of(request), caller_of(request), cluster, size)
     return _accepted(cluster)
 
 
@@ -190,15 +189,9 @@ async def upgrade(request: Request) -> Response:
     """Upgrade a cluster or a group to another template."""
     if version_of(request) < UPGRADE_SINCE:
         raise bad_request("Upgrades are not possible in API version 1.7. Use version 1.8 or later.")
-    fields = await body(request, UPGRADE)
+    target = await body(request, UPGRADE, UpgradeRequest)
     cluster = await _find(request, "cluster:upgrade", "cluster:upgrade_all_projects")
-    services, caller = services_of(request), caller_of(request)
-    template = await template_for_clusters(
-        services, caller, fields["cluster_template"], version=ZERO_NODES_SINCE
-    )
-    await upgrade_cluster(
-        services, caller, cluster, template, fields.get("max_batch_size"), fields.get("nodegroup")
-    )
+    await upgrade_cluster(services_of(request), caller_of(request), cluster, target)
     return _accepted(cluster)
 
 

@@ -1,9 +1,10 @@
 """The parts of a request that handlers use: services, caller, version, body and query."""
 
 from collections.abc import Callable, Mapping
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 import msgspec
+from msgspec import UnsetType
 from starlette.requests import Request
 
 from hearth.api.clusters.types import Fields, body_values
@@ -19,6 +20,7 @@ Read = Callable[[str], Any]
 explanation.
 """
 Arguments = Mapping[str, Read]
+T = TypeVar("T")
 
 ZERO_NODES_SINCE = (1, 10)
 """The first microversion with clusters and node groups that have no nodes."""
@@ -47,7 +49,7 @@ def base(request: Request) -> str:
     return f"{url.scheme}://{url.netloc}{request.scope.get('root_path', '')}"
 
 
-def demand_nodes(request: Request, count: int | None) -> None:
+def demand_nodes(request: Request, count: int | UnsetType) -> None:
     """Raise Rejected if `count` is 0 in a version of the API in which each group has a node."""
     if count == 0 and version_of(request) < ZERO_NODES_SINCE:
         raise bad_request("No nodes at all need API version 1.10. Use a node_count of at least 1.")
@@ -70,12 +72,13 @@ async def document(request: Request) -> Any:
         raise bad_request(f"The body is not valid JSON. {problem}.") from None
 
 
-async def body(request: Request, declared: Fields) -> dict[str, Any]:
-    """Return the checked values in the body of a request, by name. Raises Rejected.
+async def body(request: Request, declared: Fields, request_type: type[T]) -> T:
+    """Return the body of a request as a struct. Raises Rejected.
 
-    `declared` are the fields that the body may contain.
+    `declared` are the fields that the body may contain; `request_type` has those with an effect.
     """
-    return body_values(await document(request), declared, version_of(request))
+    values = body_values(await document(request), declared, version_of(request))
+    return msgspec.convert(values, request_type)
 
 
 def query(request: Request, arguments: Arguments) -> dict[str, Any]:

@@ -11,12 +11,14 @@ from hearth.api import fault as base
 from hearth.api.answer import JSONResponse
 from hearth.api.front.scope import logged_path
 from hearth.cloud.fault import CloudFault
-from hearth.clusters.problems import ClusterProblem
-from hearth.model.problem import Rejected
+from hearth.clusters.problems import ClusterProblem, UnknownTemplate
+from hearth.model.problem import Problem, Rejected
 
 log = logging.getLogger(__name__)
 
 DETAIL_MAX = 2_000  # characters: an error may quote what the client sent
+UNKNOWN_TEMPLATE_SINCE = (1, 10)
+"""The first microversion in which an unknown template for a new cluster has the status 404."""
 _FIRST_SENTENCE = re.compile(r"\.(\s|$)")  # the full stop of 1.10 ends none
 
 
@@ -46,9 +48,15 @@ async def rejected(request: Request, problem: Exception) -> JSONResponse:
     status.
     """
     assert isinstance(problem, Rejected)
-    first = problem.problems[0]
-    status = first.status if isinstance(first, ClusterProblem) else base.status_of(first)
+    status = status_of(problem.problems[0], request.state.version)
     return answer(status, base.words(problem.problems))
+
+
+def status_of(problem: Problem, version: tuple[int, int]) -> int:
+    """Return the status of a response about a problem in a microversion."""
+    if isinstance(problem, UnknownTemplate) and version < UNKNOWN_TEMPLATE_SINCE:
+        return 400
+    return problem.status if isinstance(problem, ClusterProblem) else base.status_of(problem)
 
 
 async def cloud_fault(request: Request, problem: Exception) -> JSONResponse:

@@ -9,6 +9,7 @@ from hearth.api.clusters.bodies import FEDERATION
 from hearth.api.clusters.context import body, caller_of, document, services_of
 from hearth.clusters.objects import Federation
 from hearth.clusters.problems import bad_request
+from hearth.clusters.requests import FederationRequest
 from hearth.service.clusters.access import demand
 from hearth.service.clusters.federations import (
     change_federation,
@@ -56,9 +57,9 @@ async def show(request: Request) -> Response:
 async def create(request: Request) -> Response:
     """Create a federation. Hearth only stores it, with status CREATE_FAILED."""
     services, caller = services_of(request), caller_of(request)
-    fields = await body(request, FEDERATION)
+    description = await body(request, FEDERATION, FederationRequest)
     await demand(services, caller, "federation:create")
-    federation = await create_federation(services, caller, fields)
+    federation = await create_federation(services, caller, description)
     return JSONResponse({"uuid": federation.uuid}, status_code=202)
 
 

@@ -1,5 +1,6 @@
 """Handlers of the routes for node groups."""
 
+from msgspec import convert
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -17,6 +18,7 @@ from hearth.api.clusters.context import (
 )
 from hearth.api.clusters.types import field_of
 from hearth.clusters.objects import Cluster, NodeGroup
+from hearth.clusters.requests import GroupChanges, GroupRequest
 from hearth.service.clusters.access import demand
 from hearth.service.clusters.find import find_cluster, find_group
 from hearth.service.clusters.lists import list_groups
@@ -56,10 +58,10 @@ async def show(request: Request) -> Response:
 
 async def create(request: Request) -> Response:
     """Create a node group."""
-    fields = await body(request, NODE_GROUP)
-    demand_nodes(request, fields.get("node_count"))
+    description = await body(request, NODE_GROUP, GroupRequest)
+    demand_nodes(request, description.node_count)
     cluster = await _cluster(request, "nodegroup:create")
-    group = await create_group(services_of(request), caller_of(request), cluster, fields)
+    group = await create_group(services_of(request), caller_of(request), cluster, description)
     return JSONResponse(view.group_accepted(request, group, cluster), status_code=202)
 
 
@@ -79,7 +81,7 @@ async def update(request: Request) -> Response:
     changes = patch.differing(before, patch.applied(before, operations, RULES))
     patch.only(changes, CHANGEABLE, "node group")
     if changes:
-        group = await change_group(services, caller, cluster, group, changes)
+        group = await change_group(services, caller, cluster, group, convert(changes, GroupChanges))
     return JSONResponse(view.group(request, group, cluster), status_code=202)
 
 

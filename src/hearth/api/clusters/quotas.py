@@ -9,6 +9,7 @@ from hearth.api.clusters.bodies import QUOTA
 from hearth.api.clusters.context import argument, body, caller_of, services_of
 from hearth.clusters.objects import Quota
 from hearth.clusters.problems import bad_request
+from hearth.clusters.requests import QuotaRequest
 from hearth.service.clusters import quotas, stats
 from hearth.service.clusters.access import demand
 from hearth.service.clusters.lists import list_quotas
@@ -39,28 +40,25 @@ async def show(request: Request) -> Response:
 
 async def create(request: Request) -> Response:
     """Create the quota of a project; without `hard_limit`, it allows one cluster."""
-    fields = await body(request, QUOTA)
-    quota = await quotas.create_quota(
-        services_of(request),
-        caller_of(request),
-        fields.get("project_id"),
-        fields.get("hard_limit", DEFAULT_LIMIT),
-    )
+    values = await body(request, QUOTA, QuotaRequest)
+    limit = DEFAULT_LIMIT if values.hard_limit is None else values.hard_limit
+    services, caller = services_of(request), caller_of(request)
+    quota = await quotas.create_quota(services, caller, values.project_id, limit)
     return JSONResponse(view.quota(quota), status_code=201)
 
 
 async def update(request: Request) -> Response:
     """Change the quota of a project."""
-    fields = await body(request, QUOTA)
+    values = await body(request, QUOTA, QuotaRequest)
     project_id, resource = _project_and_resource(request)
-    if fields.get("project_id", project_id) != project_id:
+    if values.project_id not in (None, project_id):
         raise bad_request(
             "project_id differs from the project in the URL. Use the same project id in both."
         )
-    if "hard_limit" not in fields:
+    if values.hard_limit is None:
         raise bad_request("Attribute hard_limit is mandatory. Add a value.")
     services, caller = services_of(request), caller_of(request)
-    after = await quotas.change_quota(services, caller, project_id, resource, fields["hard_limit"])
+    after = await quotas.change_quota(services, caller, project_id, resource, values.hard_limit)
     return JSONResponse(view.quota(after), status_code=202)
 
 

@@ -8,6 +8,7 @@ from hearth.api.clusters import pages, patch, view
 from hearth.api.clusters.bodies import TEMPLATE
 from hearth.api.clusters.context import body, caller_of, document, services_of
 from hearth.clusters.objects import ClusterTemplate
+from hearth.clusters.requests import TemplateRequest
 from hearth.service.clusters import fence
 from hearth.service.clusters.access import demand, scope
 from hearth.service.clusters.find import find_template
@@ -69,9 +70,8 @@ async def show(request: Request) -> Response:
 
 async def create(request: Request) -> Response:
     """Create a cluster template."""
-    fields = await body(request, TEMPLATE)
-    fields.pop("cluster_distro", None)  # the image decides
-    template = await create_template(services_of(request), caller_of(request), fields)
+    description = await body(request, TEMPLATE, TemplateRequest)
+    template = await create_template(services_of(request), caller_of(request), description)
     template_body = view.template(request, template)
     headers = {"Location": template_body["links"][0]["href"]}
     return JSONResponse(template_body, status_code=201, headers=headers)

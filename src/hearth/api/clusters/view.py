@@ -12,6 +12,9 @@ from starlette.requests import Request
 
 from hearth.api.clusters.bodies import SINCE_TAINTS
 from hearth.api.clusters.context import base, services_of, version_of
+from hearth.api.clusters.fault import status_of
+from hearth.api.clusters.versions import Version
+from hearth.cloud.fault import CloudFault
 from hearth.clusters.conditions import Condition, conditions
 from hearth.clusters.label_table import label_warnings
 from hearth.clusters.merging import difference
@@ -24,7 +27,9 @@ from hearth.clusters.objects import (
     NodeGroup,
     Quota,
 )
+from hearth.clusters.problems import ClusterProblem
 from hearth.clusters.states import FAILED
+from hearth.model.problem import Problem
 from hearth.service.clusters.preview import CheckResult, Preview
 from hearth.service.stacks.prediction import StackPrediction
 from hearth.service.stacks.preview import created_items, created_outputs
@@ -182,7 +187,7 @@ async def preview(request: Request, preview: Preview) -> Body:
     """
     body: Body = {
         "accepted": all(check.passed for check in preview.checks),
-        "checks": [_check(check) for check in preview.checks],
+        "checks": [_check(check, version_of(request)) for check in preview.checks],
         "cluster": None,
         "nodegroups": None,
         "stack": None if preview.stack is None else await _stack_preview(preview.stack),
@@ -195,9 +200,18 @@ async def preview(request: Request, preview: Preview) -> Body:
     return body
 
 
-def _check(check: CheckResult) -> Body:
-    problems = [{"status": status, "message": message} for status, message in check.problems]
+def _check(check: CheckResult, version: Version) -> Body:
+    problems = [
+        {"status": _status(problem, version), "message": problem.message}
+        for problem in check.problems
+    ]
     return {"name": check.name, "passed": check.passed, "problems": problems}
+
+
+def _status(problem: Problem | CloudFault, version: Version) -> int:
+    if isinstance(problem, CloudFault):
+        return problem.status or 503
+    return status_of(problem, version) if isinstance(problem, ClusterProblem) else 400
 
 
 def _unborn(body: Body) -> Body:

@@ -1,10 +1,11 @@
 """Change a cluster by PATCH: the number of its nodes, or the health that its software reports."""
 
-from collections.abc import Mapping
-from typing import Any
+from msgspec import UNSET
+from msgspec.structs import replace
 
 from hearth.clusters.health import bounded
 from hearth.clusters.objects import Cluster
+from hearth.clusters.requests import ClusterChanges, ResizeRequest, set_fields
 from hearth.clusters.states import SETTLED
 from hearth.service.caller import Caller
 from hearth.service.clusters.accept import demand_state, locked
@@ -18,42 +19,29 @@ async def change_cluster(
     services: Services,
     caller: Caller,
     cluster: Cluster,
-    changes: Mapping[str, Any],
+    changes: ClusterChanges,
     *,
     rollback: bool = False,
-    version: tuple[int, int] = (1, 14),
 ) -> Cluster:
-    """Change the health fields or the `node_count` of a cluster, and return the cluster.
+    """Change the fields of a cluster, and return the cluster. Raises Rejected.
 
-    `node_count` is the number of nodes of the default worker group, and None means 1; it begins a
-    resize with `rollback` and `version`. A change of health fields does not change the stack.
-    Raises Rejected.
+    `node_count` is the number of nodes of the default worker group; it begins a resize with
+    `rollback`. A change of other fields does not change the stack.
     """
-    health = {name: value for name, value in changes.items() if name != "node_count"}
-    if "health_status_reason" in health:
-        health["health_status_reason"] = bounded(health["health_status_reason"] or {})
-    if health:
+    if changes.health_status_reason is not UNSET:
+        changes = replace(changes, health_status_reason=bounded(changes.health_status_reason))
+    if values := set_fields(replace(changes, node_count=UNSET)):
         now = services.clock.now()
 
         def transaction(tx: Tx) -> Cluster:
             full = locked(tx, cluster)
             demand_state(full.cluster, SETTLED, "Update")
-            after = clusters.at(full.cluster, **health, updated_at=now)
+            after = clusters.at(full.cluster, **values, updated_at=now)
             clusters.save(tx, full, after, now=now)
             return after
 
         cluster = await services.store.run_once(transaction)
-    if "node_count" not in changes:
+    if changes.node_count is UNSET:
         return cluster
-    count = 1 if changes["node_count"] is None else changes["node_count"]
-    return await resize_cluster(
-        services,
-        caller,
-        cluster,
-        count,
-        (),
-        None,
-        version=version,
-        rollback=rollback,
-        states=SETTLED,
-    )
+    request = ResizeRequest(changes.node_count, rollback=rollback)
+    return await resize_cluster(services, caller, cluster, request, states=SETTLED)

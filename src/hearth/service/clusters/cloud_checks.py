@@ -5,9 +5,8 @@ order of docs/spec/clusters.md, 2.6.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import Any
 
 from hearth.cloud.contract import Body, Cloud
 from hearth.cloud.fault import CloudFault
@@ -15,6 +14,7 @@ from hearth.clusters.config import ClusterConfig
 from hearth.clusters.labels import number
 from hearth.clusters.objects import Cluster, ClusterTemplate, Labels
 from hearth.clusters.problems import bad_request
+from hearth.clusters.requests import GroupRequest
 from hearth.clusters.versions import tag_problem
 from hearth.model.problem import Rejected
 from hearth.service.caller import Caller
@@ -76,20 +76,20 @@ async def cluster_findings(
     return results
 
 
-async def check_group(services: Services, caller: Caller, fields: Mapping[str, Any]) -> None:
+async def check_group(services: Services, caller: Caller, request: GroupRequest) -> None:
     """Raise Rejected or CloudFault if the cloud lacks the image or the flavor for a new node group.
 
-    `fields` are the fields of the request. An image without a distribution is rejected, as in a
-    template: nothing on its servers would join the cluster.
+    An image without a distribution is rejected, as in a template: nothing on its servers would join
+    the cluster.
     """
     cloud = services.cloud(caller)
-    labels = fields.get("labels") or {}
+    labels = request.labels or {}
     image, _ = await _in_order(
-        _image(cloud, fields.get("image_id"), labels),
-        _flavor(cloud, fields.get("flavor_id"), labels, services),
+        _image(cloud, request.image_id, labels),
+        _flavor(cloud, request.flavor_id, labels, services),
     )
     if image is not None:
-        distribution_of(image, str(fields["image_id"]))
+        distribution_of(image, str(request.image_id))
 
 
 def distribution_of(image: Body, ident: str) -> str:

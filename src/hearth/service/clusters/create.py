@@ -25,7 +25,8 @@ from hearth.clusters.objects import (
     ClusterTemplate,
     NodeGroup,
 )
-from hearth.clusters.problems import bad_request, not_found, refused
+from hearth.clusters.problems import UnknownTemplate, bad_request, not_found, refused
+from hearth.clusters.requests import ClusterRequest
 from hearth.clusters.states import CREATE_IN_PROGRESS
 from hearth.clusters.task_content import CreateCluster
 from hearth.model.problem import Rejected
@@ -40,10 +41,16 @@ from hearth.service.services import Services
 from hearth.store.clusters import clusters, find
 from hearth.store.database import Tx
 
-COPIED = ("docker_volume_size", "master_flavor_id", "flavor_id", "fixed_network", "fixed_subnet")
+COPIED = (
+    "docker_volume_size",
+    "master_flavor_id",
+    "flavor_id",
+    "fixed_network",
+    "fixed_subnet",
+    "floating_ip_enabled",
+    "master_lb_enabled",
+)
 """Fields that a cluster copies from its template if the request does not contain them."""
-SWITCHES = ("floating_ip_enabled", "master_lb_enabled")
-ZERO_NODES_SINCE = (1, 10)
 
 
 class Draft(Struct, frozen=True):
@@ -56,16 +63,13 @@ class Draft(Struct, frozen=True):
     groups: tuple[NodeGroup, NodeGroup]  # masters and workers
 
 
-async def create_cluster(
-    services: Services, caller: Caller, fields: Mapping[str, Any], *, version: tuple[int, int]
-) -> Cluster:
+async def create_cluster(services: Services, caller: Caller, request: ClusterRequest) -> Cluster:
     """Begin to create a cluster and return it, in CREATE_IN_PROGRESS.
 
-    `fields` are the fields of the request, and `version` is its API version. Raises Rejected,
-    CloudFault.
+    Raises Rejected, CloudFault.
     """
     await room(services, caller)
-    draft = await _checked(services, caller, fields, version)
+    draft = await _checked(services, caller, request)
     now = services.clock.now()
     limit = services.clusters.max_clusters_per_project
 
@@ -92,33 +96,35 @@ async def create_cluster(
     return created
 
 
-async def _checked(
-    services: Services, caller: Caller, fields: Mapping[str, Any], version: tuple[int, int]
-) -> Draft:
+async def _checked(services: Services, caller: Caller, request: ClusterRequest) -> Draft:
     """Return the objects to store for a create request, after all checks. Raises Rejected,
     CloudFault.
     """
-    if fields.get("node_count") == 0 and version < ZERO_NODES_SINCE:
-        raise bad_request("node_count must be at least 1 before API version 1.10.")
-    ident = fields["cluster_template_id"]
-    template = await template_for_clusters(services, caller, ident, version=version)
-    draft = draft_of(services, caller, template, fields)
+    template = await template_of(services, caller, request)
+    draft = draft_of(services, caller, template, request)
     for check in CHECKS.values():
         check(services, caller, draft)
     await check_cluster(services, caller, template, draft.cluster)
     return draft
 
 
+async def template_of(
+    services: Services, caller: Caller, request: ClusterRequest
+) -> ClusterTemplate:
+    """Return the template of a create request. Raises Rejected."""
+    ident = request.cluster_template_id
+    template = await template_for_clusters(services, caller, ident)
+    if template is None:
+        raise not_found("cluster template", ident, UnknownTemplate)
+    return template
+
+
 def draft_of(
-    services: Services, caller: Caller, template: ClusterTemplate, fields: Mapping[str, Any]
+    services: Services, caller: Caller, template: ClusterTemplate, request: ClusterRequest
 ) -> Draft:
-    """Return the objects to store for a create request with the given `fields`, without checking
-    them.
-    """
-    set_fields = {name: value for name, value in fields.items() if value is not None}
-    cluster = _cluster(services, caller, template, set_fields)
-    masters, nodes = set_fields.get("master_count", 1), set_fields.get("node_count", 1)
-    return Draft(template, cluster, _groups(services, template, cluster, masters, nodes))
+    """Return the objects to store for a create request, without checking them."""
+    cluster = _cluster(services, caller, template, request)
+    return Draft(template, cluster, _groups(services, template, cluster, request))
 
 
 def _check_driver(services: Services, _caller: Caller, draft: Draft) -> None:
@@ -163,32 +169,32 @@ Rejected.
 
 
 def _cluster(
-    services: Services, caller: Caller, template: ClusterTemplate, fields: Mapping[str, Any]
+    services: Services, caller: Caller, template: ClusterTemplate, request: ClusterRequest
 ) -> Cluster:
-    copied = {name: fields.get(name) or getattr(template, name) for name in COPIED}
-    switched = {name: fields.get(name, getattr(template, name)) for name in SWITCHES}
-    labels = merged(template.labels, fields.get("labels"), merge=bool(fields.get("merge_labels")))
+    copied = {
+        name: getattr(template if getattr(request, name) is None else request, name)
+        for name in COPIED
+    }
     number_of_name = secrets.randbelow(1 << 30)
     return Cluster(
         uuid=services.new_id(),
-        name=fields.get("name") or generated_name(number_of_name, "cluster"),
+        name=request.name or generated_name(number_of_name, "cluster"),
         project_id=caller.project_id,
         user_id=caller.user_id,
         cluster_template_id=template.uuid,
-        keypair=fields.get("keypair") or template.keypair_id,
-        labels=labels,
-        create_timeout=fields.get("create_timeout", 60),
-        discovery_url=fields.get("discovery_url"),
+        keypair=request.keypair or template.keypair_id,
+        labels=merged(template.labels, request.labels, merge=request.merge_labels),
+        create_timeout=request.create_timeout,
+        discovery_url=request.discovery_url,
         status=CREATE_IN_PROGRESS,
         created_at=services.clock.now(),
         initiator=notify.initiator_of(caller),
         **copied,
-        **switched,
     )
 
 
 def _groups(
-    services: Services, template: ClusterTemplate, cluster: Cluster, masters: int, nodes: int
+    services: Services, template: ClusterTemplate, cluster: Cluster, request: ClusterRequest
 ) -> tuple[NodeGroup, NodeGroup]:
     master = NodeGroup(
         uuid=services.new_id(),
@@ -199,7 +205,7 @@ def _groups(
         flavor_id=cluster.master_flavor_id,
         image_id=template.image_id,
         docker_volume_size=cluster.docker_volume_size,
-        node_count=masters,
+        node_count=request.master_count,
         role=MASTER,
         min_node_count=1,
         is_default=True,
@@ -211,7 +217,7 @@ def _groups(
         uuid=services.new_id(),
         name=DEFAULT_WORKER,
         flavor_id=cluster.flavor_id,
-        node_count=nodes,
+        node_count=request.node_count,
         role=WORKER,
         labels=dict(cluster.labels),
         min_node_count=number(cluster.labels, "min_node_count", 0),

@@ -5,7 +5,6 @@ docs/spec/clusters.md, 2.8.
 """
 
 from collections.abc import Mapping
-from typing import Any
 from uuid import UUID
 
 from msgspec.structs import replace
@@ -13,6 +12,7 @@ from msgspec.structs import replace
 from hearth.clusters.names import generated_name
 from hearth.clusters.objects import Cluster, Federation
 from hearth.clusters.problems import bad_request, conflict, not_found
+from hearth.clusters.requests import FederationRequest
 from hearth.clusters.states import CREATE_FAILED
 from hearth.service.caller import Caller
 from hearth.service.clusters.find import find_cluster
@@ -25,29 +25,27 @@ REASON = "Federations are not implemented. The description is kept, but nothing 
 
 
 async def create_federation(
-    services: Services, caller: Caller, fields: Mapping[str, Any]
+    services: Services, caller: Caller, request: FederationRequest
 ) -> Federation:
     """Store a federation and return it, in CREATE_FAILED.
 
-    `fields` are the fields of the request. Raises Rejected if the property `dns-zone` is missing,
-    or if a cluster does not exist.
+    Raises Rejected if the property `dns-zone` is missing, or if a cluster does not exist.
     """
-    properties = fields.get("properties") or {}
-    if DNS_ZONE not in properties:
+    if DNS_ZONE not in request.properties:
         raise bad_request(f"Property {DNS_ZONE} is mandatory. Add it to properties.")
-    host = await find_cluster(services, caller, fields["hostcluster_id"])
+    host = await find_cluster(services, caller, request.hostcluster_id)
     members = [
         (await find_cluster(services, caller, ident)).uuid
-        for ident in dict.fromkeys(fields.get("member_ids") or ())
+        for ident in dict.fromkeys(request.member_ids)
     ]
     uuid = services.new_id()
     new = Federation(
         uuid=uuid,
-        name=fields.get("name") or generated_name(UUID(uuid).int, "federation"),
+        name=request.name or generated_name(UUID(uuid).int, "federation"),
         project_id=caller.project_id,
         hostcluster_id=host.uuid,
         member_ids=members,
-        properties=properties,
+        properties=request.properties,
         status=CREATE_FAILED,
         status_reason=REASON,
         created_at=services.clock.now(),

@@ -14,8 +14,6 @@ from hearth.store.database import Tx
 
 T = TypeVar("T")
 
-UNKNOWN_TEMPLATE_SINCE = (1, 10)  # the version in which an unknown template became a 404
-
 
 async def find_cluster(
     services: Services, caller: Caller, ident: str, everywhere: str | None = None
@@ -53,20 +51,19 @@ async def find_template(
 
 
 async def template_for_clusters(
-    services: Services, caller: Caller, ident: str, *, version: tuple[int, int]
-) -> ClusterTemplate:
-    """Return the template with which a cluster is created or upgraded, by its UUID or name.
+    services: Services, caller: Caller, ident: str
+) -> ClusterTemplate | None:
+    """Return the template with which a cluster is created or upgraded, by its UUID or name; None if
+    there is no such template.
 
-    Raises Rejected. If there is no such template, the status is 400 in API versions before 1.10,
-    and 404 from 1.10 on. Administrators find the templates of all projects, and only they may use a
-    hidden template.
+    Administrators find the templates of all projects, and only they may use a hidden template.
+    Raises Rejected.
     """
     admin = services.cluster_policy.is_admin(caller)
     project = None if admin else caller.project_id
     matches = await services.store.read(lambda tx: find.readable_templates(tx, ident, project))
     if not matches:
-        message = f"No cluster template {ident}. Check its name or id."
-        raise refused(404 if version >= UNKNOWN_TEMPLATE_SINCE else 400, message)
+        return None
     template = _single("cluster template", ident, matches)
     if template.hidden and not admin:
         raise refused(

@@ -5,14 +5,14 @@ Source: docs/spec/clusters.md, section 5.
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from msgspec.structs import replace
 from sqlalchemy.exc import IntegrityError
 
 from hearth.clusters.merging import merged
-from hearth.clusters.objects import MASTER, WORKER, Cluster, NodeGroup
+from hearth.clusters.objects import MASTER, Cluster, NodeGroup
 from hearth.clusters.problems import bad_request, conflict, not_found
+from hearth.clusters.requests import GroupChanges, GroupRequest, set_fields
 from hearth.clusters.states import (
     CREATE_IN_PROGRESS,
     DELETE_IN_PROGRESS,
@@ -35,23 +35,22 @@ EFFECTS = frozenset({"NoSchedule", "PreferNoSchedule", "NoExecute"})
 
 
 async def create_group(
-    services: Services, caller: Caller, cluster: Cluster, fields: Mapping[str, Any]
+    services: Services, caller: Caller, cluster: Cluster, request: GroupRequest
 ) -> NodeGroup:
     """Begin to create a node group and return it; its cluster is then in UPDATE_IN_PROGRESS.
 
-    `fields` are the fields of the request. Raises Rejected, CloudFault.
+    Raises Rejected, CloudFault.
     """
-    set_fields = {name: value for name, value in fields.items() if value is not None}
-    if set_fields.get("role", WORKER) == MASTER:
+    if request.role == MASTER:
         raise bad_request("A node group with the role master cannot be added. Use another role.")
     if cluster.api_address is None:
         raise conflict(f"Cluster {cluster.name} has no api_address yet. Wait until it is created.")
-    await check_group(services, caller, set_fields)
+    await check_group(services, caller, request)
     inserted: list[NodeGroup] = []
 
     def change(full: FullCluster, tx: Tx) -> tuple[Changed, CreateGroup]:
         demand_state(full.cluster, RESIZABLE, "Creating a node group")
-        group = _group(services, full, set_fields)
+        group = _group(services, full, request)
         _check(group)
         if any(existing.name == group.name for existing in full.groups):
             raise conflict(f"Node group {group.name} already exists. Use another name.")
@@ -66,24 +65,24 @@ async def create_group(
     return inserted[0]
 
 
-def _group(services: Services, full: FullCluster, fields: Mapping[str, Any]) -> NodeGroup:
+def _group(services: Services, full: FullCluster, request: GroupRequest) -> NodeGroup:
     cluster, worker = full.cluster, full.defaults[-1]
     number = 1 + sum(1 for group in full.groups if not group.is_default)
     return NodeGroup(
         uuid=services.new_id(),
-        name=fields.get("name") or f"group-{number}",
+        name=request.name or f"group-{number}",
         cluster_id=cluster.uuid,
         project_id=cluster.project_id,
-        docker_volume_size=fields.get("docker_volume_size", cluster.docker_volume_size),
-        labels=merged(cluster.labels, fields.get("labels"), merge=bool(fields.get("merge_labels"))),
-        flavor_id=fields.get("flavor_id", cluster.flavor_id),
-        image_id=fields.get("image_id", worker.image_id),
-        node_count=fields.get("node_count", 1),
-        role=fields.get("role", WORKER),
-        min_node_count=fields.get("min_node_count", 0),
-        max_node_count=fields.get("max_node_count"),
-        node_labels=fields.get("node_labels", {}),
-        node_taints=fields.get("node_taints", ()),
+        docker_volume_size=request.docker_volume_size or cluster.docker_volume_size,
+        labels=merged(cluster.labels, request.labels, merge=request.merge_labels),
+        flavor_id=request.flavor_id or cluster.flavor_id,
+        image_id=request.image_id or worker.image_id,
+        node_count=request.node_count,
+        role=request.role,
+        min_node_count=request.min_node_count,
+        max_node_count=request.max_node_count,
+        node_labels=request.node_labels,
+        node_taints=request.node_taints,
         status=CREATE_IN_PROGRESS,
         created_at=services.clock.now(),
     )
@@ -94,14 +93,13 @@ async def change_group(
     caller: Caller,
     cluster: Cluster,
     group: NodeGroup,
-    changes: Mapping[str, Any],
+    changes: GroupChanges,
 ) -> NodeGroup:
     """Change the limits, labels or taints of a group and return it.
 
-    `changes` maps fields to their new values; None stands for the default value. The stack of the
-    cluster stays unchanged. Raises Rejected.
+    The stack of the cluster stays unchanged. Raises Rejected.
     """
-    now = services.clock.now()
+    now, values = services.clock.now(), set_fields(changes)
 
     def transaction(tx: Tx) -> NodeGroup:
         full = locked(tx, cluster)
@@ -110,20 +108,14 @@ async def change_group(
             raise bad_request(
                 f"Update is not supported in this state. Group {group.name} is in {current.status}."
             )
-        after = replace(current, **_reset(changes), updated_at=now)
+        after = replace(current, **values, updated_at=now)
         _check(after)
         clusters.save(tx, full, full.cluster, [after], now=now)
-        body = {"group": group.name, "by": caller.user_id, **changes}
+        body = {"group": group.name, "by": caller.user_id, **values}
         clusters.put_event(tx, cluster.uuid, "nodegroup.update", body, now)
         return after
 
     return await services.store.run_once(transaction)
-
-
-def _reset(changes: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the changes, in which each removed field has its default value."""
-    defaults: Mapping[str, Any] = {"min_node_count": 0, "node_labels": {}, "node_taints": ()}
-    return {name: defaults.get(name) if value is None else value for name, value in changes.items()}
 
 
 async def delete_group(

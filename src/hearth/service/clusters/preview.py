@@ -1,20 +1,19 @@
 """Preview a cluster: run all checks of a create request, and preview the cluster's stack."""
 
 import secrets
-from collections.abc import Awaitable, Iterable, Mapping
-from typing import Any, TypeVar
+from collections.abc import Awaitable
+from typing import TypeVar
 
 from msgspec import Struct
 
 from hearth.cloud.fault import CloudFault
 from hearth.clusters.definition import stack_request
 from hearth.clusters.names import STACK_BITS, stack_name
-from hearth.clusters.problems import ClusterProblem
+from hearth.clusters.requests import ClusterRequest
 from hearth.model.problem import Problem, Rejected
 from hearth.service.caller import Caller
 from hearth.service.clusters.cloud_checks import cluster_findings
-from hearth.service.clusters.create import CHECKS, Draft, draft_of, room
-from hearth.service.clusters.find import template_for_clusters
+from hearth.service.clusters.create import CHECKS, Draft, draft_of, room, template_of
 from hearth.service.clusters.stack import facts_of_cluster, requested
 from hearth.service.clusters.template_files import template_files
 from hearth.service.services import Services
@@ -22,14 +21,13 @@ from hearth.service.stacks.prediction import StackPrediction
 from hearth.service.stacks.preview import plan_create
 
 T = TypeVar("T")
-UNAVAILABLE = 503
 
 
 class CheckResult(Struct, frozen=True):
-    """The result of one check: a status and a message for each problem that it found."""
+    """The result of one check: the problems that it found."""
 
     name: str
-    problems: tuple[tuple[int, str], ...] = ()
+    problems: tuple[Problem | CloudFault, ...] = ()
 
     @property
     def passed(self) -> bool:
@@ -48,9 +46,7 @@ class Preview(Struct, frozen=True):
     stack: StackPrediction | None = None
 
 
-async def preview_cluster(
-    services: Services, caller: Caller, fields: Mapping[str, Any], *, version: tuple[int, int]
-) -> Preview:
+async def preview_cluster(services: Services, caller: Caller, request: ClusterRequest) -> Preview:
     """Return the results of all checks, the cluster that would be stored, and the preview of its
     stack.
 
@@ -58,16 +54,13 @@ async def preview_cluster(
     previewed only if the image is known. Nothing is stored or created.
     """
     quota, _ = await _result("quota", room(services, caller))
-    ident = fields["cluster_template_id"]
-    template_check, template = await _result(
-        "template", template_for_clusters(services, caller, ident, version=version)
-    )
+    template_check, template = await _result("template", template_of(services, caller, request))
     if template is None:
         return Preview((quota, template_check))
-    draft = draft_of(services, caller, template, fields)
+    draft = draft_of(services, caller, template, request)
     local_checks = [_checked(name, draft, services, caller) for name in CHECKS]
     of_cloud = [
-        CheckResult(name, () if problem is None else tuple(_messages(problem)))
+        CheckResult(name, () if problem is None else _problems(problem))
         for name, problem in (
             await cluster_findings(services, caller, template, draft.cluster)
         ).items()
@@ -96,7 +89,7 @@ def _checked(name: str, draft: Draft, services: Services, caller: Caller) -> Che
     try:
         CHECKS[name](services, caller, draft)
     except Rejected as rejected:
-        return CheckResult(name, tuple(_messages(rejected)))
+        return CheckResult(name, rejected.problems)
     return CheckResult(name)
 
 
@@ -104,14 +97,8 @@ async def _result(name: str, awaited: Awaitable[T]) -> tuple[CheckResult, T | No
     try:
         return CheckResult(name), await awaited
     except (Rejected, CloudFault) as problem:
-        return CheckResult(name, tuple(_messages(problem))), None
+        return CheckResult(name, _problems(problem)), None
 
 
-def _messages(problem: Rejected | CloudFault) -> Iterable[tuple[int, str]]:
-    if isinstance(problem, CloudFault):
-        return [(problem.status or UNAVAILABLE, problem.message)]
-    return [(_status(cause), cause.message) for cause in problem.problems]
-
-
-def _status(problem: Problem) -> int:
-    return problem.status if isinstance(problem, ClusterProblem) else 400
+def _problems(reason: Rejected | CloudFault) -> tuple[Problem | CloudFault, ...]:
+    return reason.problems if isinstance(reason, Rejected) else (reason,)

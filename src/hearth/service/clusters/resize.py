@@ -6,19 +6,13 @@ the same while the stack is still in the update for an earlier request. Source:
 docs/spec/clusters.md, section 7.
 """
 
-from collections.abc import Sequence
-
 from msgspec.structs import replace
 
 from hearth.clusters.follow import begun, never_created
 from hearth.clusters.objects import MASTER, WORKER, Cluster, NodeGroup
 from hearth.clusters.problems import bad_request, conflict, not_found
-from hearth.clusters.states import (
-    DELETE_IN_PROGRESS,
-    FAILED,
-    RESIZABLE,
-    UPDATE_IN_PROGRESS,
-)
+from hearth.clusters.requests import ResizeRequest
+from hearth.clusters.states import DELETE_IN_PROGRESS, FAILED, RESIZABLE, UPDATE_IN_PROGRESS
 from hearth.clusters.task_content import GroupSize, Resize
 from hearth.service.caller import Caller
 from hearth.service.clusters.accept import Changed, begin, demand_state
@@ -36,31 +30,22 @@ async def resize_cluster(
     services: Services,
     caller: Caller,
     cluster: Cluster,
-    node_count: int,
-    nodes_to_remove: Sequence[str],
-    nodegroup: str | None,
+    request: ResizeRequest,
     *,
-    version: tuple[int, int] = (1, 14),
-    rollback: bool = False,
     states: frozenset[str] = RESIZABLE,
 ) -> Cluster:
     """Begin to resize a node group; return the cluster in UPDATE_IN_PROGRESS. Raises Rejected.
 
-    `nodes_to_remove` are indexes, server ids or nested stack ids of members. If `node_count` is the
-    current number of nodes, the nodes to remove are replaced. `nodegroup` is a name or UUID, by
-    default the default worker group. `version` is the API version of the request. If `rollback` is
-    true, the stack is rolled back if the resize fails. `states` are the states of the cluster in
-    which a resize may begin.
+    `states` are the states of the cluster in which a resize may begin.
     """
-    if node_count == 0 and version < (1, 10):
-        raise bad_request("node_count must be at least 1 before API version 1.10.")
-    if len(nodes_to_remove) > REMOVED_MAX:
+    node_count = request.node_count
+    if len(request.nodes_to_remove) > REMOVED_MAX:
         raise bad_request(f"nodes_to_remove is too long. Use at most {REMOVED_MAX} entries.")
     remove: list[str] = []
 
     def change(full: FullCluster, tx: Tx) -> tuple[Changed, Resize]:
         demand_state(full.cluster, states, "Resize")
-        group = _group(full, nodegroup)
+        group = _group(full, request.nodegroup)
         _check_exists(group)
         _check_count(services, full, group, node_count)
         before = GroupSize(group.uuid, group.node_count)
@@ -75,15 +60,15 @@ async def resize_cluster(
             node_count=node_count,
             remove=tuple(dict.fromkeys([*earlier, *remove])),
             before=before,
-            rollback=rollback,
+            rollback=request.rollback,
         )
         after, changed_groups = begun(
             full.cluster, [replace(group, node_count=node_count)], UPDATE_IN_PROGRESS
         )
         return (after, changed_groups), content
 
-    if nodes_to_remove:
-        remove += await _indexes_of(services, cluster, nodegroup, nodes_to_remove)
+    if request.nodes_to_remove:
+        remove += await _indexes_of(services, cluster, request)
     return await begin(services, caller, cluster, Resize, change)
 
 
@@ -119,16 +104,14 @@ def _check_count(services: Services, full: FullCluster, group: NodeGroup, count:
         )
 
 
-async def _indexes_of(
-    services: Services, cluster: Cluster, nodegroup: str | None, idents: Sequence[str]
-) -> list[str]:
-    """Return the indexes of the named members. Raises Rejected if one of them does not exist."""
-    members = await members_of(services, cluster, nodegroup or WORKER)
+async def _indexes_of(services: Services, cluster: Cluster, request: ResizeRequest) -> list[str]:
+    """Return the indexes of the members to remove. Raises Rejected if a member does not exist."""
+    members = await members_of(services, cluster, request.nodegroup or WORKER)
     index_by_name = {name: member.index for member in members for name in member.names}
-    if unknown := [name for name in idents if name not in index_by_name]:
+    if unknown := [name for name in request.nodes_to_remove if name not in index_by_name]:
         indexes = ", ".join(member.index for member in members) or "none"
         raise bad_request(
             f"nodes_to_remove contains unknown nodes: {', '.join(unknown)}. The members of the "
             f"group are {indexes}."
         )
-    return [index_by_name[name] for name in idents]
+    return [index_by_name[name] for name in request.nodes_to_remove]

@@ -4,11 +4,12 @@ from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
 
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from hearth.clusters.names import generated_name
 from hearth.clusters.objects import ClusterTemplate
 from hearth.clusters.problems import bad_request, not_found
+from hearth.clusters.requests import TemplateRequest
 from hearth.service.caller import Caller
 from hearth.service.clusters.access import demand
 from hearth.service.clusters.cloud_checks import check_template
@@ -23,21 +24,17 @@ NOT_CHECKED = frozenset({"name", "tags", "public", "hidden", "dns_nameserver"})
 
 
 async def create_template(
-    services: Services, caller: Caller, fields: Mapping[str, Any]
+    services: Services, caller: Caller, request: TemplateRequest
 ) -> ClusterTemplate:
-    """Create a cluster template with the given `fields` and return it.
-
-    Raises Rejected, CloudFault.
-    """
+    """Create a cluster template and return it. Raises Rejected, CloudFault."""
     uuid = services.new_id()
-    set_fields = {name: value for name, value in fields.items() if value is not None}
-    set_fields.setdefault("name", generated_name(UUID(uuid).int, "template"))
+    name = request.name or generated_name(UUID(uuid).int, "template")
     new = ClusterTemplate(
         uuid=uuid,
         project_id=caller.project_id,
         user_id=caller.user_id,
         created_at=services.clock.now(),
-        **set_fields,
+        **{**asdict(request), "name": name},
     )
     new = checked(new, services.clusters)
     await demand(services, caller, "clustertemplate:create")

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from hearth.clusters.follow import begun, changeable, never_created
 from hearth.clusters.objects import Cluster, ClusterTemplate, NodeGroup
 from hearth.clusters.problems import bad_request, conflict, not_found
+from hearth.clusters.requests import UpgradeRequest
 from hearth.clusters.states import FAILED, SETTLED, UPDATE_FAILED, UPDATE_IN_PROGRESS
 from hearth.clusters.task_content import UpgradeCluster
 from hearth.clusters.versions import skew_problem, tag_problem
@@ -15,6 +16,7 @@ from hearth.service.caller import Caller
 from hearth.service.clusters.accept import Changed, begin, demand_state
 from hearth.service.clusters.cloud_checks import kubernetes_version
 from hearth.service.clusters.drivers import driver_of
+from hearth.service.clusters.find import template_for_clusters
 from hearth.service.services import Services
 from hearth.store.clusters.clusters import FullCluster
 from hearth.store.database import Tx
@@ -29,18 +31,16 @@ async def upgrade_cluster(
     services: Services,
     caller: Caller,
     cluster: Cluster,
-    template: ClusterTemplate,
-    max_batch_size: int | None = None,
-    nodegroup: str | None = None,
+    request: UpgradeRequest,
 ) -> Cluster:
     """Begin to upgrade a cluster to a template; return the cluster in UPDATE_IN_PROGRESS.
 
-    If `nodegroup` names an additional group, only that group is upgraded, and the template must be
-    that of the cluster. If it names a default group, both default groups are upgraded. By default
-    all groups are, except those that could not be created or are being deleted. `max_batch_size` is
-    the number of nodes replaced at the same time, by default 1. Raises CloudFault, and Rejected if
-    the driver, the version of Kubernetes or the state of the cluster does not allow it.
+    Raises CloudFault, and Rejected if the template does not exist, or if the driver, the version of
+    Kubernetes or the state of the cluster does not allow the upgrade.
     """
+    template = await template_for_clusters(services, caller, request.cluster_template)
+    if template is None:
+        raise not_found("cluster template", request.cluster_template)
     tag = template.labels.get("kube_tag") or None
     of_image = await kubernetes_version(services, caller, template)
     if problem := tag_problem(tag, template.image_id, of_image):
@@ -53,11 +53,11 @@ async def upgrade_cluster(
         if problem := skew_problem(full.cluster.coe_version, new_version):
             raise bad_request(problem)
         groups: Sequence[NodeGroup] = list(filter(changeable, full.groups))
-        if nodegroup is not None:
-            groups = _one_group(full, nodegroup, template)
+        if request.nodegroup is not None:
+            groups = _one_group(full, request.nodegroup, template)
         content = UpgradeCluster(
             template=template.uuid,
-            batch=max_batch_size or 1,
+            batch=request.max_batch_size,
             groups=tuple(group.uuid for group in groups),
             image=template.image_id,
             version=new_version,
