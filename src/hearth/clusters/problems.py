@@ -3,7 +3,7 @@
 Source: tests/facts/magnum/errors.json.
 """
 
-from hearth.model.problem import Problem, Rejected
+from hearth.model.problem import Problem, Rejected, rejection
 
 
 class ClusterProblem(Problem, frozen=True):
@@ -26,14 +26,14 @@ class WrongState(Rejected):
     """The operation is not allowed in the current state of the cluster."""
 
 
-def refused(status: int, message: str) -> Rejected:
-    """Return an exception that becomes a response with this HTTP status and text."""
-    return Rejected([ClusterProblem(None, status, message)])
-
-
 def bad_request(message: str) -> Rejected:
     """Return an exception for an invalid request (status 400)."""
-    return refused(400, message)
+    return rejection(ClusterProblem, 400, message)
+
+
+def forbidden(message: str) -> Rejected:
+    """Return an exception for a request that the caller may not make (403)."""
+    return rejection(ClusterProblem, 403, message)
 
 
 def not_found(
@@ -43,9 +43,9 @@ def not_found(
 
     `noun` is the kind of object, and `name` its name or id in the request.
     """
-    return Rejected([problem_type(None, 404, f"No {noun} {name}. Check its name or id.")])
+    return rejection(problem_type, 404, f"No {noun} {name}. Check its name or id.")
 
 
 def conflict(message: str) -> Rejected:
     """Return an exception for a request that conflicts with the current state (409)."""
-    return refused(409, message)
+    return rejection(ClusterProblem, 409, message)

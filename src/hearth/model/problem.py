@@ -15,20 +15,24 @@ Exceptions:
     CfnError                    an error of the CloudFormation API (hearth.api.cfn.faults)
     WrongSetting                an invalid setting in the configuration (hearth.process.prepare)
 
-The engine has further exceptions in hearth.engine.worker, and the embedded cloud has its own.
-`api/fault.py` turns `Rejected` and `CloudFault` into HTTP responses. The class name of a problem is
-the `error.type` of the REST response, unless the class overrides `kind`.
+`rejection` returns a Rejected with one problem. The engine has further exceptions in
+hearth.engine.worker, and the embedded cloud has its own. `api/fault.py` turns `Rejected` and
+`CloudFault` into HTTP responses. The class name of a problem is the `error.type` of the REST
+response, unless the class overrides `kind`.
 """
 
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from difflib import get_close_matches
+from typing import Concatenate, ParamSpec
 
 from msgspec import Struct
 
 from hearth.model.span import Span
+
+P = ParamSpec("P")
 
 
 class _Placed(Struct, frozen=True):
@@ -342,6 +346,16 @@ class Rejected(Exception):
 
     def __reduce__(self) -> tuple[type[Rejected], tuple[tuple[Problem, ...]]]:
         return Rejected, (self.problems,)
+
+
+def rejection(
+    problem_type: Callable[Concatenate[None, P], Problem], *fields: P.args, **by_name: P.kwargs
+) -> Rejected:
+    """Return the exception for a request with one problem, which has no place in a template.
+
+    `fields` and `by_name` are the fields of the problem without its place.
+    """
+    return Rejected([problem_type(None, *fields, **by_name)])
 
 
 def nearest(word: str, candidates: Iterable[str], similarity: float = 0.6) -> str | None:

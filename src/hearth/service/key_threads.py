@@ -10,9 +10,10 @@ from concurrent.futures import ThreadPoolExecutor
 from time import thread_time
 from typing import Any, Generic, TypeVar
 
-from hearth.clusters.problems import refused
+from hearth.clusters.problems import ClusterProblem
 from hearth.engine import turns
 from hearth.engine.turns import Usage
+from hearth.model.problem import rejection
 
 T = TypeVar("T")
 
@@ -43,7 +44,9 @@ class KeyThreads:
         """
         queue = self._slow if slow else self._quick
         if not slow and queue.waiting(project) >= WAITING_MAX:
-            raise refused(429, "Too many certificates are requested at once. Try again later.")
+            raise rejection(
+                ClusterProblem, 429, "Too many certificates are requested at once. Try again later."
+            )
         await queue.take(project)
         job = _KeyJob(work)
         done = asyncio.get_running_loop().run_in_executor(self._threads, job.run)

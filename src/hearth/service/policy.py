@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import Any, NamedTuple
 
-from hearth.model.problem import Rejected
+from hearth.model.problem import rejection
 from hearth.service.caller import Caller
 from hearth.service.policy_rules import TYPE_RULE, defaults
 from hearth.service.problems import Forbidden
@@ -115,7 +115,7 @@ class Policy:
         """Raise Rejected with Forbidden unless the rule allows the caller."""
         if not self.allows(rule, caller):
             message = f"You are not authorized to complete this action ({rule})."
-            raise Rejected([Forbidden(None, message)])
+            raise rejection(Forbidden, message)
 
     def is_admin(self, caller: Caller) -> bool:
         """Return whether the caller is an administrator, who may access other projects."""
@@ -141,7 +141,7 @@ class Policy:
         refused = [name for name in sorted(set(names)) if not self.allows_type(name, caller)]
         if refused:
             message = f"You are not authorized to use {', '.join(refused)}."
-            raise Rejected([Forbidden(None, message)])
+            raise rejection(Forbidden, message)
 
     @property
     def _enforcer(self) -> Any:

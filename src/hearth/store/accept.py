@@ -13,7 +13,7 @@ from msgspec import Struct, field, structs
 from sqlalchemy.exc import IntegrityError
 
 from hearth.engine.core.rules import RequestKind, StackExists, idle, refusal
-from hearth.model.problem import EntityNotFound, Rejected
+from hearth.model.problem import EntityNotFound, Rejected, rejection
 from hearth.model.state import Action, Status
 from hearth.store import credentials, events
 from hearth.store.database import Tx
@@ -125,7 +125,7 @@ def demand_free(tx: Tx, project_id: str, name: str) -> None:
 
 
 def _taken(name: str) -> Rejected:
-    return Rejected([StackExists(None, f"The Stack ({name}) already exists.")])
+    return rejection(StackExists, f"The Stack ({name}) already exists.")
 
 
 class Writes(Struct):
@@ -512,7 +512,7 @@ def lock(tx: Tx, stack_id: str) -> StackRow:
 
 
 def _no_such(stack_id: str) -> Rejected:
-    return Rejected([EntityNotFound(None, "Stack", stack_id)])
+    return rejection(EntityNotFound, "Stack", stack_id)
 
 
 def send(tx: Tx, stack_id: str, content: Content, now: float) -> None:

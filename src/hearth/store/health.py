@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from hearth.engine.core.record import Record
 from hearth.engine.core.rules import ActionInProgress
 from hearth.engine.core.walk import found_healthy, kept_asleep, unhealthy
-from hearth.model.problem import Rejected
+from hearth.model.problem import rejection
 from hearth.model.state import Action, Status
 from hearth.store import accept, events
 from hearth.store.database import Tx
@@ -55,7 +55,7 @@ def mark(
     row = accept.lock(tx, stack_id)
     if tx.first(sa.select(node.c.resource_id).where(node.c.resource_id == record_id)):
         message = f"Stack {row.name} already has an action ({row.action}) in progress."
-        raise Rejected([ActionInProgress(None, message)])
+        raise rejection(ActionInProgress, message)
     if row.owner is not None:
         accept.send(tx, stack_id, HealthMarked(record_id, healthy, reason), now)
         return False

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 import sqlalchemy as sa
 
 from hearth.engine.core.record import Record
-from hearth.model.problem import InvalidBreakPointHook, Rejected
+from hearth.model.problem import InvalidBreakPointHook, rejection
 from hearth.model.state import Action, Hook
 from hearth.store import accept, events, reads
 from hearth.store.database import Tx
@@ -77,7 +77,7 @@ def clear(tx: Tx, stack_id: str, record: Record, name: str, event_id: str, now: 
     hooks = [hook for hook in Hook if hook.value == name]
     if not hooks or not is_set(data, hooks[0], row.traversal):
         message = f'The "{name}" hook is not defined on {record.type} "{record.name}"'
-        raise Rejected([InvalidBreakPointHook(None, message)])
+        raise rejection(InvalidBreakPointHook, message)
     cleared = {**data, name: mark(CLEARED, row.traversal)}
     reads.set_data(tx, stack_id, record.id, version, cleared, metadata)
     event = Event(

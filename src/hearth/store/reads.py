@@ -14,7 +14,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from hearth.engine.core.record import Record
-from hearth.model.problem import Rejected, RequestLimitExceeded
+from hearth.model.problem import RequestLimitExceeded, rejection
 from hearth.model.state import Action
 from hearth.store import credentials
 from hearth.store.database import Tx
@@ -648,7 +648,7 @@ def demand_metadata(metadata: Any) -> None:
             f"Request limit exceeded: metadata of {size} bytes is more than the "
             f"{METADATA_BYTES_MAX} allowed for a resource."
         )
-        raise Rejected([RequestLimitExceeded(None, message)])
+        raise rejection(RequestLimitExceeded, message)
 
 
 def set_data(

@@ -11,7 +11,7 @@ from typing import Any
 import sqlalchemy as sa
 from msgspec import Struct
 
-from hearth.model.problem import NotFound, NotSupported, Rejected, RequestLimitExceeded
+from hearth.model.problem import NotFound, NotSupported, RequestLimitExceeded, rejection
 from hearth.model.state import Action, Status
 from hearth.store import accept
 from hearth.store.credentials import Requester
@@ -63,7 +63,7 @@ def take(
     accept.lock(tx, stack_id)
     if 0 <= limit <= len(of_stack(tx, stack_id)):
         message = f"Request limit exceeded: a stack may have {limit} snapshots at most."
-        raise Rejected([RequestLimitExceeded(None, message)])
+        raise rejection(RequestLimitExceeded, message)
     accept.operate(
         tx, stack_id, accept.OperationRequest(Action.SNAPSHOT, requester=requester), now, new_id
     )
@@ -92,7 +92,7 @@ def get(tx: Tx, stack_id: str, snapshot_id: str) -> Snapshot:
     condition = sa.and_(snapshot.c.id == snapshot_id, snapshot.c.stack_id == stack_id)
     row = tx.first(sa.select(snapshot).where(condition))
     if row is None:
-        raise Rejected([NotFound(None, f"The Snapshot ({snapshot_id}) could not be found.")])
+        raise rejection(NotFound, f"The Snapshot ({snapshot_id}) could not be found.")
     return _snapshot(tx, row)
 
 
@@ -105,7 +105,7 @@ def drop(tx: Tx, stack_id: str, snapshot_id: str, now: float) -> None:
     accept.lock(tx, stack_id)
     current = get(tx, stack_id, snapshot_id)
     if current.action is Action.CREATE and current.status is Status.IN_PROGRESS:
-        raise Rejected([NotSupported(None, "Deleting in-progress snapshot is not supported.")])
+        raise rejection(NotSupported, "Deleting in-progress snapshot is not supported.")
     set_state(tx, snapshot_id, Action.DELETE, Status.IN_PROGRESS, "Snapshot DELETE started")
     accept.send(tx, stack_id, SnapshotDeleted(snapshot_id), now)
 

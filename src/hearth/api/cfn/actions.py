@@ -22,6 +22,7 @@ from hearth.model.problem import (
     InvalidTemplateSection,
     Rejected,
     StackValidationFailed,
+    rejection,
 )
 from hearth.service.caller import Caller
 from hearth.service.problems import ResourceNotFound
@@ -85,7 +86,7 @@ class ActionRequest(Struct, frozen=True):
             deleted=deleted,
         )
         if arn is not None and not arn.fits(row):
-            raise Rejected([EntityNotFound(None, "Stack", identity)])
+            raise rejection(EntityNotFound, "Stack", identity)
         return row
 
     async def program(self, row: StackRow) -> Program | None:
@@ -265,7 +266,7 @@ async def resource(request: ActionRequest) -> view.Tree:
     key = identity if arn is None else arn.stack_id
     described = await describe_resource(request.services, request.caller, key, name)
     if arn is not None and not arn.fits(described.stack):
-        raise Rejected([EntityNotFound(None, "Stack", identity)])
+        raise rejection(EntityNotFound, "Stack", identity)
     return {"StackResourceDetail": view.detail(described)}
 
 
@@ -280,7 +281,7 @@ async def resources(request: ActionRequest) -> view.Tree:
     records = reads.in_charge(all_records)
     if name := request.params.get("LogicalResourceId"):
         if name not in records:
-            raise Rejected([ResourceNotFound(None, name, row.name)])
+            raise rejection(ResourceNotFound, name, row.name)
         records = {name: records[name]}
     bodies = [
         view.described(row, record, await request.services.description(row, record.name))
@@ -304,7 +305,7 @@ async def _stack_or_holder(request: ActionRequest) -> StackRow:
         lambda tx: reads.stacks_with_physical_id(tx, project_id, physical_id)
     )
     if not holders:
-        raise Rejected([EntityNotFound(None, "Resource", physical_id)])
+        raise rejection(EntityNotFound, "Resource", physical_id)
     if len(holders) > 1:
         message = f"several stacks have a resource with the physical id {physical_id}"
         raise CfnError("InvalidParameterValue", message)

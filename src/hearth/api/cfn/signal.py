@@ -19,7 +19,7 @@ from hearth.api.cfn.query import RequestParts, read
 from hearth.api.front.rate import Rates
 from hearth.api.v1.context import services_of
 from hearth.model.collector import collector_paused
-from hearth.model.problem import EntityNotFound, Rejected
+from hearth.model.problem import EntityNotFound, rejection
 from hearth.service.caller import Caller
 from hearth.service.reading.resources import find_resource_for
 from hearth.service.stacks.find import find_stack
@@ -74,7 +74,7 @@ async def _signal(request: Request, caller: Caller, details: Any) -> tuple[str, 
     services = services_of(request)
     row = await find_stack(services, caller, caller.project_id, arn.stack_id)
     if not arn.fits(row):
-        raise Rejected([EntityNotFound(None, "Stack", arn.stack)])
+        raise rejection(EntityNotFound, "Stack", arn.stack)
     record = await find_resource_for(services, caller, row, arn.resource)
     return record.name, await signal(services, caller, row, record, details)
 

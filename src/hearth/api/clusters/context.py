@@ -9,7 +9,7 @@ from starlette.requests import Request
 
 from hearth.api.clusters.types import Fields, body_values
 from hearth.api.clusters.versions import Version
-from hearth.clusters.problems import bad_request, refused
+from hearth.clusters.problems import bad_request, forbidden
 from hearth.model.collector import collector_paused
 from hearth.model.problem import hint, nearest
 from hearth.service.caller import Caller
@@ -105,7 +105,7 @@ def admit(request: Request, arguments: Arguments) -> None:
     The function `argument` can read the arguments of the query afterwards.
     """
     if not caller_of(request).project_id:
-        raise refused(403, "The token is not scoped to a project. Use a project-scoped token.")
+        raise forbidden("The token is not scoped to a project. Use a project-scoped token.")
     request.state.query = query(request, arguments)
 
 

@@ -4,7 +4,7 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from hearth.api.front.front import Front
-from hearth.model.problem import Rejected, RequestLimitExceeded
+from hearth.model.problem import Rejected, RequestLimitExceeded, rejection
 
 
 class BodyLimit:
@@ -43,4 +43,4 @@ def _too_large(size: int, limit: int) -> Rejected:
     message = (
         f"Request limit exceeded: a body of {size} bytes exceeds the maximum of {limit} bytes."
     )
-    return Rejected([RequestLimitExceeded(None, message)])
+    return rejection(RequestLimitExceeded, message)

@@ -6,7 +6,7 @@ from typing import TypeVar, cast
 from starlette.requests import Request
 
 from hearth.api.endpoint import Endpoint
-from hearth.model.problem import EntityNotFound, HTTPBadRequest, Rejected
+from hearth.model.problem import EntityNotFound, HTTPBadRequest, Rejected, rejection
 from hearth.service.caller import Caller
 from hearth.service.problems import HTTPForbidden
 from hearth.service.services import Services
@@ -35,7 +35,7 @@ def admit(request: Request, endpoint: Endpoint) -> None:
     """
     if "\0" in request.scope["path"] or b"%00" in request.scope["query_string"]:
         message = "The URL contains a null character."  # not all databases can search for it
-        raise Rejected([HTTPBadRequest(None, message)])
+        raise rejection(HTTPBadRequest, message)
     caller, policy = caller_of(request), services_of(request).policy
     tenant = request.path_params["tenant_id"]
     if not caller.project_id:
@@ -54,7 +54,7 @@ def demand(request: Request, rule: str) -> None:
 
 
 def _forbidden(message: str) -> Rejected:
-    return Rejected([HTTPForbidden(None, message)])
+    return rejection(HTTPForbidden, message)
 
 
 def scope_of(request: Request) -> str | None:
@@ -86,7 +86,7 @@ async def stack_of(
         also=also,
     )
     if row.id != path["stack_id"] or row.name != path["stack_name"]:
-        raise Rejected([EntityNotFound(None, "Stack", path["stack_name"])])
+        raise rejection(EntityNotFound, "Stack", path["stack_name"])
     if caller.guest and row.user_project_id != caller.project_id:
         raise _forbidden("You are not authorized to complete this action.")
     return row

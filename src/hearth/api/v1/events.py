@@ -6,7 +6,7 @@ from starlette.responses import Response
 from hearth.api.answer import JSONResponse
 from hearth.api.v1 import parse, queries, view
 from hearth.api.v1.context import caller_of, services_of, stack_of, stack_with
-from hearth.model.problem import Rejected
+from hearth.model.problem import rejection
 from hearth.service.problems import HTTPNotFound
 from hearth.service.reading.redact import sight_of
 from hearth.service.reading.resources import find_resource, masks_all
@@ -48,7 +48,7 @@ async def of_resource(request: Request) -> Response:
     if not events and event_filter.marker is None:
         if row.deleted_at is None:
             await find_resource(services_of(request), row, name)
-        raise Rejected([HTTPNotFound(None, f"No events found for resource {name}")])
+        raise rejection(HTTPNotFound, f"No events found for resource {name}")
     return JSONResponse(
         {"events": [view.event(request, row, numbered, None) for numbered in events]}
     )
@@ -62,7 +62,7 @@ async def show(request: Request) -> Response:
         lambda tx: reads.get_event(tx, row.id, event_id)
     )
     if numbered is None or numbered.event.resource_name != request.path_params["resource_name"]:
-        raise Rejected([HTTPNotFound(None, f"No event {event_id} found")])
+        raise rejection(HTTPNotFound, f"No event {event_id} found")
     body = view.event(request, row, numbered, None, full=True)
     sight = sight_of(services_of(request), caller_of(request))
     if await masks_all(services_of(request), sight, row):

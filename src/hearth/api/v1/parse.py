@@ -20,6 +20,7 @@ from hearth.model.problem import (
     NoTemplateVersion,
     Rejected,
     RequestLimitExceeded,
+    rejection,
 )
 from hearth.model.state import Status
 from hearth.service.stacks.gather import gathered
@@ -50,7 +51,7 @@ BESIDE_NO_REVISION = (
 
 def bad(message: str) -> Rejected:
     """Return the exception for a malformed request."""
-    return Rejected([HTTPBadRequest(None, message)])
+    return rejection(HTTPBadRequest, message)
 
 
 async def body(request: Request, *, required: bool = True) -> dict[str, Any]:
@@ -91,7 +92,7 @@ async def body(request: Request, *, required: bool = True) -> dict[str, Any]:
 def too_large(size: int, limit: int) -> Rejected:
     """Return the exception for a body of `size` bytes, when only `limit` bytes are allowed."""
     message = f"Request limit exceeded: JSON body size ({size} bytes) exceeds maximum allowed size "
-    return Rejected([RequestLimitExceeded(None, f"{message}({limit} bytes).")])
+    return rejection(RequestLimitExceeded, f"{message}({limit} bytes).")
 
 
 def stack_request(data: Mapping[str, Any], *, existing: bool = False) -> StackRequest:
@@ -200,7 +201,7 @@ def _template(value: Any) -> str | None:
     if isinstance(value, Mapping):
         if value.keys().isdisjoint(VERSION_KEYS):
             message = f"the template has no version key; add {VERSION_KEYS[0]}"
-            raise Rejected([NoTemplateVersion(None, message)])
+            raise rejection(NoTemplateVersion, message)
         return json.dumps(value)
     raise bad("The template is not valid: expected a map or a string")
 
@@ -390,7 +391,7 @@ def _descending(request: Request) -> bool | None:
             return True
         case other:
             message = f"Invalid sort_dir {other}: expected asc or desc"
-            raise Rejected([InvalidDirection(None, message)])
+            raise rejection(InvalidDirection, message)
 
 
 def stack_filter(request: Request, project_id: str | None) -> StackFilter:

@@ -8,7 +8,7 @@ from starlette.responses import Response
 import hearth
 from hearth.api.answer import JSONResponse
 from hearth.api.v1.context import services_of
-from hearth.model.problem import Rejected
+from hearth.model.problem import rejection
 from hearth.service.problems import HTTPServiceUnavailable
 from hearth.store.claim import HEARTBEAT_S
 from hearth.store.engines import EngineRow, engines
@@ -21,7 +21,7 @@ async def index(request: Request) -> Response:
     engine_rows = await services_of(request).store.read(engines)
     if not any(engine.up for engine in engine_rows):
         message = "No engine is running: operations wait until one starts."
-        raise Rejected([HTTPServiceUnavailable(None, message)])
+        raise rejection(HTTPServiceUnavailable, message)
     return JSONResponse({"services": [_view(engine) for engine in engine_rows]})
 
 

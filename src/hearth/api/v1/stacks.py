@@ -13,7 +13,13 @@ from hearth.api.answer import JSONResponse
 from hearth.api.lasting import Lasting
 from hearth.api.v1 import parse, queries, view
 from hearth.api.v1.context import caller_of, demand, services_of, stack_of
-from hearth.model.problem import EntityNotFound, NotFound, Rejected, StackValidationFailed
+from hearth.model.problem import (
+    EntityNotFound,
+    NotFound,
+    Rejected,
+    StackValidationFailed,
+    rejection,
+)
 from hearth.model.state import Action
 from hearth.service.reading.outputs import ReadAhead, outputs
 from hearth.service.reading.redact import (
@@ -104,7 +110,7 @@ def _new_name(data: Mapping[str, Any]) -> str:
     if "stack_name" not in data:
         raise parse.bad("No stack name specified")
     if isinstance(data["stack_name"], bool):
-        raise Rejected([StackValidationFailed(None, "stack_name must be a string")])
+        raise rejection(StackValidationFailed, "stack_name must be a string")
     return str(data["stack_name"] or "")
 
 
@@ -142,7 +148,7 @@ async def lookup_arn(request: Request) -> Response:
     arn = f"arn:{request.path_params['arn']}"
     match = ARN.match(arn)
     if match is None:
-        raise Rejected([EntityNotFound(None, "Stack", arn)])
+        raise rejection(EntityNotFound, "Stack", arn)
     url = f"{view.base(request)}/{quote(match['project'])}/stacks/{quote(match['rest'])}"
     return RedirectResponse(_with_query(request, url), status_code=302)
 
@@ -346,5 +352,5 @@ async def output_show(request: Request) -> Response:
     key = request.path_params["output_key"]
     values = await outputs(services_of(request), caller_of(request), row, key)
     if not values:
-        raise Rejected([NotFound(None, f"Specified output key {key} not found.")])
+        raise rejection(NotFound, f"Specified output key {key} not found.")
     return JSONResponse({"output": view.output(values[0])})

@@ -17,9 +17,9 @@ from hearth.model.problem import (
     Invalid,
     NotFound,
     NotSupported,
-    Rejected,
     ResourceTypeUnavailable,
     nearest,
+    rejection,
 )
 from hearth.resources.base import ResourceType
 from hearth.resources.registry import retired_types
@@ -64,9 +64,7 @@ async def type_list(request: Request) -> Response:
     status = parse.last(request, queries.SUPPORT_STATUS)
     if status is not None and status not in SupportStatus.__members__:
         choices = ", ".join(SupportStatus.__members__)
-        raise Rejected(
-            [Invalid(None, f"Invalid support status {status}: expected one of {choices}")]
-        )
+        raise rejection(Invalid, f"Invalid support status {status}: expected one of {choices}")
     pattern = parse.last(request, queries.TYPE_NAME)
     version = parse.last(request, queries.TYPE_VERSION)
     rtypes = []
@@ -130,11 +128,11 @@ async def _type(request: Request) -> ResourceType:
     if not isinstance(rtype, ResourceType):
         like = nearest(name, catalog.names())
         message = f"{name}; did you mean {like}?" if like else name
-        raise Rejected([EntityNotFound(None, "Resource Type", message)])
+        raise rejection(EntityNotFound, "Resource Type", message)
     if rtype.support.hidden:
-        raise Rejected([NotSupported(None, f"The schema of {name} is hidden.")])
+        raise rejection(NotSupported, f"The schema of {name} is hidden.")
     for reason in (await unavailable_to(services, caller_of(request), [name])).values():
-        raise Rejected([ResourceTypeUnavailable(None, f"{name}: {reason}")])
+        raise rejection(ResourceTypeUnavailable, f"{name}: {reason}")
     return rtype
 
 
@@ -199,5 +197,5 @@ async def functions(request: Request) -> Response:
         version, conditions=parse.flag(request, queries.WITH_CONDITION_FUNC)
     )
     if functions is None:
-        raise Rejected([NotFound(None, f"Template version {version} not found")])
+        raise rejection(NotFound, f"Template version {version} not found")
     return JSONResponse({"template_functions": functions})

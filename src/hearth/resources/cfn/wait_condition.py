@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from hearth.model.problem import Rejected, StackValidationFailed
+from hearth.model.problem import StackValidationFailed, rejection
 from hearth.resources.base import ResourceContext, SignalResult
 from hearth.resources.capabilities import ReplacedAlways, SecretReference
 from hearth.resources.heat.signed_signal import SignedSignal
@@ -28,9 +28,9 @@ class SignedHandle(SignedSignal, SecretReference):
         if details is None:
             return SignalResult()
         if not isinstance(details, Mapping) or details.keys() != {*KEYS, "UniqueId"}:
-            raise Rejected([StackValidationFailed(None, "Metadata format invalid")])
+            raise rejection(StackValidationFailed, "Metadata format invalid")
         if details["Status"] not in STATUSES:
-            raise Rejected([StackValidationFailed(None, "Metadata format invalid")])
+            raise rejection(StackValidationFailed, "Metadata format invalid")
         entry = {name: details[name] for name in KEYS}
         reason = f"Signal: status:{entry['Status']} reason:{entry['Reason']}"
         return SignalResult({**ctx.metadata, str(details["UniqueId"]): entry}, reason=reason)

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from hearth.cloud.path import segment
 from hearth.model.json_text import parse_json
-from hearth.model.problem import Rejected, RequestLimitExceeded, StackValidationFailed
+from hearth.model.problem import Rejected, RequestLimitExceeded, StackValidationFailed, rejection
 from hearth.resources.base import Made, ResourceContext, SignalResult, Step
 from hearth.resources.capabilities import CollectsSignals
 from hearth.resources.heat import queues
@@ -180,7 +180,7 @@ class WaitConditionHandle(CollectsSignals, StackUser):
     def signal(self, ctx: ResourceContext, details: Any) -> SignalResult:
         details = {} if details is None else details
         if not isinstance(details, Mapping) or details.keys() - KEYS:
-            raise Rejected([StackValidationFailed(None, "Metadata format invalid")])
+            raise rejection(StackValidationFailed, "Metadata format invalid")
         number = len(ctx.metadata) + 1
         ident = str(details.get("id", number))
         if len(ident) > ID_MAX:
@@ -193,7 +193,7 @@ class WaitConditionHandle(CollectsSignals, StackUser):
             "status": details.get("status", "SUCCESS"),
         }
         if entry["status"] not in STATUSES:
-            raise Rejected([StackValidationFailed(None, "Metadata format invalid")])
+            raise rejection(StackValidationFailed, "Metadata format invalid")
         reason = f"Signal: status:{entry['status']} reason:{entry['reason']}"
         return SignalResult({**ctx.metadata, ident: entry}, reason=reason)
 
@@ -224,7 +224,7 @@ def _cut(reason: Any) -> Any:
 
 def _too_much(subject: str, limit: int) -> Rejected:
     message = f"Request limit exceeded: {subject} is more than the {limit} allowed."
-    return Rejected([RequestLimitExceeded(None, message)])
+    return rejection(RequestLimitExceeded, message)
 
 
 def signal_of(ctx: ResourceContext) -> dict[str, Any] | None:

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from hearth.cloud.contract import Body, Cloud
 from hearth.cloud.fault import NotFound
 from hearth.cloud.path import segment
-from hearth.model.problem import Problem, Rejected, StackValidationFailed
+from hearth.model.problem import Problem, StackValidationFailed, rejection
 from hearth.resources.base import Made, ResourceContext, Step
 from hearth.resources.capabilities import AsksCloud
 from hearth.resources.collection import CollectionResource
@@ -168,6 +168,6 @@ def _id_of(members: Sequence[Body], name_or_id: str) -> str:
             return ids[0]
         if ids:
             message = f"{len(ids)} security services have the name {name_or_id}; use an id."
-            raise Rejected([StackValidationFailed(None, message)])
+            raise rejection(StackValidationFailed, message)
     message = f"The security service ({name_or_id}) could not be found."
-    raise Rejected([StackValidationFailed(None, message)])
+    raise rejection(StackValidationFailed, message)

@@ -12,7 +12,7 @@ import yaml
 from hearth.cloud.contract import Body, Response
 from hearth.cloud.fault import NotFound
 from hearth.cloud.path import segment
-from hearth.model.problem import Rejected, StackValidationFailed
+from hearth.model.problem import StackValidationFailed, rejection
 from hearth.resources.base import Made, ResourceContext, SignalResult, Step
 from hearth.resources.capabilities import DeliversSignals, IntentKey, Observable
 from hearth.resources.collection import forgiving
@@ -347,7 +347,7 @@ def wanted_by(properties: Mapping[str, Any], details: Any) -> Body:
     Raises Rejected if the signal's data is invalid.
     """
     if not isinstance(details, Mapping):
-        raise Rejected([StackValidationFailed(None, "Signal data must be a map")])
+        raise rejection(StackValidationFailed, "Signal data must be a map")
     defaults = dict(properties.get("input") or {})
     if properties.get("use_request_body_as_input"):
         workflow_input: Any = {name: value for name, value in details.items() if name in defaults}
@@ -356,10 +356,10 @@ def wanted_by(properties: Mapping[str, Any], details: Any) -> Body:
     params = details.get("params") or {}
     for label, value in (("Input", workflow_input), ("Params", params)):
         if not isinstance(value, Mapping):
-            raise Rejected([StackValidationFailed(None, f"{label} in signal data must be a map")])
+            raise rejection(StackValidationFailed, f"{label} in signal data must be a map")
     if unknown := sorted(workflow_input.keys() - defaults.keys()):
         message = f"Unknown input {', '.join(unknown)}"
-        raise Rejected([StackValidationFailed(None, message)])
+        raise rejection(StackValidationFailed, message)
     return {
         "input": {**defaults, **workflow_input},
         "params": {**(properties.get("params") or {}), **params},

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from hearth.cloud.contract import Body
 from hearth.cloud.path import segment
-from hearth.model.problem import Rejected, StackValidationFailed
+from hearth.model.problem import StackValidationFailed, rejection
 from hearth.resources.base import (
     Made,
     Progress,
@@ -77,7 +77,7 @@ class RoutesOfRouter(Observable, GivesWay):
                 f"{route['destination']} via {route['nexthop']}" for route in duplicates
             )
             text = f"routes: the router {self.router(ctx)} already has these: {listing}"
-            raise Rejected([StackValidationFailed(None, text)])
+            raise rejection(StackValidationFailed, text)
         body = await self.put(ctx, "add_extraroutes", routes)
         return Made(physical_id=self.identity(ctx), body=body)
 

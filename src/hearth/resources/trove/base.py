@@ -7,7 +7,7 @@ from typing import Any
 from hearth.cloud.contract import Body, Cloud
 from hearth.cloud.fault import CloudFault
 from hearth.cloud.path import segment
-from hearth.model.problem import Problem, Rejected, StackValidationFailed, hint, nearest
+from hearth.model.problem import Problem, Rejected, StackValidationFailed, hint, nearest, rejection
 from hearth.resources.base import ResourceContext
 from hearth.resources.capabilities import AsksCloud
 from hearth.resources.collection import CollectionResource
@@ -112,4 +112,4 @@ async def _subnet_of(ctx: ResourceContext, network: str, address: str) -> str:
         if ip_address(address) in ip_network(subnet["cidr"]):
             return str(subnet["id"])
     message = f"fixed_ip: no subnet of the network {network} contains {address}"
-    raise Rejected([StackValidationFailed(None, message)])
+    raise rejection(StackValidationFailed, message)

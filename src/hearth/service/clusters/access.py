@@ -4,7 +4,7 @@ Source: docs/spec/clusters.md, 2.7; tests/facts/magnum/policies.json, `extra_che
 """
 
 from hearth.clusters.objects import Cluster, ClusterTemplate, Federation
-from hearth.clusters.problems import refused
+from hearth.clusters.problems import forbidden
 from hearth.service.caller import Caller
 from hearth.service.clusters import fence
 from hearth.service.policy import Owner
@@ -41,4 +41,4 @@ async def demand(
     await fence.demand_person(services, caller)
     user_id = target.user_id if isinstance(target, ClusterTemplate) else caller.user_id
     if not services.cluster_policy.allows(rule, caller, Owner(target.project_id, user_id)):
-        raise refused(403, f"You are not allowed to do this. Policy does not allow {rule}.")
+        raise forbidden(f"You are not allowed to do this. Policy does not allow {rule}.")

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from msgspec import structs
 
 from hearth.clusters.objects import MASTER, Cluster
-from hearth.clusters.problems import bad_request, conflict, refused
+from hearth.clusters.problems import bad_request, conflict, forbidden
 from hearth.service.caller import Caller
 from hearth.service.clusters import notify, worker_request
 from hearth.service.clusters.fence import demand, node_cluster, node_identity
@@ -127,7 +127,7 @@ async def signed(
         subject = common_name(caller.user_name or caller.user_id)
     if node is not None and _is_worker(services, node, proof):
         if BY_TYPE.get(ca_cert_type or "", MAIN) != MAIN:
-            raise refused(403, "A worker only gets certificates of the main authority.")
+            raise forbidden("A worker only gets certificates of the main authority.")
         limited, options = worker_request.limited, worker_request.options_of_worker(options)
     ref, *_ = await _authorities(services, cluster, ca_cert_type)
     ca = await key_pair(services, cluster, ref)

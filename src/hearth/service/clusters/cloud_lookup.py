@@ -10,8 +10,8 @@ from urllib.parse import quote
 
 from hearth.cloud.contract import Body, Cloud
 from hearth.cloud.fault import CloudFault, NotFound
-from hearth.clusters.problems import bad_request, conflict, refused
-from hearth.model.problem import Rejected
+from hearth.clusters.problems import ClusterProblem, bad_request, conflict
+from hearth.model.problem import Rejected, rejection
 
 
 async def image(cloud: Cloud, ident: str) -> Body:
@@ -38,7 +38,7 @@ async def keypair(cloud: Cloud, name: str) -> Body:
     """
     member = await _member(cloud, "compute", f"/os-keypairs/{quote(name, safe='')}", "keypair")
     if member is None:
-        raise refused(404, f"No key pair {name}. Check its name.")
+        raise rejection(ClusterProblem, 404, f"No key pair {name}. Check its name.")
     return member
 
 

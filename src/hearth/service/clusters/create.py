@@ -25,7 +25,7 @@ from hearth.clusters.objects import (
     ClusterTemplate,
     NodeGroup,
 )
-from hearth.clusters.problems import UnknownTemplate, bad_request, not_found, refused
+from hearth.clusters.problems import UnknownTemplate, bad_request, forbidden, not_found
 from hearth.clusters.requests import ClusterRequest
 from hearth.clusters.states import CREATE_IN_PROGRESS
 from hearth.clusters.task_content import CreateCluster
@@ -244,4 +244,4 @@ async def room(services: Services, caller: Caller) -> None:
 
 def _no_room(limit: int) -> Rejected:
     message = f"The quota of {limit} clusters is used up. Delete a cluster or raise the quota."
-    return refused(403, message)
+    return forbidden(message)

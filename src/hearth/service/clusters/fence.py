@@ -5,7 +5,7 @@ allow it everything that the user may do. A policy file cannot change the fixed 
 """
 
 from hearth.clusters.objects import Cluster
-from hearth.clusters.problems import refused
+from hearth.clusters.problems import forbidden
 from hearth.service.caller import Caller
 from hearth.service.policy import Owner
 from hearth.service.services import Services
@@ -37,7 +37,7 @@ async def demand(
 async def demand_person(services: Services, caller: Caller) -> None:
     """Raise Rejected if the caller is a node of a cluster."""
     if await node_cluster(services, caller) is not None:
-        raise refused(403, "Nodes of clusters are not allowed to do this. Use the token of a user.")
+        raise forbidden("Nodes of clusters are not allowed to do this. Use the token of a user.")
 
 
 async def node_cluster(services: Services, caller: Caller) -> str | None:
@@ -61,4 +61,4 @@ async def node_identity(services: Services, caller: Caller) -> Identity | None:
 
 
 def _forbidden(rule: str) -> Exception:
-    return refused(403, f"You are not allowed to do this. Policy does not allow {rule}.")
+    return forbidden(f"You are not allowed to do this. Policy does not allow {rule}.")

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from hearth.clusters.objects import Cluster, ClusterTemplate, Federation, NodeGroup
-from hearth.clusters.problems import bad_request, conflict, not_found, refused
+from hearth.clusters.problems import bad_request, conflict, forbidden, not_found
 from hearth.service.caller import Caller
 from hearth.service.clusters.access import scope
 from hearth.service.services import Services
@@ -66,8 +66,7 @@ async def template_for_clusters(
         return None
     template = _single("cluster template", ident, matches)
     if template.hidden and not admin:
-        raise refused(
-            403,
+        raise forbidden(
             f"Cluster template {ident} is hidden. Only administrators can create clusters from it.",
         )
     return template

@@ -15,7 +15,8 @@ from hearth.cloud.fault import CloudFault, NoAnswer, NotFound
 from hearth.cloud.path import segment
 from hearth.clusters.config import ClusterConfig
 from hearth.clusters.objects import Cluster
-from hearth.clusters.problems import refused
+from hearth.clusters.problems import ClusterProblem
+from hearth.model.problem import rejection
 from hearth.resources.barbican.base import PAGE, SERVICE, id_of, payload
 from hearth.service.clusters.x509 import KeyPair
 from hearth.service.services import Services
@@ -246,4 +247,6 @@ def _name(cluster_id: str, kind: str) -> str:
 
 
 def _lost(reference: str) -> Exception:
-    return refused(404, f"Certificate {reference} does not exist. It may have been deleted.")
+    return rejection(
+        ClusterProblem, 404, f"Certificate {reference} does not exist. It may have been deleted."
+    )

@@ -6,7 +6,8 @@ from typing import TypeVar
 import sqlalchemy as sa
 
 from hearth.clusters.objects import Cluster, ClusterTemplate, Federation, NodeGroup, Quota
-from hearth.clusters.problems import refused
+from hearth.clusters.problems import ClusterProblem
+from hearth.model.problem import rejection
 from hearth.service.services import Services
 from hearth.store.clusters import clusters
 from hearth.store.clusters.find import in_project, usable_templates
@@ -125,7 +126,7 @@ async def _marked(services: Services, paging: Page, look: Callable[[Tx], R]) -> 
         message = (
             f"No object {paging.marker} in this list. Use the id of a listed object as marker."
         )
-        raise refused(404, message) from None
+        raise rejection(ClusterProblem, 404, message) from None
 
 
 def _templates(tx: Tx, uuids: set[str]) -> dict[str, ClusterTemplate]:

@@ -4,7 +4,7 @@ from msgspec.structs import replace
 from sqlalchemy.exc import IntegrityError
 
 from hearth.clusters.objects import Quota
-from hearth.clusters.problems import bad_request, conflict, not_found, refused
+from hearth.clusters.problems import bad_request, conflict, forbidden, not_found
 from hearth.service.caller import Caller
 from hearth.service.clusters import cloud_lookup, fence
 from hearth.service.services import Services
@@ -38,7 +38,7 @@ async def demand_project(
     await fence.demand(services, rule, caller)
     if project_id in (None, caller.project_id) or services.cluster_policy.is_admin(caller):
         return
-    raise refused(403, f"You are not allowed to do this. Project {project_id} is not yours.")
+    raise forbidden(f"You are not allowed to do this. Project {project_id} is not yours.")
 
 
 async def create_quota(

@@ -15,7 +15,7 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, ExtensionOID, NameOID
 from msgspec.structs import replace
 
 from hearth.clusters.config import X509
-from hearth.clusters.problems import refused
+from hearth.clusters.problems import forbidden
 from hearth.service.clusters.signing_request import SigningRequest
 
 NODE, NODES = "system:node:", "system:nodes"
@@ -39,8 +39,7 @@ def limited(request: SigningRequest) -> SigningRequest:
         return replace(request, extensions=list(_of_kubelet(name, request.extensions)))
     if request.subject in _subjects(PROXY, PROXIES):
         return replace(request, extensions=[_purposes(ExtendedKeyUsageOID.CLIENT_AUTH)])
-    raise refused(
-        403,
+    raise forbidden(
         "A worker only gets certificates of its kubelet and of kube-proxy. Use the subject "
         f"O={NODES}, CN={NODE}NAME or O={PROXIES}, CN={PROXY}.",
     )

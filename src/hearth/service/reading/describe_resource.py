@@ -10,7 +10,7 @@ from typing import Any
 from msgspec import Struct
 
 from hearth.engine.core.record import Record
-from hearth.model.problem import EntityNotFound, Rejected
+from hearth.model.problem import EntityNotFound, rejection
 from hearth.service.caller import Caller
 from hearth.service.reading.resources import find_resource, guest_may, metadata_for
 from hearth.service.services import Services
@@ -48,7 +48,7 @@ async def describe_resource(
 
     row, record, data, metadata = await services.store.read(look)
     if row is None:
-        raise Rejected([EntityNotFound(None, "Stack", identity)])
+        raise rejection(EntityNotFound, "Stack", identity)
     if record is None:
         record = await find_resource(services, row, name)  # raises
     await guest_may(services, caller, row, record, data)

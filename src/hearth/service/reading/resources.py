@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Struct, field
 
 from hearth.engine.core.record import Record
-from hearth.model.problem import Rejected
+from hearth.model.problem import Rejected, rejection
 from hearth.model.state import Action, Hook, Status
 from hearth.resources.capabilities import NestedType
 from hearth.resources.heat.access_policy import ALLOWED, AccessPolicy
@@ -248,8 +248,8 @@ async def _demand_record(
         if row.deleted_at is None and row.action is not Action.DELETE:
             _, program = await services.program(row)
             if name in program.resources:
-                raise Rejected([ResourceNotAvailable(None, name)])
-        raise Rejected([ResourceNotFound(None, name, row.name)])
+                raise rejection(ResourceNotAvailable, name)
+        raise rejection(ResourceNotFound, name, row.name)
     return record
 
 
@@ -290,7 +290,7 @@ async def show_resource(
     summary = next((view for view in listed_views if view.record.name == name), None)
     if summary is None:
         await find_resource(services, row, name)  # says why there is none
-        raise Rejected([ResourceNotFound(None, name, row.name)])  # it came meanwhile
+        raise rejection(ResourceNotFound, name, row.name)  # it came meanwhile
     record = summary.record
     attributes = dict(_recorded(services, record))
     attributes.update(dict.fromkeys(with_attributes - attributes.keys()))
@@ -373,7 +373,7 @@ async def guest_may(
     if in_project and (is_own or await _admitted(services, caller, row, record)):
         return
     message = f"You are not authorized to use the resource {record.name}."
-    raise Rejected([Forbidden(None, message)])
+    raise rejection(Forbidden, message)
 
 
 async def _admitted(services: Services, caller: Caller, row: StackRow, record: Record) -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 from msgspec import Struct
 
 from hearth.engine.core.decide import differing
-from hearth.model.problem import EntityNotFound, Rejected
+from hearth.model.problem import EntityNotFound, Rejected, rejection
 from hearth.model.unknown import unknown_in
 from hearth.service.reading.redact import Sight, hidden_defaults, masks_given
 from hearth.service.services import Services
@@ -61,7 +61,7 @@ async def _find(services: Services, row: StackRow, number: int) -> tuple[Revisio
         for about in texts.list_revisions(tx, row.id):
             if about.number == number:
                 return about, texts.get_revision(tx, row.id, number)
-        raise Rejected([EntityNotFound(None, "Revision", str(number))])
+        raise rejection(EntityNotFound, "Revision", str(number))
 
     return await services.store.read(look)
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from hearth.model.problem import NotFound, Rejected, RequestLimitExceeded
+from hearth.model.problem import NotFound, Rejected, RequestLimitExceeded, rejection
 from hearth.service.problems import ConfigInUse
 from hearth.service.services import Services
 from hearth.store import software_configs as configs
@@ -43,7 +43,7 @@ async def create_config(services: Services, project_id: str, request: ConfigRequ
             message = (
                 f"Request limit exceeded: a project may have {limit} software configs at most."
             )
-            raise Rejected([RequestLimitExceeded(None, message)])
+            raise rejection(RequestLimitExceeded, message)
         configs.put(tx, new)
 
     await services.store.run_once(transaction)
@@ -88,11 +88,11 @@ async def delete_config(services: Services, project_id: str | None, config_id: s
         if configs.find(tx, project_id, config_id, lock=True) is None:
             raise _not_found(config_id)
         if (user := configs.user_of(tx, config_id)) is not None:
-            raise Rejected([ConfigInUse(None, config_id, user)])
+            raise rejection(ConfigInUse, config_id, user)
         configs.forget(tx, config_id)
 
     await services.store.run_once(transaction)
 
 
 def _not_found(config_id: str) -> Rejected:
-    return Rejected([NotFound(None, f"The Software Config ({config_id}) could not be found.")])
+    return rejection(NotFound, f"The Software Config ({config_id}) could not be found.")

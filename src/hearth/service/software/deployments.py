@@ -13,7 +13,7 @@ from msgspec import Struct, field
 from msgspec.structs import asdict, replace
 
 from hearth.engine.server_metadata import deliver
-from hearth.model.problem import Invalid, NotFound, Rejected, RequestLimitExceeded
+from hearth.model.problem import Invalid, NotFound, Rejected, RequestLimitExceeded, rejection
 from hearth.model.span import Span
 from hearth.service.caller import Caller
 from hearth.service.problems import Forbidden
@@ -65,7 +65,7 @@ async def create_deployment(
     def transaction(tx: Tx) -> list[ServerResource]:
         if 0 <= limit <= deployments.count(tx, project_id):
             message = f"a project may have {limit} software deployments at most."
-            raise Rejected([RequestLimitExceeded(None, f"Request limit exceeded: {message}")])
+            raise rejection(RequestLimitExceeded, f"Request limit exceeded: {message}")
         _hold_config(tx, project_id, new.config_id)
         users = new.user_project_id
         if users is not None and not deployments.has_users(tx, project_id, users):
@@ -176,7 +176,7 @@ async def server_configs(
     configs = await services.store.read(look)
     if configs is None:
         message = f"You are not authorized to use the deployments of server {server_id}."
-        raise Rejected([Forbidden(None, message)])
+        raise rejection(Forbidden, message)
     return configs
 
 
@@ -186,7 +186,7 @@ def _deployment(
     deployment = deployments.find(tx, project_id, deployment_id, lock=lock)
     if deployment is None:
         message = f"The Software Deployment ({deployment_id}) could not be found."
-        raise Rejected([NotFound(None, message)])
+        raise rejection(NotFound, message)
     return deployment
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from hearth.model.physical_id import ID_MAX, can_be_stored
-from hearth.model.problem import HTTPBadRequest, NotSupported, Rejected
+from hearth.model.problem import HTTPBadRequest, NotSupported, Rejected, rejection
 from hearth.model.state import Action
 from hearth.service.caller import Caller
 from hearth.service.credentials import requester
@@ -68,7 +68,7 @@ async def adoption(
     )
     if not isinstance(body, dict) or not isinstance(body.get("resources"), dict):
         message = 'Invalid adopt data: expected the document of a stack with "resources"'
-        raise Rejected([HTTPBadRequest(None, message)])
+        raise rejection(HTTPBadRequest, message)
     _demand_forms(body, "")
     revision = revision_of_document(body, Action.ADOPT)
     inside = Environment.parse(revision.environment)
@@ -113,7 +113,7 @@ def _demand_forms(body: Mapping[str, Any], at: str) -> None:
 
 
 def _malformed(path: str, expected: str) -> Rejected:
-    return Rejected([HTTPBadRequest(None, f"Invalid adopt data: {path}: expected {expected}")])
+    return rejection(HTTPBadRequest, f"Invalid adopt data: {path}: expected {expected}")
 
 
 def revision_of_document(body: Mapping[str, Any], purpose: Action) -> Revision:
@@ -125,7 +125,7 @@ def revision_of_document(body: Mapping[str, Any], purpose: Action) -> Revision:
     template = body.get("template")
     if not template:
         message = 'the document has no template: expected a map with "template" and "resources"'
-        raise Rejected([HTTPBadRequest(None, message)])
+        raise rejection(HTTPBadRequest, message)
     environment = dict(body.get("environment") or {})
     registry = environment.get("resource_registry")
     if isinstance(registry, dict) and registry.get("resources") == {}:
@@ -140,4 +140,4 @@ def revision_of_document(body: Mapping[str, Any], purpose: Action) -> Revision:
 
 def _demand_enabled(enabled: bool, operation: str) -> None:
     if not enabled:
-        raise Rejected([NotSupported(None, f"{operation} is not supported.")])
+        raise rejection(NotSupported, f"{operation} is not supported.")

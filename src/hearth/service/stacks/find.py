@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
-from hearth.model.problem import EntityNotFound, Rejected
+from hearth.model.problem import EntityNotFound, rejection
 from hearth.service.caller import Caller
 from hearth.service.services import Services
 from hearth.store import reads
@@ -42,7 +42,7 @@ async def find_stack(
         )
         row = any_row if any_row is not None and any_row.id == identity else None
     if row is None:
-        raise Rejected([EntityNotFound(None, "Stack", identity)])
+        raise rejection(EntityNotFound, "Stack", identity)
     return row
 
 

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from hearth.cloud.contract import Cloud
 from hearth.cloud.fault import CloudFault
-from hearth.model.problem import DownloadLimitExceeded, NotFound, Rejected
+from hearth.model.problem import DownloadLimitExceeded, NotFound, rejection
 from hearth.service.caller import Caller
 from hearth.service.problems import HTTPServiceUnavailable
 from hearth.service.services import Services
@@ -50,9 +50,9 @@ async def _files(
     except CloudFault as fault:
         if fault.status in (401, 403, 404):
             message = f"Swift container {container} could not be read: {fault.message}"
-            raise Rejected([NotFound(None, message)]) from None
+            raise rejection(NotFound, message) from None
         message = f"Swift container {container} could not be read: {fault}"
-        raise Rejected([HTTPServiceUnavailable(None, message)]) from None
+        raise rejection(HTTPServiceUnavailable, message) from None
 
 
 async def _object_names(
@@ -76,7 +76,7 @@ async def _object_names(
                 f"Swift container {container_path} has too many files: at least {len(names)} with "
                 f"{total} bytes; expected at most {FILES_MAX} with {limit} bytes."
             )
-            raise Rejected([DownloadLimitExceeded(None, message)])
+            raise rejection(DownloadLimitExceeded, message)
 
 
 async def _text(cloud: Cloud, container_path: str, name: str) -> str:

@@ -3,7 +3,7 @@
 import asyncio
 
 from hearth.engine.core.record import Record
-from hearth.model.problem import HTTPBadRequest, Rejected
+from hearth.model.problem import HTTPBadRequest, rejection
 from hearth.service.reading.resources import find_resource
 from hearth.service.services import Services
 from hearth.store import health, reads
@@ -40,5 +40,5 @@ async def _find(services: Services, row: StackRow, name: str) -> Record:
     matches = [r for r in chosen.values() if name in (r.name, r.physical_id)]
     if len(matches) > 1:
         message = f"{name} is the name or physical id of several resources of stack {row.name}"
-        raise Rejected([HTTPBadRequest(None, message)])
+        raise rejection(HTTPBadRequest, message)
     return matches[0] if matches else await find_resource(services, row, name)

@@ -11,7 +11,7 @@ from hearth.engine.core.predict import MASK, PlannedAction
 from hearth.engine.core.record import Record
 from hearth.engine.core.rules import RequestKind, refusal
 from hearth.engine.turns import Pauses
-from hearth.model.problem import Rejected
+from hearth.model.problem import Rejected, rejection
 from hearth.model.unknown import Unknown, nulled
 from hearth.resources.capabilities import Mirrors
 from hearth.service.caller import Caller
@@ -132,7 +132,7 @@ def demand_plan(prediction: StackPrediction, agreed: str) -> None:
     now = prediction.plan.as_json()["hash"]
     if now != agreed:
         message = f"The plan has changed: its hash is {now}, but the request agrees to {agreed}."
-        raise Rejected([PlanChanged(None, f"{message} Request the plan again.")])
+        raise rejection(PlanChanged, f"{message} Request the plan again.")
 
 
 def created_outputs(prediction: StackPrediction) -> list[OutputValue]:

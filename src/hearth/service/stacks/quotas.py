@@ -2,7 +2,7 @@
 
 import sqlalchemy as sa
 
-from hearth.model.problem import Rejected, RequestLimitExceeded, TooManyOperations
+from hearth.model.problem import RequestLimitExceeded, TooManyOperations, rejection
 from hearth.model.state import Status
 from hearth.service.caller import Caller
 from hearth.service.services import Services
@@ -20,7 +20,7 @@ def within_quota(tx: Tx, services: Services, caller: Caller) -> None:
         return
     if _count(tx, caller.project_id) >= limit:
         message = f"Request limit exceeded: a project may have {limit} stacks at most."
-        raise Rejected([RequestLimitExceeded(None, message)])
+        raise rejection(RequestLimitExceeded, message)
 
 
 def not_too_many_operations(
@@ -38,7 +38,7 @@ def not_too_many_operations(
     busy = stack.c.status == Status.IN_PROGRESS
     if _count(tx, caller.project_id, busy, stack.c.id != except_id) >= limit:
         message = f"The project has reached the maximum of {limit} stacks in progress"
-        raise Rejected([TooManyOperations(None, f"{message}; try again later.")])
+        raise rejection(TooManyOperations, f"{message}; try again later.")
 
 
 def _count(tx: Tx, project_id: str, *conditions: sa.ColumnElement[bool]) -> int:

@@ -7,7 +7,13 @@ from msgspec.structs import replace
 
 from hearth.cloud.fault import NotFetched
 from hearth.engine.programs.programs import drafted
-from hearth.model.problem import DownloadLimitExceeded, HTTPBadRequest, Rejected, TemplateMissing
+from hearth.model.problem import (
+    DownloadLimitExceeded,
+    HTTPBadRequest,
+    Rejected,
+    TemplateMissing,
+    rejection,
+)
 from hearth.service.caller import Caller
 from hearth.service.services import Services
 from hearth.store.rows import Revision
@@ -25,7 +31,7 @@ async def template_at(services: Services, url: str, instead: str = INSTEAD) -> s
         return await services.fetch(url)
     except NotFetched as error:
         message = f"Failed to fetch the template at {url}: {error}. {instead}"
-        raise Rejected([HTTPBadRequest(None, message)]) from None
+        raise rejection(HTTPBadRequest, message) from None
 
 
 async def with_nested(services: Services, caller: Caller, revision: Revision) -> Revision:
@@ -47,7 +53,7 @@ async def with_nested(services: Services, caller: Caller, revision: Revision) ->
             files[url] = await template_at(services, url, "Send it in `files` instead.")
             if sum(map(len, files.values())) > services.limits.max_json_body_size:
                 message = f"the files are larger than {services.limits.max_json_body_size} bytes"
-                raise Rejected([DownloadLimitExceeded(None, message)])
+                raise rejection(DownloadLimitExceeded, message)
         revision = replace(revision, files=files)
     return revision
 

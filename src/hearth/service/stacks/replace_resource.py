@@ -4,7 +4,7 @@ The update has the template and the parameters that the stack has, so it changes
 """
 
 from hearth.engine.core.rules import ActionInProgress
-from hearth.model.problem import EntityNotFound, Rejected
+from hearth.model.problem import EntityNotFound, rejection
 from hearth.model.state import Action, Status
 from hearth.service.services import Services
 from hearth.store import accept, events, health, reads
@@ -28,7 +28,7 @@ def _begin(tx: Tx, services: Services, row: StackRow, reference: str, event: Eve
     stack = accept.lock(tx, row.id)
     if stack.status is Status.IN_PROGRESS:
         message = f"Stack {stack.name} already has an action ({stack.action}) in progress."
-        raise Rejected([ActionInProgress(None, message)])
+        raise rejection(ActionInProgress, message)
     records = reads.in_charge(reads.records(tx, row.id)).values()
     matches = [
         candidate
@@ -36,7 +36,7 @@ def _begin(tx: Tx, services: Services, row: StackRow, reference: str, event: Eve
         if reference in (candidate.held.reference, candidate.physical_id)
     ]
     if not matches:
-        raise Rejected([EntityNotFound(None, "Resource", reference)])
+        raise rejection(EntityNotFound, "Resource", reference)
     (record, *_) = matches
     health.mark(
         tx,

@@ -21,6 +21,7 @@ from hearth.model.problem import (
     Rejected,
     RequestLimitExceeded,
     StackValidationFailed,
+    rejection,
 )
 from hearth.model.span import Span
 from hearth.resources.lookup import Names, check_constraints
@@ -93,7 +94,7 @@ def revision_of(request: StackRequest, current: Revision | None = None) -> Revis
         template = current.template if template is None else template
         files = {**current.files, **files}
     if template is None:
-        raise Rejected([HTTPBadRequest(None, "No template specified")])
+        raise rejection(HTTPBadRequest, "No template specified")
     types = parameter_types(template, files) if request.environment_files else {}
     environment = environment.merge(
         request.environment_files, files, types, firm=request.parameters
@@ -215,7 +216,7 @@ async def checked(
     limit = services.programs.limits.max_resources_per_stack
     if 0 <= limit < findings.resources:
         message = too_many_resources(findings.resources, limit)
-        raise Rejected([RequestLimitExceeded(None, message)])
+        raise rejection(RequestLimitExceeded, message)
     problems: list[Problem] = list(findings.problems)
     if not problems:
         timeout_s = 60.0 * (row.timeout_mins or 0) or services.store.config.stack_action_timeout_s
@@ -300,7 +301,7 @@ async def _against_the_cloud(
             problems += await wrong_at_addresses(services, program, world)
     except CloudFault as fault:
         message = f"the template could not be checked against the cloud: {fault}"
-        raise Rejected([HTTPServiceUnavailable(None, message)]) from None
+        raise rejection(HTTPServiceUnavailable, message) from None
     return problems
 
 
@@ -337,4 +338,4 @@ def check_name(name: str) -> None:
             f"Invalid stack name {name}: it must begin with a letter, contain only letters, "
             'digits, "_", "." and "-", and have at most 255 characters'
         )
-        raise Rejected([StackValidationFailed(None, message)])
+        raise rejection(StackValidationFailed, message)

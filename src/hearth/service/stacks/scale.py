@@ -10,7 +10,7 @@ import json
 from msgspec.structs import replace
 
 from hearth.engine.core.record import Record
-from hearth.model.problem import EntityNotFound, Rejected
+from hearth.model.problem import EntityNotFound, rejection
 from hearth.model.state import Action, Status
 from hearth.resources.base import ResourceContext, Scaling
 from hearth.resources.heat.scaling_group import PENDING, Scalable, Scaled, cooldown_end, pending
@@ -51,7 +51,7 @@ async def _group(services: Services, row: StackRow, name: str) -> tuple[Record, 
         rtype = services.programs.type_of(record)
         if isinstance(rtype, Scalable) and record.physical_id is not None:
             return record, rtype
-    raise Rejected([EntityNotFound(None, "Scaling Group", name)])
+    raise rejection(EntityNotFound, "Scaling Group", name)
 
 
 def _resize(

@@ -5,7 +5,7 @@ from typing import Any
 from hearth.cloud.fault import CloudFault
 from hearth.engine.core.record import Record
 from hearth.engine.deployments import take
-from hearth.model.problem import NotSupported, Rejected
+from hearth.model.problem import NotSupported, rejection
 from hearth.model.state import Action
 from hearth.resources.capabilities import DeliversSignals, ReportsResults, Signalled
 from hearth.service.caller import Caller
@@ -37,9 +37,9 @@ async def signal(
         return await _take_results(services, row, record, details)
     if record.action in (Action.INIT, Action.SUSPEND, Action.DELETE):
         message = f"Signal resource during {record.action} is not supported."
-        raise Rejected([NotSupported(None, message)])
+        raise rejection(NotSupported, message)
     if not isinstance(rtype, Signalled):
-        raise Rejected([ResourceActionNotSupported(None, "signal is not supported for resource.")])
+        raise rejection(ResourceActionNotSupported, "signal is not supported for resource.")
     if isinstance(rtype, DeliversSignals):
         details = await _delivered(services, caller, row, record, rtype, details)
     for _ in range(TRIES):
@@ -48,7 +48,7 @@ async def signal(
             services.bus.tell()
             return metadata
     message = "the resource receives too many signals at the same time; try again"
-    raise Rejected([NotSupported(None, message)])
+    raise rejection(NotSupported, message)
 
 
 async def _clear_hook(services: Services, row: StackRow, record: Record, hook: str) -> Any:
@@ -96,8 +96,8 @@ async def _delivered(
     try:
         return await rtype.deliver(ctx, details)
     except CloudFault as fault:
-        raise Rejected(
-            [NotSupported(None, f"Delivering the signal to {record.name} failed: {fault}")]
+        raise rejection(
+            NotSupported, f"Delivering the signal to {record.name} failed: {fault}"
         ) from None
 
 

@@ -1,7 +1,7 @@
 """Snapshots of a stack, and the restore of a snapshot."""
 
 from hearth.engine.core.rules import RequestKind, refusal
-from hearth.model.problem import NotSupported, Rejected
+from hearth.model.problem import NotSupported, Rejected, rejection
 from hearth.model.state import Action, Status
 from hearth.service.caller import Caller
 from hearth.service.credentials import requester
@@ -71,7 +71,7 @@ async def restore_snapshot(
     snapshot = await show_snapshot(services, row, snapshot_id)
     if snapshot.body is None or snapshot.status is not Status.COMPLETE:
         message = "Restoring incomplete snapshot is not supported."
-        raise Rejected([NotSupported(None, message)])
+        raise rejection(NotSupported, message)
     revision = revision_of_document(snapshot.body, Action.RESTORE)
     records = await services.store.read(lambda tx: reads.records(tx, row.id))
     world = known_world(services, reads.in_charge(records))

@@ -3,7 +3,7 @@
 import logging
 
 from hearth.engine.core.rules import RequestKind, refusal
-from hearth.model.problem import ImmutableParameterModified, Rejected
+from hearth.model.problem import ImmutableParameterModified, Rejected, rejection
 from hearth.model.state import Action
 from hearth.service.caller import Caller
 from hearth.service.credentials import requester
@@ -133,4 +133,4 @@ def _immutable(before: Program, after: Program) -> None:
         and before.parameters[name].value != parameter.value
     ]
     if names:
-        raise Rejected([ImmutableParameterModified(None, tuple(names))])
+        raise rejection(ImmutableParameterModified, tuple(names))
