@@ -85,7 +85,6 @@ class Attempt:
         self.kind = kind
         self.traversal = traversal
         self.child = ChildLink(traversal)
-        self.row: AttemptRow | None = None  # the row that an earlier owner committed
         self.began_at = owned.tools.clock.now()
         self.calls = CloudCalls(owned, self.intent)
         self.doing = Action.DELETE if kind is NodeKind.CLEANUP else Action.UPDATE
@@ -94,9 +93,8 @@ class Attempt:
         self.left_over: str | None = None  # why objects of a snapshot make the stack's delete fail
         self._rekey = rekey
 
-    def resume(self, row: AttemptRow) -> None:
-        """Continue from the stored row of an attempt that an earlier owner did not complete."""
-        self.row = row
+    def continue_from(self, row: AttemptRow) -> None:
+        """Note that an earlier owner has committed the intent, and when it began."""
         self.began_at = row.started_at
         self.intent.begun = self.intent.committed = True
 
@@ -237,17 +235,24 @@ class Attempt:
         )
 
     async def run_update(
-        self, rtype: ResourceType, ctx: ResourceContext, desired: Desired, number: int
+        self,
+        rtype: ResourceType,
+        ctx: ResourceContext,
+        desired: Desired,
+        number: int,
+        *,
+        row: AttemptRow | None = None,
     ) -> None:
-        """Run the steps of an update; note if the cloud refused it, so that it changed nothing.
+        """Run the steps of an update as `run_steps` does; note if the cloud refused it, so that it
+        changed nothing.
 
         If the refusal is no proof that the object is still there, the next update looks at it; but
         then the object has no values of this update either.
         """
-        self._writes.possible |= self.row is not None or isinstance(rtype, UsesUsers)
+        self._writes.possible |= row is not None or isinstance(rtype, UsesUsers)
         ctx.cloud = WatchedCloud(ctx.cloud, self._writes)
         try:
-            await self.run_steps(rtype, ctx, Action.UPDATE, desired, number)
+            await self.run_steps(rtype, ctx, Action.UPDATE, desired, number, row=row)
         except CloudFault as fault:
             if self._writes.refused(fault):
                 doubtful = fault.status in DOUBTFUL or await _gone_or_unknown(rtype, ctx)
@@ -271,15 +276,15 @@ class Attempt:
         number: int,
         *,
         first: Callable[[], Awaitable[None]] | None = None,
+        row: AttemptRow | None = None,
     ) -> None:
-        """Run all steps of an action, or the rest of them from the step where an earlier owner
-        stopped.
+        """Run all steps of an action, or the rest of them from the step in the `row` of an earlier
+        owner.
 
         `first` runs before the call of the first step. A stop may interrupt `first`, so the search
         for the result of an earlier call comes before it.
         """
         steps = self.steps_of(rtype, ctx, action)
-        row, self.row = self.row, None
         at, phase = 0, ""
         if row is not None:
             names = [step.name for step in steps]
@@ -423,7 +428,7 @@ class Attempt:
         """Forget the completed action, so that the node can begin another action with its own
         intent.
         """
-        self.row, self.intent.begun, self.intent.committed = None, False, False
+        self.intent.begun = self.intent.committed = False
 
 
 async def _gone_or_unknown(rtype: ResourceType, ctx: ResourceContext) -> bool:

@@ -18,12 +18,14 @@ from hearth.model.state import Action, Status
 from hearth.resources.base import ResourceContext, ResourceType
 from hearth.resources.capabilities import MakesObject, NestedType
 from hearth.resources.read_back import is_lost
+from hearth.store.rows import AttemptRow
 
 USERS_TOLD_MAX = 3
 
 
-async def cleanup(attempt: Attempt) -> Outcome:
-    """Carry out the clean-up node and return its outcome.
+async def cleanup(attempt: Attempt, row: AttemptRow | None) -> Outcome:
+    """Carry out the clean-up node, or the rest of it from the `row` of an earlier owner; return its
+    outcome.
 
     Raises Superseded, Stopped, CloudFault, ResourceFailure.
     """
@@ -50,29 +52,31 @@ async def cleanup(attempt: Attempt) -> Outcome:
             return Failed(f"Resource DELETE failed: {reason}")
         owned.memory.event(leaving, Status.IN_PROGRESS)
         return _removed(owned, leaving)
-    await _delete(attempt, rtype, ctx)
+    await _delete(attempt, rtype, ctx, row)
     await attempt.calls.sweep(rtype, ctx, for_good=True)
     attempt.end_row()
     return _removed(owned, attempt.record)
 
 
-async def _delete(attempt: Attempt, rtype: ResourceType, ctx: ResourceContext) -> None:
+async def _delete(
+    attempt: Attempt, rtype: ResourceType, ctx: ResourceContext, row: AttemptRow | None
+) -> None:
     """Delete the object; if the cloud reports a conflict (409), retry a limited number of times."""
     owned, record = attempt.owned, attempt.record
     desired = unchanged(record)
-    number = attempt.row.attempt if attempt.row else 0
+    number = row.attempt if row else 0
     begin = partial(attempt.begin, Action.DELETE, rtype, desired, number, ctx)
-    if attempt.row is None and not isinstance(rtype, NestedType):
+    if row is None and not isinstance(rtype, NestedType):
         await begin()
     while True:
         try:
             if isinstance(rtype, NestedType):
-                asks = begin if attempt.row is None else None
+                asks = begin if row is None else None
                 await ChildStack(attempt).carry_out(rtype, ctx, Action.DELETE, asks)
             else:
-                if ctx.physical_id is None and attempt.row is None:
+                if ctx.physical_id is None and row is None:
                     await attempt.calls.find_unrecorded(rtype, ctx)
-                await attempt.run_steps(rtype, ctx, Action.DELETE, desired, number)
+                await attempt.run_steps(rtype, ctx, Action.DELETE, desired, number, row=row)
             return
         except CloudFault as fault:
             if not fault.conflict:
@@ -82,7 +86,7 @@ async def _delete(attempt: Attempt, rtype: ResourceType, ctx: ResourceContext) -
             failure = ResourceFailure(fault.type, fault.message + await _used_by(rtype, ctx))
             if number >= owned.tools.retries:
                 raise failure from fault
-        attempt.row = None
+        row = None
         number += 1
         delay_s = retry_delay_s(number, owned.tools.jitter())
         reason = next_attempt(number, owned.tools.retries, delay_s, str(failure))
@@ -92,8 +96,8 @@ async def _delete(attempt: Attempt, rtype: ResourceType, ctx: ResourceContext) -
         # so that the next owner continues the count of attempts
         if not isinstance(rtype, NestedType):
             first = attempt.steps_of(rtype, ctx, Action.DELETE)[0].name
-            row = attempt.row_of(Action.DELETE, "intent", first, number, desired)
-            owned.memory.always.moved.append(row)
+            moved = attempt.row_of(Action.DELETE, "intent", first, number, desired)
+            owned.memory.always.moved.append(moved)
         await attempt.calls.pause(delay_s)
 
 

@@ -23,7 +23,8 @@ from hearth.engine.worker.node import walk
 from hearth.engine.worker.node.attempt import Attempt
 from hearth.engine.worker.node.cleanup import cleanup
 from hearth.engine.worker.node.outcome import Failed, Outcome
-from hearth.engine.worker.node.update import go_on, update
+from hearth.engine.worker.node.resume import resume
+from hearth.engine.worker.node.update import update
 from hearth.model.state import Status
 from hearth.resources.capabilities import ReportsResults
 from hearth.store.messages import ChildEnded
@@ -59,6 +60,7 @@ class NodeTask:
         self._tasks = tasks
         self.taken_over = False  # it was started by an older operation than it belongs to
         self._report = report
+        self._row: AttemptRow | None = None
         self._task: asyncio.Task[None] | None = None
 
     @property
@@ -96,7 +98,8 @@ class NodeTask:
     def launch(self, row: AttemptRow | None = None) -> None:
         """Start the task, or continue from the `row` of an earlier owner."""
         if row is not None:
-            self.attempt.resume(row)
+            self.attempt.continue_from(row)
+        self._row = row
         self._tasks[self.record_id] = self
         self._task = asyncio.get_running_loop().create_task(self._observed())
 
@@ -213,11 +216,11 @@ class NodeTask:
     async def _drive(self) -> Outcome | None:
         attempt = self.attempt
         if self.kind is NodeKind.WALK:
-            return await walk.carry_out(attempt)
+            return await walk.carry_out(attempt, self._row)
         if self.kind is NodeKind.CLEANUP:
-            return await cleanup(attempt)
-        if attempt.row is not None:
-            return await go_on(attempt, attempt.row)
+            return await cleanup(attempt, self._row)
+        if self._row is not None:
+            return await resume(attempt, self._row)
         return await update(attempt)
 
 

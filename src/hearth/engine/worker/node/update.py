@@ -6,10 +6,8 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-import msgspec
 from msgspec.structs import replace
 
-from hearth.cloud.fault import CloudFault
 from hearth.engine.core.decide import (
     EXTERNAL,
     Decision,
@@ -19,36 +17,29 @@ from hearth.engine.core.decide import (
     decide,
     must_examine,
     never_made,
-    to_write,
 )
 from hearth.engine.core.record import Record
 from hearth.engine.core.walk import asleep, unhealthy
 from hearth.engine.worker.failure import ResourceFailure, failure_of
 from hearth.engine.worker.known.context import attributes_of
 from hearth.engine.worker.known.desired import desired_of, evaluated_of
-from hearth.engine.worker.known.memory import USUAL_REASON
 from hearth.engine.worker.node import adopt, immediate, walk
 from hearth.engine.worker.node.attempt import Attempt
 from hearth.engine.worker.node.child_stack import ChildStack, is_there, nested_failed
 from hearth.engine.worker.node.create import (
     create,
-    give_way,
-    may_try_again,
     others_of,
-    removed,
     take_back,
 )
 from hearth.engine.worker.node.outcome import Done, Failed, Outcome
-from hearth.model.state import Action, Status
-from hearth.resources.base import Change, ResourceContext, ResourceType
+from hearth.model.state import Action
+from hearth.resources.base import Change, ResourceType
 from hearth.resources.capabilities import Immediate, MakesObject, NestedType, UpdatedAlways
 from hearth.resources.read_back import is_lost, only_grow
-from hearth.store.rows import AttemptRow
 from hearth.template import Evaluated, ResourceDefinition
 
 # the verdicts that continue with the same record
 _GOES_ON = (Verdict.CREATE, Verdict.UPDATE, Verdict.KEEP)
-_desired = msgspec.json.Decoder(Desired).decode
 
 
 async def update(attempt: Attempt) -> Outcome:
@@ -234,7 +225,7 @@ async def _update(
         before=decision.before,
         changes=decision.changes,
         update_policy=desired.update_policy,
-        template_metadata=_changed_metadata(attempt.record, desired),
+        template_metadata=changed_metadata(attempt.record, desired),
     )
     begin = partial(attempt.begin, Action.UPDATE, rtype, desired, 0, ctx)
     if isinstance(rtype, NestedType):
@@ -245,79 +236,7 @@ async def _update(
     return await attempt.succeed(rtype, ctx, desired, Action.UPDATE)
 
 
-def _changed_metadata(record: Record, desired: Desired) -> Mapping[str, Any] | None:
+def changed_metadata(record: Record, desired: Desired) -> Mapping[str, Any] | None:
     """Return the metadata in the template, or None if it is unchanged since the last success."""
     unchanged = desired.parts.get("metadata") == record.held.parts.get("metadata")
     return None if unchanged else desired.metadata
-
-
-def _resumed(
-    attempt: Attempt, rtype: ResourceType, action: Action, desired: Desired
-) -> ResourceContext:
-    """Return the context of an action that an earlier owner began."""
-    policy = desired.update_policy
-    if action is not Action.UPDATE:
-        return attempt.context(rtype, action, desired.properties, update_policy=policy)
-    recorded = attempt.record.held
-    attempt.attempted = desired
-    return attempt.context(
-        rtype,
-        action,
-        desired.properties,
-        before=recorded.properties,
-        changes=to_write(recorded, desired.properties),
-        update_policy=policy,
-        template_metadata=_changed_metadata(attempt.record, desired),
-    )
-
-
-async def go_on(attempt: Attempt, row: AttemptRow) -> Outcome | None:
-    """Continue the action that an earlier owner began, from the row of its attempt.
-
-    Return the outcome, or None if the node is not complete: a newer operation must decide what to
-    do. Raises Superseded, Stopped, CloudFault, ResourceFailure.
-    """
-    desired = _desired(msgspec.json.encode(row.wanted))
-    rtype = attempt.owned.tools.programs.rtype_named(desired.kind)
-    action = Action(row.action)
-    if rtype is None:
-        if action is Action.CREATE and row.phase == "intent":
-            cause = "its type is no longer available"
-            attempt.calls.watch_for(desired.kind, desired.properties, cause)
-        raise ResourceFailure("EntityNotFound", f"the type {desired.kind} is no longer available")
-    if action is Action.RESUME:
-        await walk.wake(attempt)
-        return None
-    if action is Action.ADOPT and EXTERNAL in desired.parts:
-        attempt.row = None
-        return await adopt.check_outsider(attempt, rtype, desired)
-    attempt.doing = Action.CREATE if action is Action.DELETE else action
-    ctx = _resumed(attempt, rtype, action, desired)
-    try:
-        if isinstance(rtype, NestedType):
-            await ChildStack(attempt).carry_out(rtype, ctx, action)
-        elif action is Action.UPDATE:
-            await attempt.run_update(rtype, ctx, desired, row.attempt)
-        else:
-            first = partial(give_way, attempt) if action is Action.CREATE else None
-            await attempt.run_steps(rtype, ctx, action, desired, row.attempt, first=first)
-    except (CloudFault, ResourceFailure) as problem:
-        # such a delete belongs to the retry of a create
-        makes = action in (Action.CREATE, Action.DELETE)
-        if not makes or not may_try_again(attempt, problem, row.attempt):
-            raise
-        attempt.row = None
-        number = await removed(attempt, rtype, desired, row.attempt, failure_of(problem))
-        return await create(attempt, rtype, desired, number)
-    attempt.row = None
-    if action is Action.DELETE:  # the pause between two attempts of a create
-        deleted = attempt.record.having(action=Action.DELETE, status=Status.COMPLETE)
-        if attempt.record.status is Status.IN_PROGRESS:
-            attempt.owned.memory.event(deleted, Status.COMPLETE)
-        deleted = deleted.having(physical_id=None)
-        if attempt.is_over():
-            attempt.end_badly(deleted, deleted.reason)
-            return None
-        attempt.owned.memory.put(deleted.having(reason=USUAL_REASON))
-        return await create(attempt, rtype, desired, row.attempt)
-    return await attempt.succeed(rtype, ctx, desired, action)

@@ -20,6 +20,7 @@ from hearth.model.state import Action, Status
 from hearth.resources.actions import handles
 from hearth.resources.base import ResourceContext, ResourceType
 from hearth.resources.capabilities import NestedType
+from hearth.store.rows import AttemptRow
 
 log = logging.getLogger(__name__)
 
@@ -80,24 +81,26 @@ def _failed(owned: OwnedStack, record: Record, reason: str) -> Failed:
     return Failed(reason)
 
 
-async def carry_out(attempt: Attempt) -> Outcome:
-    """Carry out the lifecycle action, from the beginning or from the step where an earlier owner
-    stopped.
+async def carry_out(attempt: Attempt, row: AttemptRow | None) -> Outcome:
+    """Carry out the lifecycle action, from the beginning or from the step in the row of an earlier
+    owner.
 
     Raises Superseded, Stopped, CloudFault, ResourceFailure.
     """
-    stack, row = attempt.owned.memory.stack, attempt.row
-    await _act(attempt, stack.action if row is None else Action(row.action))
+    action = attempt.owned.memory.stack.action if row is None else Action(row.action)
+    await _act(attempt, action, row)
     attempt.end_row()
     return Done()
 
 
-async def wake(attempt: Attempt) -> None:
+async def wake(attempt: Attempt, row: AttemptRow | None = None) -> None:
     """Resume a suspended resource before its update; if that fails, set the record to
     RESUME_FAILED.
+
+    If an earlier owner began this, its `row` has the step.
     """
     try:
-        await _act(attempt, Action.RESUME)
+        await _act(attempt, Action.RESUME, row)
     except (CloudFault, ResourceFailure) as problem:
         reason = failure_of(problem).reason(attempt.record.name)
         begun = attempt.record.having(action=Action.RESUME, status=Status.IN_PROGRESS)
@@ -110,8 +113,8 @@ async def wake(attempt: Attempt) -> None:
     attempt.start_over()
 
 
-async def _act(attempt: Attempt, action: Action) -> None:
-    owned, record, row = attempt.owned, attempt.record, attempt.row
+async def _act(attempt: Attempt, action: Action, row: AttemptRow | None) -> None:
+    owned, record = attempt.owned, attempt.record
     rtype = owned.tools.programs.type_of(record)
     if rtype is None:
         raise ResourceFailure("EntityNotFound", f"the type {record.type} is no longer available")
@@ -126,7 +129,8 @@ async def _act(attempt: Attempt, action: Action) -> None:
         else:
             if begin is not None:
                 await begin()
-            await attempt.run_steps(rtype, ctx, action, desired, row.attempt if row else 0)
+            number = row.attempt if row else 0
+            await attempt.run_steps(rtype, ctx, action, desired, number, row=row)
     except Exception:
         await _give_up(attempt, rtype, ctx, action, before)
         raise
