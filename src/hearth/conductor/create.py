@@ -7,12 +7,11 @@ import secrets
 
 from msgspec.structs import replace
 
-from hearth.clusters.definition import stack_request
 from hearth.clusters.names import STACK_BITS, stack_name
 from hearth.clusters.objects import Cluster
 from hearth.clusters.task_content import CreateGroup
 from hearth.conductor import stacks
-from hearth.conductor.facts import facts_of, has_key_pair
+from hearth.conductor.facts import facts_of, has_key_pair, request_of
 from hearth.conductor.work import Changed, Work
 from hearth.service.clusters import certificates
 from hearth.service.clusters.identity import NodeIdentity
@@ -42,16 +41,8 @@ async def keys(work: Work) -> None:
 
 async def stack(work: Work) -> None:
     """Request the stack of the cluster; store its id in the same transaction."""
-    full = work.full
-    request = stack_request(
-        full.template,
-        full.cluster,
-        full.groups,
-        files=work.files,
-        config=work.services.clusters,
-        facts=await facts_of(work),
-    )
-    name = stack_name(full.cluster.name, secrets.randbits(STACK_BITS))
+    request = request_of(work, await facts_of(work))
+    name = stack_name(work.cluster.name, secrets.randbits(STACK_BITS))
 
     def change(current: FullCluster, stack_id: str) -> Changed:
         groups = [replace(group, stack_id=stack_id) for group in current.defaults]
@@ -73,15 +64,7 @@ async def group_stack(work: Work) -> None:
         return
     facts = await facts_of(work, group)
     has_key = await has_key_pair(work)
-    request = stack_request(
-        full.template,
-        full.cluster,
-        full.groups,
-        group,
-        files=work.files,
-        config=work.services.clusters,
-        facts=replace(facts, keypair=has_key),
-    )
+    request = request_of(work, replace(facts, keypair=has_key), group)
     name = stack_name(full.cluster.name, secrets.randbits(STACK_BITS), group.name)
 
     def change(current: FullCluster, stack_id: str) -> Changed:

@@ -1,12 +1,12 @@
-"""Looks up the values that the stack request of a cluster needs.
+"""The stack request of a cluster, and the values that it needs from the cloud.
 
 Source: docs/spec/clusters.md, 4.3 and 5.
 """
 
 from msgspec.structs import replace
 
-from hearth.clusters.definition import ClusterFacts, ClusterNetwork
-from hearth.clusters.objects import NodeGroup
+from hearth.clusters.definition import ClusterFacts, ClusterNetwork, ClusterStack, stack_request
+from hearth.clusters.objects import ClusterTemplate, NodeGroup
 from hearth.clusters.problems import conflict
 from hearth.conductor.stacks import row_of
 from hearth.conductor.work import Work
@@ -26,6 +26,28 @@ async def facts_of(work: Work, group: NodeGroup | None = None) -> ClusterFacts:
     template, cluster = work.full.template, work.cluster
     facts = await facts_of_cluster(work.services, work.caller, template, cluster)
     return facts if group is None else replace(facts, existing=await _network(work))
+
+
+def request_of(
+    work: Work,
+    facts: ClusterFacts,
+    group: NodeGroup | None = None,
+    *,
+    template: ClusterTemplate | None = None,
+) -> ClusterStack:
+    """Return the stack of the cluster or, if `group` is given, of an additional group.
+
+    `template` is the one after an upgrade; None stands for that of the cluster.
+    """
+    return stack_request(
+        template or work.full.template,
+        work.cluster,
+        work.full.groups,
+        group,
+        files=work.files,
+        config=work.services.clusters,
+        facts=facts,
+    )
 
 
 async def has_key_pair(work: Work) -> bool:

@@ -6,7 +6,8 @@ from hearth.clusters.definition import resize_parameters
 from hearth.clusters.follow import never_created
 from hearth.clusters.task_content import GroupSize, Resize
 from hearth.conductor import stacks
-from hearth.conductor.work import Changed, Work
+from hearth.conductor.stacks import StackUpdate
+from hearth.conductor.work import Changed, NextStep, Work
 from hearth.model.problem import Rejected
 from hearth.store.clusters.clusters import FullCluster
 
@@ -27,7 +28,8 @@ async def resize(work: Work) -> None:
         return
     parameters = resize_parameters(group, content.node_count, content.remove)
     try:
-        await stacks.update(work, group, parameters, rollback=content.rollback)
+        stack_update = StackUpdate(parameters=parameters, rollback=content.rollback)
+        await stacks.update(work, group, stack_update, NextStep())
     except Rejected as rejected:
         message = "\n".join(problem.message for problem in rejected.problems)
         await work.fail(message, lambda full: _restored(full, content.before))

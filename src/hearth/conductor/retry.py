@@ -13,7 +13,8 @@ from hearth.clusters.states import FAILED
 from hearth.clusters.task_content import Retry, retry_at, with_retry_at
 from hearth.conductor import stacks
 from hearth.conductor.causes import causes, summary
-from hearth.conductor.work import Changed, Work
+from hearth.conductor.stacks import StackUpdate
+from hearth.conductor.work import Changed, NextStep, Work
 from hearth.store.clusters.clusters import FullCluster
 
 MINUTE_S = 60.0
@@ -58,16 +59,14 @@ async def again(work: Work, group: NodeGroup, step: str | None) -> None:
     """
     left_s = time_left_s(work.cluster, work.services.clock.now())
     timeout_mins = None if left_s is None else max(1, round(left_s / MINUTE_S))
-    await stacks.update(
-        work,
-        group,
-        {},
+    next_step = NextStep(
         step=step,
-        timeout_mins=timeout_mins,
         change=_retrying,
         content=with_retry_at(work.task.content, None),
         delay_s=None if step is None else LOOK_AGAIN_S,
     )
+    stack_update = StackUpdate(parameters={}, timeout_mins=timeout_mins)
+    await stacks.update(work, group, stack_update, next_step)
 
 
 def _retrying(full: FullCluster) -> Changed:

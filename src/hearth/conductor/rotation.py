@@ -12,8 +12,9 @@ from hearth.clusters.notifications import SUCCESS
 from hearth.clusters.objects import MASTER, WORKER, Cluster, NodeGroup
 from hearth.clusters.task_content import RotateCa, RotateCredential
 from hearth.conductor import stacks
+from hearth.conductor.stacks import StackUpdate
 from hearth.conductor.waiting import failure_reason, settled
-from hearth.conductor.work import Work
+from hearth.conductor.work import NextStep, Work
 from hearth.service.clusters import certificates, notify
 from hearth.service.clusters import rotation as rotations
 from hearth.service.clusters.identity import NodeIdentity
@@ -100,13 +101,9 @@ async def _deploy_again(work: Work, phase: str, step: str) -> None:
         last = number == len(remaining)
         current_step = work.task.step or "begin"
         parameters = rotation_parameters(f"{work.task.id}-{phase}") | await _urls(work, group)
-        if not await stacks.update(
-            work,
-            group,
-            parameters,
-            step=step if last else current_step,
-            content=_content(work).with_updated(phase, sorted(updated)),
-        ):
+        content = _content(work).with_updated(phase, sorted(updated))
+        next_step = NextStep(step=step if last else current_step, content=content)
+        if not await stacks.update(work, group, StackUpdate(parameters=parameters), next_step):
             return
     if not remaining:
         await work.commit(step)

@@ -7,13 +7,13 @@ that a change is neither lost nor repeated.
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from hearth.clusters.definition import KEY_PAIR, TO_REMOVE, ClusterStack
 from hearth.clusters.objects import NodeGroup
 from hearth.clusters.problems import conflict
-from hearth.clusters.task_content import TaskContent
-from hearth.conductor.work import Changed, Work
+from hearth.conductor.work import Changed, NextStep, Work
 from hearth.engine.core.rules import ActionInProgress
 from hearth.model.problem import Rejected
 from hearth.model.state import Status
@@ -31,6 +31,20 @@ BUSY_AGAIN_S = 1.0
 """Seconds until a request is repeated if the stack is busy with another operation."""
 
 
+class StackUpdate(Struct, frozen=True, kw_only=True):
+    """An update of the stack of a group.
+
+    `parameters` are those that change. If `cluster_stack` is given, the stack also gets its
+    templates and parameters. If `rollback` is true, a failed update is rolled back. `timeout_mins`
+    is the time limit of the update; None keeps that of the stack.
+    """
+
+    parameters: Mapping[str, Any]
+    cluster_stack: ClusterStack | None = None
+    rollback: bool = False
+    timeout_mins: int | None = None
+
+
 async def create(
     work: Work,
     name: str,
@@ -46,7 +60,7 @@ async def create(
     caller = replace(work.caller, project_id=work.cluster.project_id)
 
     def transaction(tx: Tx, row: StackRow) -> None:
-        work.advance(tx, None, lambda full: change(full, row.id))
+        work.advance(tx, NextStep(change=lambda full: change(full, row.id)))
         if also is not None:
             also(tx)
 
@@ -54,25 +68,9 @@ async def create(
 
 
 async def update(
-    work: Work,
-    group: NodeGroup,
-    parameters: Mapping[str, Any],
-    *,
-    step: str | None = None,
-    rollback: bool = False,
-    content: TaskContent | None = None,
-    cluster_stack: ClusterStack | None = None,
-    timeout_mins: int | None = None,
-    delay_s: float | None = None,
-    change: Callable[[FullCluster], Changed] | None = None,
+    work: Work, group: NodeGroup, stack_update: StackUpdate, next_step: NextStep
 ) -> bool:
-    """Update the stack of a group with changed parameters, and store `step` as the next step.
-
-    If `step` is None, the task ends. If `cluster_stack` is given, the stack also gets its templates
-    and parameters. If `rollback` is true, a failed update is rolled back. `timeout_mins` is the
-    time limit of the update; None keeps that of the stack. `change` returns changes to the cluster,
-    `content` is the task after the step, None if it is unchanged, and `delay_s` is the time until
-    the next step in seconds; None is at once.
+    """Update the stack of a group, and store the next step of the task.
 
     Nodes that an earlier update had to remove are removed by this one, too, unless the earlier one
     is complete: it may not have reached them yet.
@@ -81,22 +79,10 @@ async def update(
     Lost.
     """
     row = await row_of(work, group)
-    if TO_REMOVE in parameters:
-        members = [*await _not_removed_yet(work, row), *parameters[TO_REMOVE]]
-        parameters = {**parameters, TO_REMOVE: list(dict.fromkeys(members))}
-    request = StackRequest(
-        existing=True,
-        parameters=parameters,
-        disable_rollback=not rollback,
-        timeout_mins=timeout_mins,
-    )
-    if cluster_stack is not None:
-        merged = {**cluster_stack.parameters, **parameters}
-        merged.pop(KEY_PAIR, None)
-        request = replace(requested(cluster_stack), parameters=merged, existing=True)
+    request = await _request(work, row, stack_update)
 
     def also(tx: Tx, _row: StackRow) -> None:
-        work.task = work.advance(tx, step, change, content=content, delay_s=delay_s)
+        work.task = work.advance(tx, next_step)
 
     keep = await _key_of_another(work, row)
     try:
@@ -107,6 +93,23 @@ async def update(
         await work.commit(work.task.step, delay_s=BUSY_AGAIN_S)
         return False
     return True
+
+
+async def _request(work: Work, row: StackRow, stack_update: StackUpdate) -> StackRequest:
+    parameters, cluster_stack = stack_update.parameters, stack_update.cluster_stack
+    if TO_REMOVE in parameters:
+        members = [*await _not_removed_yet(work, row), *parameters[TO_REMOVE]]
+        parameters = {**parameters, TO_REMOVE: list(dict.fromkeys(members))}
+    if cluster_stack is None:
+        return StackRequest(
+            existing=True,
+            parameters=parameters,
+            disable_rollback=not stack_update.rollback,
+            timeout_mins=stack_update.timeout_mins,
+        )
+    merged = {**cluster_stack.parameters, **parameters}
+    merged.pop(KEY_PAIR, None)
+    return replace(requested(cluster_stack), parameters=merged, existing=True)
 
 
 async def _key_of_another(work: Work, row: StackRow) -> bool:

@@ -6,23 +6,23 @@ upgrade stops at the first failure; a repeated request continues it. Source: doc
 section 12, item 4.
 """
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Awaitable, Callable, Sequence
 
 from msgspec import structs, to_builtins
 from msgspec.structs import replace
 
-from hearth.clusters.definition import ClusterStack, stack_request, upgrade_parameters
+from hearth.clusters.definition import ClusterStack, upgrade_parameters
 from hearth.clusters.health import reachable
 from hearth.clusters.objects import ClusterTemplate, Labels, NodeGroup
-from hearth.clusters.task_content import TaskContent, UpgradeCluster
+from hearth.clusters.task_content import UpgradeCluster
 from hearth.clusters.upgrading import Booted, WorkerStack, booted_by, in_stack, next_parameters
 from hearth.conductor import stacks
 from hearth.conductor.drain import drained, not_ready
-from hearth.conductor.facts import facts_of
+from hearth.conductor.facts import facts_of, request_of
 from hearth.conductor.kubernetes import SILENT, KubernetesApi, KubernetesError, kubernetes_api
+from hearth.conductor.stacks import StackUpdate
 from hearth.conductor.waiting import failure_reason, settled
-from hearth.conductor.work import Changed, Work
+from hearth.conductor.work import Changed, NextStep, Work
 from hearth.service.clusters.members import members_of
 from hearth.store.clusters import clusters
 from hearth.store.clusters.clusters import FullCluster
@@ -49,7 +49,9 @@ async def masters(work: Work) -> None:
         "temporary_minions": worker_stack.temporary,
         "minions_to_remove": [],
     }
-    await _update(work, group, cluster_stack, parameters, "masters_done", content)
+    stack_update = StackUpdate(parameters=parameters, cluster_stack=cluster_stack)
+    next_step = NextStep(step="masters_done", content=content)
+    await stacks.update(work, group, stack_update, next_step)
 
 
 async def masters_done(work: Work) -> None:
@@ -83,8 +85,9 @@ async def workers(work: Work) -> None:
         to_remove=drained_indexes,
         workers=len(worker_stack.indexes),
     )
-    after = content.with_batch(count, batch)
-    await _update(work, group, cluster_stack, parameters, "workers_done", after)
+    stack_update = StackUpdate(parameters=parameters, cluster_stack=cluster_stack)
+    next_step = NextStep(step="workers_done", content=content.with_batch(count, batch))
+    await stacks.update(work, group, stack_update, next_step)
 
 
 async def workers_done(work: Work) -> None:
@@ -217,19 +220,11 @@ async def _target(work: Work, group: NodeGroup) -> tuple[ClusterStack, Booted]:
     """Return the stack request for a group after the upgrade, and the image and version of its
     workers.
     """
-    full, content = work.full, work.content(UpgradeCluster)
+    content = work.content(UpgradeCluster)
     template = await _template(work)
     extra = None if group.is_default else group
     facts = await facts_of(work, extra)
-    request = stack_request(
-        template,
-        full.cluster,
-        full.groups,
-        extra,
-        files=work.files,
-        config=work.services.clusters,
-        facts=facts,
-    )
+    request = request_of(work, facts, extra, template=template)
     facts = structs.replace(facts, kube_version=content.version or "")
     changes = upgrade_parameters(template, work.cluster, group, facts=facts)
     parameters = {**request.parameters, **changes}
@@ -258,19 +253,6 @@ async def _names(work: Work, group: NodeGroup, indexes: Sequence[int]) -> list[s
     """Return the names of the nodes with these indexes, as the stack's template generates them."""
     row = await stacks.row_of(work, group)
     return [f"{row.name}-node-{index}" for index in indexes]
-
-
-async def _update(
-    work: Work,
-    group: NodeGroup,
-    cluster_stack: ClusterStack,
-    parameters: Mapping[str, Any],
-    step: str,
-    content: TaskContent,
-) -> None:
-    await stacks.update(
-        work, group, parameters, step=step, cluster_stack=cluster_stack, content=content
-    )
 
 
 async def _succeeded(work: Work, group: NodeGroup | None, step: str) -> bool:

@@ -36,6 +36,20 @@ from hearth.store.database import Tx
 Changed = tuple[Cluster, Sequence[NodeGroup]]
 
 
+class NextStep(Struct, frozen=True, kw_only=True):
+    """What a task does after a step, and the changes that are stored with it.
+
+    If `step` is None, the task ends. `change` returns changes to the cluster. `content` is the task
+    after the step; None if it is unchanged. If `delay_s` is given, the task is released and becomes
+    due after that many seconds; otherwise this conductor continues at once.
+    """
+
+    step: str | None = None
+    change: Callable[[FullCluster], Changed] | None = None
+    content: TaskContent | None = None
+    delay_s: float | None = None
+
+
 class Work(Struct):
     """A task that this conductor has claimed. `full` is the cluster as of the last commit.
 
@@ -78,17 +92,15 @@ class Work(Struct):
         also: Callable[[Tx], None] | None = None,
         status: Status = Status.COMPLETE,
     ) -> None:
-        """Store the next step and the changes to the cluster that `change` returns, in one
-        transaction.
+        """Store the next step and the changes to the cluster, in one transaction.
 
-        If `step` is None, the task ends. `content` is the task after the step; None if it is
-        unchanged. `also` makes further changes. If `delay_s` is given, the task is released and
-        becomes due after that many seconds; otherwise this conductor continues at once. If the task
-        ends, the metrics count its end with `status`. Raises Lost if the task has another owner.
+        The arguments are the fields of NextStep. `also` makes further changes. If the task ends,
+        the metrics count its end with `status`. Raises Lost if the task has another owner.
         """
+        next_step = NextStep(step=step, change=change, content=content, delay_s=delay_s)
 
         def transaction(tx: Tx) -> tuple[Task, FullCluster | None]:
-            after = self.advance(tx, step, change, content=content, delay_s=delay_s)
+            after = self.advance(tx, next_step)
             if also is not None:
                 also(tx)
             return after, clusters.load(tx, self.cluster.uuid)
@@ -99,33 +111,23 @@ class Work(Struct):
         if step is None:
             self.services.observer.cluster_task_ended(self.task.kind, status)
 
-    def advance(
-        self,
-        tx: Tx,
-        step: str | None,
-        change: Callable[[FullCluster], Changed] | None = None,
-        *,
-        content: TaskContent | None = None,
-        delay_s: float | None = None,
-    ) -> Task:
-        """Do the same as `commit`, inside the transaction `tx`, and return the changed task. Raises
+    def advance(self, tx: Tx, next_step: NextStep) -> Task:
+        """Store the next step inside the transaction `tx`, and return the changed task. Raises
         Lost.
-
-        The arguments have the same meaning.
         """
         tasks.check(tx, self.task)
-        if change is not None:
+        if next_step.change is not None:
             full = clusters.load(tx, self.cluster.uuid, lock=True)
             if full is None:
                 raise Lost
-            after, groups = change(full)
+            after, groups = next_step.change(full)
             clusters.save(tx, full, after, groups, now=self.services.clock.now())
-        if step is None:
+        if next_step.step is None:
             tasks.finish(tx, self.task)
             clusters.look_again(tx, self.cluster.uuid)  # only now the cluster may settle
             return self.task
-        new_content = self.task.content if content is None else content
-        return tasks.advance(tx, self.task, step, new_content, delay_s=delay_s)
+        content = self.task.content if next_step.content is None else next_step.content
+        return tasks.advance(tx, self.task, next_step.step, content, delay_s=next_step.delay_s)
 
     def _concerns(self, group: NodeGroup) -> bool:
         """Return whether the operation changes this group. A task that names no group changes all
