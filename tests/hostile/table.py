@@ -1,6 +1,6 @@
 """The table of hostile work: kinds of work × crowds, and what each costs an innocent client.
 
-    python -m tests.hostile.table [--only 'list'] [--seconds 8] [--json FILE]
+    python -m tests.hostile.table [--only 'list'] [--seconds 24] [--json FILE]
 
 A crowd is eight clients of one project, one client of each of eight projects, or eight clients that
 read nothing. In each cell an innocent client lists, shows, creates, validates, polls and asks for
@@ -77,6 +77,7 @@ class Innocent(Thread):
         self.times: dict[str, list[float]] = {}
         self.failed: list[str] = []
         self.over = Event()
+        self._made: list[str] = []
         certificate = {"cluster_uuid": cluster, "csr": csr()}
         resource = f"{place}/resources/h"
         self._asked = {
@@ -97,6 +98,7 @@ class Innocent(Thread):
             self._timed("certificate", lambda: self._send(self._asked["certificate"]))
             self._timed("create of 3", self._create)
             self.over.wait(PAUSE_S)
+        self._delete_created()
         self._line.close()
 
     def _timed(self, what: str, act: Callable[[], object]) -> None:
@@ -125,6 +127,13 @@ class Innocent(Thread):
         place = f"/stacks/{name}/{made['stack']['id']}"
         while b"CREATE_COMPLETE" not in self._send(self.tenant.asks("GET", place)):
             time.sleep(0.02)
+        self._made.append(place)
+
+    def _delete_created(self) -> None:
+        """Give the stacks back, so that the project's quota does not end the creates."""
+        for place in self._made:
+            self._send(self.tenant.asks("DELETE", place))
+        self._made.clear()
 
     def p95(self) -> dict[str, float]:
         return {what: _p95(times) for what, times in self.times.items()}
@@ -211,7 +220,7 @@ def main() -> int:
     """Print the table; 1 where something is wrong."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", default="")
-    parser.add_argument("--seconds", type=float, default=8.0)
+    parser.add_argument("--seconds", type=float, default=24.0)
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     cells: list[Cell] = []
