@@ -19,7 +19,8 @@ def test_the_declaration_is_the_recorded_one(name):
     where = f"src/{type(TYPES[name]).__module__.replace('.', '/')}.py"
     assert list(differences(name)) == [], (
         f"make {where} agree with the recorded declaration in tests/facts/resource_types.json, "
-        f"or name the reason in OTHERWISE in tests/resources/facts.py"
+        f"or add the reason to OTHERWISE in tests/resources/facts.py, under the key "
+        f'("{name}", "property NAME")'
     )
 
 
