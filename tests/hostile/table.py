@@ -77,7 +77,7 @@ class Innocent(Thread):
         self.times: dict[str, list[float]] = {}
         self.failed: list[str] = []
         self.over = Event()
-        self._made: list[str] = []
+        self._created: list[str] = []
         certificate = {"cluster_uuid": cluster, "csr": csr()}
         resource = f"{place}/resources/h"
         self._asked = {
@@ -125,15 +125,17 @@ class Innocent(Thread):
         body = {"stack_name": name, "template": values(3)}
         made = json.loads(self._send(self.tenant.asks("POST", "/stacks", body)))
         place = f"/stacks/{name}/{made['stack']['id']}"
+        self._created.append(place)
         while b"CREATE_COMPLETE" not in self._send(self.tenant.asks("GET", place)):
             time.sleep(0.02)
-        self._made.append(place)
 
     def _delete_created(self) -> None:
         """Give the stacks back, so that the project's quota does not end the creates."""
-        for place in self._made:
-            self._send(self.tenant.asks("DELETE", place))
-        self._made.clear()
+        try:
+            for place in self._created:
+                self._send(self.tenant.asks("DELETE", place))
+        except (OSError, AssertionError) as problem:
+            self.failed.append(f"delete: {problem!r}"[:300])
 
     def p95(self) -> dict[str, float]:
         return {what: _p95(times) for what, times in self.times.items()}
