@@ -93,7 +93,7 @@ class Agent:
         name, ident = facts["resource_name"], facts["stack_id"]
         url = f"{self.api.dev.url}/v1/{facts['project_id']}/stacks/{ident}/resources/{name}"
         reply = requests.get(f"{url}/metadata", headers={"X-Auth-Token": token}, timeout=10)
-        if reply.status_code in (401, 404):  # deleted meanwhile
+        if reply.status_code in (401, 403, 404):  # deleted meanwhile; 403: its name has another one
             return []
         assert reply.status_code == 200, reply.text
         found: list[dict[str, Any]] = reply.json()["metadata"].get("deployments", [])

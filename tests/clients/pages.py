@@ -21,7 +21,7 @@ from tests.clients.dev import LOOK_S, OPENSTACK, CommandFailed, Dev
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 BLOCK = re.compile(r"^```(sh|text)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 MARK = "-- end of a block --"
-LIMIT_S = 240
+LIMIT_S = 600
 
 CALL = """
 import json, socket, sys

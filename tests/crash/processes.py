@@ -24,6 +24,7 @@ from tests import hurry
 from tests.clock import Clock
 from tests.forked import Forked
 
+STOPPED_S = 60.0
 READY_S = 120.0  # sixteen processes may start side by side, and others beside them
 SITUATION = {
     "stacks": "SELECT id, owner, epoch, takeovers, action, status FROM stack"
@@ -213,10 +214,11 @@ class Hearth:
             return
         self.process.send_signal(number)
         try:
-            self.process.wait(20)
+            self.process.wait(STOPPED_S)
         except subprocess.TimeoutExpired:
             self.process.kill()
-            self.process.wait(10)
+            self.process.wait(STOPPED_S)
+            raise AssertionError(f"it does not stop: {self.said()}") from None
         assert self.process.stdout is not None
         self.process.stdout.close()
         self.process = None

@@ -125,8 +125,8 @@ def _by_class(counts: Counter[int]) -> Counter[int]:
 
 
 class Fuzzer(threading.Thread):
-    """Asks for one route after the other until `ends`. Its requests follow from the seed, its
-    number, and the ids in the world.
+    """Asks for one route after the other until `ends`, and for each at least once. Its requests
+    follow from the seed, its number, and the ids in the world.
     """
 
     def __init__(self, world: World, report: Report, seed: int, number: int, ends: float) -> None:
@@ -139,7 +139,7 @@ class Fuzzer(threading.Thread):
     def run(self) -> None:
         try:
             at = 0
-            while time.monotonic() < self.ends:
+            while at < len(self.calls) or time.monotonic() < self.ends:
                 self.ask(at)
                 at += 1
         except BaseException as problem:
