@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.clients.dev import hearth_dev
-from tests.walk import credentials, personas, routes, secrets, strangers
+from tests.walk import credentials, personas, routes, secrets, site, strangers
 from tests.walk.exchanges import exchanges, recorded
 from tests.walk.ground import Ground, prepare
 
@@ -16,6 +16,12 @@ pytestmark = pytest.mark.slow
 def ground(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ground]:
     with hearth_dev(tmp_path_factory.mktemp("hearth")) as dev:
         yield prepare(dev)
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[site.Site]:
+    with site.running(tmp_path_factory.mktemp("served")) as running:
+        yield running
 
 
 def test_each_route_answers_with_the_keys_and_errors_of_the_original(ground: Ground):
@@ -42,3 +48,11 @@ def test_no_way_in_forgets_to_judge_a_credential(ground: Ground):
 def test_a_reader_reads_no_secret(ground: Ground):
     _, wrong = secrets.walk(ground)
     assert wrong == []
+
+
+def test_no_port_of_its_own_forgets_to_judge_a_credential(served: site.Site):
+    shown, wrong = credentials.walk(served.ground, served.apart)
+    assert wrong == []
+    assert {line.split()[1].split("/")[1] for line in shown.splitlines()[1:]} == {
+        prefix.strip("/") for prefix in served.apart
+    }
