@@ -3,7 +3,13 @@
 import pytest
 
 from hearth.engine.core.record import Held
-from hearth.engine.guarded import guarded_names, guards, guards_reference
+from hearth.engine.guarded import (
+    guarded_names,
+    guards,
+    guards_reference,
+    hidden_names,
+    hides,
+)
 from hearth.resources.registry import builtin_types
 from hearth.template.evaluated import METADATA
 
@@ -11,6 +17,7 @@ TYPES = builtin_types()
 VALUE, GROUP = "OS::Heat::Value", "OS::Heat::ResourceGroup"
 GIVEN = Held(guarded=("value",))
 INNER = Held(guarded_outputs=("told",))
+HIDING = Held(guarded_outputs=("told",), hidden_outputs=("told",))
 
 
 @pytest.mark.parametrize(
@@ -36,6 +43,26 @@ def test_an_attribute(type_name: str, held: Held, attribute: str, guarded: bool)
     assert guards(held, TYPES[type_name], attribute) is guarded
 
 
+@pytest.mark.parametrize(
+    ("type_name", "held", "attribute", "hidden"),
+    [
+        (VALUE, HIDING, "told", False),
+        (GROUP, INNER, "told", False),
+        (GROUP, HIDING, "told", True),
+        (GROUP, HIDING, "other", False),
+        (GROUP, HIDING, "attributes", True),
+        (GROUP, HIDING, "resource.0.told", True),
+        (GROUP, HIDING, "resource.0.other", False),
+        ("AWS::CloudFormation::Stack", HIDING, "Outputs.told", True),
+        ("AWS::CloudFormation::Stack", HIDING, "Outputs.other", False),
+    ],
+)
+def test_an_attribute_with_hidden_values(
+    type_name: str, held: Held, attribute: str, hidden: bool
+) -> None:
+    assert hides(held, TYPES[type_name], attribute) is hidden
+
+
 def test_of_an_unknown_type_the_properties_of_the_same_name_count() -> None:
     assert guards(GIVEN, None, "value")
     assert not guards(GIVEN, None, "other")
@@ -56,3 +83,12 @@ def test_the_attributes_of_a_group_by_those_of_a_member() -> None:
     assert guarded_names(member, TYPES["OS::Heat::RandomString"]) == {"value", "refs", "refs_map"}
     hidden = Held(attributes=recorded, secret=("value",))
     assert guarded_names(hidden, TYPES[VALUE]) == {"value", "show", "refs", "refs_map"}
+
+
+def test_the_attributes_of_a_group_that_hide_by_those_of_a_member() -> None:
+    recorded = {"value": "x", "told": "y"}
+    assert hidden_names(Held(attributes=recorded), TYPES[VALUE]) == set()
+    hidden = Held(attributes=recorded, secret=("value",))
+    assert hidden_names(hidden, TYPES[VALUE]) == {*recorded, "refs", "refs_map"}
+    nested = Held(attributes=recorded, guarded_outputs=("value",), hidden_outputs=("told",))
+    assert hidden_names(nested, TYPES[GROUP]) == {"told"}

@@ -56,3 +56,8 @@ def test_no_port_of_its_own_forgets_to_judge_a_credential(served: site.Site):
     assert {line.split()[1].split("/")[1] for line in shown.splitlines()[1:]} == {
         prefix.strip("/") for prefix in served.apart
     }
+
+
+def test_a_member_reads_no_hidden_value_where_only_administrators_may(served: site.Site):
+    _, wrong = secrets.walk_narrowed(served.ground)
+    assert wrong == []

@@ -20,8 +20,9 @@ class Held(Struct, frozen=True, omit_defaults=True):
     `definition` is the fingerprint of the definition, `kind` the name of its type, and `parts` the
     definition without the properties. `written` are the evaluated properties, `properties` the same
     with names replaced by ids. `secret` names the properties with hidden values, `guarded` those
-    with secrets of other resources, and `guarded_outputs` the outputs of a nested stack, and the
-    attributes of its resources, that have such values. `attributes` are the recorded values, and
+    with secrets of other resources. `guarded_outputs` names the outputs of a nested stack, and the
+    attributes of its resources, with hidden values or secrets, and `hidden_outputs` those of them
+    with hidden values. `attributes` are the recorded values, and
     `reference` is the value of get_resource; None before the first success. `attempted` are the
     properties of a failed update: the object may have some of them already. It is None if the cloud
     refused the update, so that it changed nothing. `asleep` is true if the object is suspended but
@@ -38,6 +39,7 @@ class Held(Struct, frozen=True, omit_defaults=True):
     secret: tuple[str, ...] = ()
     guarded: tuple[str, ...] = ()
     guarded_outputs: tuple[str, ...] = ()
+    hidden_outputs: tuple[str, ...] = ()
     attributes: Mapping[str, Any] = field(default_factory=dict)
     reference: str | None = None
     deletion_policy: str = "Delete"

@@ -11,7 +11,7 @@ from typing import Any
 from msgspec import Struct
 
 from hearth.engine.core.record import Record
-from hearth.engine.guarded import guards
+from hearth.engine.guarded import guards, hides
 from hearth.model.problem import Rejected
 from hearth.resources.base import ResourceType
 from hearth.service.caller import Caller
@@ -98,12 +98,16 @@ def seen_attributes(
     """
     if all_masked or (not sight.hidden and record.held.secret):
         return dict.fromkeys(attributes, MASK)
-    if sight.secrets:
+    if sight == EVERYTHING:
         return attributes
-    return {
-        name: MASK if value is not None and guards(record.held, rtype, name) else value
-        for name, value in attributes.items()
-    }
+    shown = dict(attributes)
+    for name, value in attributes.items():
+        given = Given(
+            hidden=hides(record.held, rtype, name), secrets=guards(record.held, rtype, name)
+        )
+        if value is not None and given.masks(sight):
+            shown[name] = MASK
+    return shown
 
 
 def seen_metadata(

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hearth.engine.core.record import Held, Record
-from hearth.engine.guarded import guards, guards_reference
+from hearth.engine.guarded import guards, guards_reference, hides
 from hearth.model.unknown import UNKNOWN, Unknown, unknown_reference
 from hearth.resources.base import ResourceType
 from hearth.resources.capabilities import NestedType, ReportsResults
@@ -63,8 +63,8 @@ class StoredWorld:
 
     def secret(self, name: str, attribute: str) -> bool:
         """Return whether a resource contains a hidden value, which its attributes may reveal."""
-        record = self._records.get(name)
-        return record is not None and bool(record.held.secret)
+        held = self._held(name)
+        return bool(held.secret) or hides(held, self._kinds.get(name), attribute)
 
     def guarded(self, name: str, attribute: str) -> bool:
         """Return whether an attribute of a resource contains a secret."""
