@@ -2,14 +2,14 @@
 
 import pytest
 
-from hearth.engine.core.record import Held
+from hearth.engine.core.record import COLLECTED, Held
 from hearth.engine.guarded import (
     guarded_names,
     guards,
     guards_reference,
     hidden_names,
-    hides,
 )
+from hearth.resources.heat.group import COLLECTING
 from hearth.resources.registry import builtin_types
 from hearth.template.evaluated import METADATA
 
@@ -44,23 +44,25 @@ def test_an_attribute(type_name: str, held: Held, attribute: str, guarded: bool)
 
 
 @pytest.mark.parametrize(
-    ("type_name", "held", "attribute", "hidden"),
+    ("held", "attribute", "hidden"),
     [
-        (VALUE, HIDING, "told", False),
-        (GROUP, INNER, "told", False),
-        (GROUP, HIDING, "told", True),
-        (GROUP, HIDING, "other", False),
-        (GROUP, HIDING, "attributes", True),
-        (GROUP, HIDING, "resource.0.told", True),
-        (GROUP, HIDING, "resource.0.other", False),
-        ("AWS::CloudFormation::Stack", HIDING, "Outputs.told", True),
-        ("AWS::CloudFormation::Stack", HIDING, "Outputs.other", False),
+        (INNER, "told", False),
+        (HIDING, "told", True),
+        (HIDING, "other", False),
+        (HIDING, "attributes", True),
+        (INNER, "attributes", False),
+        (HIDING, "resource.0.told", True),
+        (HIDING, "resource.0.other", False),
+        (HIDING, "Outputs.told", True),
+        (HIDING, "Outputs.other", False),
     ],
 )
-def test_an_attribute_with_hidden_values(
-    type_name: str, held: Held, attribute: str, hidden: bool
-) -> None:
-    assert hides(held, TYPES[type_name], attribute) is hidden
+def test_an_attribute_with_hidden_values(held: Held, attribute: str, hidden: bool) -> None:
+    assert held.hides(attribute) is hidden
+
+
+def test_what_collects_from_members_is_the_same_for_hidden_values() -> None:
+    assert COLLECTING.keys() == COLLECTED
 
 
 def test_of_an_unknown_type_the_properties_of_the_same_name_count() -> None:
@@ -87,8 +89,8 @@ def test_the_attributes_of_a_group_by_those_of_a_member() -> None:
 
 def test_the_attributes_of_a_group_that_hide_by_those_of_a_member() -> None:
     recorded = {"value": "x", "told": "y"}
-    assert hidden_names(Held(attributes=recorded), TYPES[VALUE]) == set()
+    assert hidden_names(Held(attributes=recorded)) == set()
     hidden = Held(attributes=recorded, secret=("value",))
-    assert hidden_names(hidden, TYPES[VALUE]) == {*recorded, "refs", "refs_map"}
+    assert hidden_names(hidden) == {*recorded, "refs", "refs_map"}
     nested = Held(attributes=recorded, guarded_outputs=("value",), hidden_outputs=("told",))
-    assert hidden_names(nested, TYPES[GROUP]) == {"told"}
+    assert hidden_names(nested) == {"told"}

@@ -27,6 +27,13 @@ resources:
     properties: {value: {get_param: given}}
 outputs: {told: {value: {get_attr: [inner, value]}}}
 """
+MIDDLE = """
+heat_template_version: 2021-04-16
+parameters:
+  given: {type: string}
+resources:
+  lower: {type: secrets-child.yaml, properties: {given: {get_param: given}}}
+"""
 DEEP = """
 heat_template_version: 2021-04-16
 parameters:
@@ -72,6 +79,7 @@ resources:
     metadata: {said: {get_attr: [handle, token]}}
     properties: {value: {get_attr: [key, private_key]}}
   given: {type: secrets-child.yaml, properties: {given: {get_attr: [random, value]}}}
+  far: {type: secrets-middle.yaml, properties: {given: {get_attr: [random, value]}}}
   deep: {type: secrets-deep.yaml}
   strings:
     type: OS::Heat::ResourceGroup
@@ -161,7 +169,9 @@ def _stack(ground: Ground) -> dict[str, str]:
     """The stack, updated once, with a snapshot."""
     body = {
         "template": TEMPLATE,
-        "files": {"secrets-child.yaml": CHILD, "secrets-deep.yaml": DEEP},
+        "files": {
+            "secrets-child.yaml": CHILD, "secrets-middle.yaml": MIDDLE, "secrets-deep.yaml": DEEP,
+        },
         "parameters": {"secret": HIDDEN},
     }  # fmt: skip
     stack = ground.create("secrets", **body)
@@ -207,6 +217,7 @@ def _answers(
 ) -> Iterator[tuple[str, str, str]]:
     """Each read by its name, with all that it answers these two persons."""
     nested = [_nested(ground, stack, name) for name in NESTED]
+    nested.insert(0, _nested(ground, _nested(ground, stack, "far"), "lower"))
     for endpoint in ROUTES:
         if endpoint.method != "GET":
             continue

@@ -40,6 +40,18 @@ def test_strangers_learn_nothing_and_change_nothing(ground: Ground):
     assert wrong == []
 
 
+def test_a_user_of_a_stack_reaches_its_own_resource_only(ground: Ground):
+    def statuses(resource: str) -> list[int]:
+        found = (
+            ground.ask(name, by="guest", body=body, resource_name=resource, **ground.stack)
+            for name, body in (("resource_metadata_show", None), ("resource_signal", {}))
+        )
+        return [one.status for one in found]
+
+    reached = {resource: statuses(resource) for resource in ("handle", "value", "child")}
+    assert reached == {"handle": [200, 200], "value": [403, 403], "child": [403, 403]}
+
+
 def test_no_way_in_forgets_to_judge_a_credential(ground: Ground):
     _, wrong = credentials.walk(ground)
     assert wrong == []

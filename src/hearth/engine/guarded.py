@@ -33,14 +33,6 @@ def guards(held: Held, rtype: ResourceType | None, attribute: str) -> bool:
     return bool(properties & {attribute, shown}) or bool(properties and attribute == ALL)
 
 
-def hides(held: Held, rtype: ResourceType | None, attribute: str) -> bool:
-    """Return whether an attribute of a nested stack contains a hidden value of that stack."""
-    if not isinstance(rtype, NestedType):
-        return False
-    names = held.hidden_outputs
-    return attribute.rpartition(".")[2] in names or bool(names and attribute in COLLECTING)
-
-
 def guards_reference(held: Held, rtype: ResourceType | None) -> bool:
     """Return whether the reference of a resource contains a secret."""
     if isinstance(rtype, NestedType):
@@ -56,9 +48,9 @@ def guarded_names(held: Held, rtype: ResourceType | None) -> set[str]:
     return names | REFERENCES if held.secret or guards_reference(held, rtype) else names
 
 
-def hidden_names(held: Held, rtype: ResourceType | None) -> set[str]:
+def hidden_names(held: Held) -> set[str]:
     """Return the names of the attributes of a group that contain hidden values because of this
     member.
     """
-    names = {name for name in held.attributes if held.secret or hides(held, rtype, name)}
+    names = {name for name in held.attributes if held.secret or held.hides(name)}
     return names | REFERENCES if held.secret else names

@@ -12,6 +12,9 @@ from msgspec.structs import replace
 
 from hearth.model.state import Action, Status
 
+COLLECTED = frozenset({"attributes", "outputs", "outputs_list"})
+"""The attributes of a group that have an entry for each attribute of the members."""
+
 
 class Held(Struct, frozen=True, omit_defaults=True):
     """The definition and the results of the last successful action on a record.
@@ -49,6 +52,11 @@ class Held(Struct, frozen=True, omit_defaults=True):
 
     def having(self, **changes: Any) -> "Held":
         return replace(self, **changes)
+
+    def hides(self, attribute: str) -> bool:
+        """Return whether an attribute of a nested stack contains a hidden value of that stack."""
+        names = self.hidden_outputs
+        return attribute.rpartition(".")[2] in names or bool(names and attribute in COLLECTED)
 
 
 class Record(Struct, frozen=True):

@@ -11,7 +11,7 @@ from typing import Any
 from msgspec import Struct
 
 from hearth.engine.core.record import Record
-from hearth.engine.guarded import guards, hides
+from hearth.engine.guarded import guards
 from hearth.model.problem import Rejected
 from hearth.resources.base import ResourceType
 from hearth.service.caller import Caller
@@ -102,9 +102,7 @@ def seen_attributes(
         return attributes
     shown = dict(attributes)
     for name, value in attributes.items():
-        given = Given(
-            hidden=hides(record.held, rtype, name), secrets=guards(record.held, rtype, name)
-        )
+        given = Given(hidden=record.held.hides(name), secrets=guards(record.held, rtype, name))
         if value is not None and given.masks(sight):
             shown[name] = MASK
     return shown

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hearth.engine.core.record import Held, Record
-from hearth.engine.guarded import guards, guards_reference, hides
+from hearth.engine.guarded import guards, guards_reference
 from hearth.model.unknown import UNKNOWN, Unknown, unknown_reference
 from hearth.resources.base import ResourceType
 from hearth.resources.capabilities import NestedType, ReportsResults
@@ -64,7 +64,7 @@ class StoredWorld:
     def secret(self, name: str, attribute: str) -> bool:
         """Return whether a resource contains a hidden value, which its attributes may reveal."""
         held = self._held(name)
-        return bool(held.secret) or hides(held, self._kinds.get(name), attribute)
+        return bool(held.secret) or held.hides(attribute)
 
     def guarded(self, name: str, attribute: str) -> bool:
         """Return whether an attribute of a resource contains a secret."""

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hearth.engine.core.record import Record
-from hearth.engine.guarded import guards, guards_reference, hides
+from hearth.engine.guarded import guards, guards_reference
 from hearth.engine.programs.programs import Programs
 from hearth.engine.worker.known.memory import Memory
 from hearth.model.unknown import UNKNOWN, Unknown, unknown_reference
@@ -68,11 +68,7 @@ class RecordedWorld:
     def secret(self, name: str, attribute: str) -> bool:
         """Return whether a resource contains a hidden value, which its attributes may reveal."""
         record = self._record(name)
-        if record is None:
-            return False
-        return bool(record.held.secret) or hides(
-            record.held, self._programs.type_of(record), attribute
-        )
+        return record is not None and (bool(record.held.secret) or record.held.hides(attribute))
 
     def guarded(self, name: str, attribute: str) -> bool:
         """Return whether an attribute of a resource contains a secret."""

@@ -60,7 +60,7 @@ def _notify(owned: OwnedStack, row: StackRow, changes: Changes) -> None:
     members = _members(owned)
     for record, rtype in _exported(owned, members):
         guarded |= guarded_names(record.held, rtype)
-        hidden |= hidden_names(record.held, rtype)
+        hidden |= hidden_names(record.held)
     names = {"guarded": tuple(sorted(guarded | hidden)), "hidden": tuple(sorted(hidden))}
     ended = child_ended(row, outputs=outputs, members=members, **names)
     changes.messages.append(Outgoing(row.parent_id, ended))
