@@ -26,7 +26,8 @@ resources:
   child: {type: child.yaml, properties: {inner: {get_param: key}}}
   net: {type: OS::Neutron::Net, properties: {name: {get_param: key}}}
   noted: {type: OS::Heat::None, metadata: {of: {list_join: ["/", [{get_param: key}]]}}}
-  outside: {type: OS::Heat::TestResource, properties: {value: {get_attr: [child, told]}}}
+  alone: {type: alone.yaml}
+  outside: {type: OS::Heat::TestResource, properties: {value: {get_attr: [alone, told]}}}
 """
 CHILD = """
 heat_template_version: 2021-04-16
@@ -34,12 +35,16 @@ parameters:
   inner: {type: string, hidden: true}
   unasked: {type: string, hidden: true}
 resources: {in: {type: OS::Heat::TestResource, properties: {value: {get_param: inner}}}}
+"""
+ALONE = """
+heat_template_version: 2021-04-16
+parameters: {unasked: {type: string, hidden: true}}
 outputs: {told: {value: {get_param: unasked}}}
 """
 BESIDE = (
-    "  beside: {type: OS::Heat::TestResource, properties: {value: {get_attr: [child, told]}}}\n"
+    "  beside: {type: OS::Heat::TestResource, properties: {value: {get_attr: [alone, told]}}}\n"
 )
-GIVEN: dict[str, Any] = {"template": TEMPLATE, "files": {"child.yaml": CHILD}}
+GIVEN: dict[str, Any] = {"template": TEMPLATE, "files": {"child.yaml": CHILD, "alone.yaml": ALONE}}
 
 
 def with_key(key: str) -> dict[str, Any]:

@@ -175,7 +175,8 @@ def _stack(ground: Ground) -> dict[str, str]:
         "parameters": {"secret": HIDDEN},
     }  # fmt: skip
     stack = ground.create("secrets", **body)
-    ground.ask("stack_update_patch", body={"existing": True, "parameters": {"size": 2}}, **stack)
+    change = {"size": 2, "secret": f"{HIDDEN}-2"}
+    ground.ask("stack_update_patch", body={"existing": True, "parameters": change}, **stack)
     ground.until(stack, "UPDATE_COMPLETE")
     assert ground.ask("stack_snapshot", body={"name": "one"}, **stack).status == 200
     ground.until(stack, "SNAPSHOT_COMPLETE")

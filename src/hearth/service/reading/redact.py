@@ -114,9 +114,9 @@ def seen_metadata(
     """Return the metadata of a resource as a caller sees it.
 
     `hidden` are the texts of hidden values, the longest first. If `guarded` is true, the metadata
-    contains secrets of other resources.
+    contains hidden values or secrets of other resources.
     """
-    if not sight.secrets and guarded:
+    if sight != EVERYTHING and guarded:
         return _covered(metadata)
     if not sight.secrets and isinstance(metadata, Mapping):
         metadata = dict(metadata)
