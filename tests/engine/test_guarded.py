@@ -2,13 +2,15 @@
 
 import pytest
 
-from hearth.engine.core.record import COLLECTED, Held
+from hearth.engine.core.predict import PlannedAction, PredictedWorld
+from hearth.engine.core.record import COLLECTED, Held, Record
 from hearth.engine.guarded import (
     guarded_names,
     guards,
     guards_reference,
     hidden_names,
 )
+from hearth.model.state import Action, Status
 from hearth.resources.heat.group import COLLECTING
 from hearth.resources.registry import builtin_types
 from hearth.template.evaluated import METADATA
@@ -59,6 +61,15 @@ def test_an_attribute(type_name: str, held: Held, attribute: str, guarded: bool)
 )
 def test_an_attribute_with_hidden_values(held: Held, attribute: str, hidden: bool) -> None:
     assert held.hides(attribute) is hidden
+
+
+def test_a_prediction_knows_hidden_outputs() -> None:
+    done = Action.CREATE, Status.COMPLETE
+    record = Record("id", "child", GROUP, 1, 1.0, *done, physical_id="it", held=HIDING)
+    world = PredictedWorld()
+    world.add("child", record, PlannedAction.KEEP)
+    assert world.secret("child", "told")
+    assert not world.secret("child", "other")
 
 
 def test_what_collects_from_members_is_the_same_for_hidden_values() -> None:
