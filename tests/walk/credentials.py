@@ -17,6 +17,7 @@ from hearth.api.app import application
 from hearth.api.cfn.actions import ACTIONS
 from hearth.api.clusters.app import application as clusters
 from hearth.api.routing import PathTable
+from hearth.clusters.config import ClusterConfig
 from hearth.process.http.served import CLUSTERS
 from tests.walk.ground import PASSWORD, Ground, table
 
@@ -36,7 +37,7 @@ Call = tuple[str, str, str]
 
 def calls() -> list[Call]:
     """All calls that the mounted applications know."""
-    none: Any = SimpleNamespace(clusters=None)
+    none: Any = SimpleNamespace(clusters=ClusterConfig(), store=None)
     main = application(none, none, none, "")
     found = list(_calls(main.routes, "")) + list(_calls(clusters(none, none, "").routes, CLUSTERS))
     return sorted(set(found))

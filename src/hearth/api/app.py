@@ -2,7 +2,6 @@
 
 import re
 
-from starlette.applications import Starlette
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
@@ -12,6 +11,7 @@ from starlette.routing import Mount, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from hearth.api.answer import JSONResponse
+from hearth.api.application import Application
 from hearth.api.auth import Authenticated, TokenChecker
 from hearth.api.cfn import app as cfn
 from hearth.api.cfn.auth import Gate
@@ -19,6 +19,7 @@ from hearth.api.front.front import Front
 from hearth.api.front.rate import RateLimited, Rates
 from hearth.api.front.scope import below
 from hearth.api.openapi import document
+from hearth.api.response_cache import ResponseCache
 from hearth.api.v1 import app as v1
 from hearth.api.v1.view import base
 from hearth.service.services import Services
@@ -92,15 +93,20 @@ def _moved(scope: Scope, cut: int) -> Scope:
 
 
 def application(
-    services: Services, tokens: TokenChecker, gate: Gate, auth_url: str, rates: Rates | None = None
-) -> Starlette:
+    services: Services,
+    tokens: TokenChecker,
+    gate: Gate,
+    auth_url: str,
+    rates: Rates | None = None,
+    responses: ResponseCache | None = None,
+) -> Application:
     """Return the ASGI application of the Orchestration API.
 
     `tokens` and `gate` find the callers of requests with a token and of signed requests. `auth_url`
     is the address of Keystone in responses with status 401. If `rates` is None, the default rate
-    limits apply. The CloudFormation-style API is mounted below /cfn.
+    limits apply. `responses` keeps responses. The CloudFormation-style API is mounted below /cfn.
     """
-    rates = rates or Rates(Front())
+    rates, responses = rates or Rates(Front()), responses or ResponseCache(services)
     all_routes = [
         *v1.routes(),  # first, because nearly all requests are for them
         Route("/", version_document),
@@ -108,7 +114,7 @@ def application(
         Route("/v1", version_one),
         Route("/v1/", version_one),
         Route("/openapi.json", openapi_document),
-        Mount("/cfn", cfn.application(services, gate, rates)),
+        Mount("/cfn", cfn.application(services, gate, rates, responses)),
         Route("/v{number:float}", version_other),
         Route("/v{number:float}/{rest:path}", version_other),
     ]
@@ -117,4 +123,4 @@ def application(
         Middleware(Authenticated, tokens=tokens, auth_url=auth_url),
         Middleware(RateLimited, rates=rates),
     ]
-    return v1.application(services, all_routes, middleware)
+    return v1.application(services, all_routes, middleware, responses)

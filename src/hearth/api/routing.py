@@ -7,8 +7,8 @@ from msgspec import Struct
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import BaseRoute, Match, NoMatchFound, request_response
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.routing import BaseRoute, Match, NoMatchFound
+from starlette.types import Receive, Scope, Send
 
 from hearth.api.front.scope import below
 
@@ -24,6 +24,7 @@ class RouteRow(Protocol):
 
 
 E = TypeVar("E", bound=RouteRow)
+Handler = Callable[[Request], Awaitable[Response]]
 Answer = Callable[[Request, Sequence[E]], Awaitable[Response]]
 """A function that responds to a request. It gets the rows of the table with the path and the method
 of the request.
@@ -36,7 +37,7 @@ class _Path(Struct, frozen=True):
     fixed: tuple[tuple[int, str], ...]
     names: tuple[tuple[int, str], ...]
     methods: frozenset[str]
-    app: ASGIApp
+    handler: Handler
 
     def matches(self, segments: Sequence[str]) -> bool:
         """Whether a path with as many segments is this one. A parameter is never empty."""
@@ -53,16 +54,16 @@ class PathTable(BaseRoute):
     `methods` contains the methods of each path.
     """
 
-    def __init__(self, paths: Mapping[str, tuple[Iterable[str], ASGIApp]]) -> None:
+    def __init__(self, paths: Mapping[str, tuple[Iterable[str], Handler]]) -> None:
         self.methods = {path: frozenset(methods) for path, (methods, _) in paths.items()}
         self._by_length: dict[int, list[_Path]] = {}
-        for path, (methods, app) in paths.items():
+        for path, (methods, handler) in paths.items():
             segments = path.split("/")
             entry = _Path(
                 tuple((i, word) for i, word in enumerate(segments) if not word.startswith("{")),
                 tuple((i, word[1:-1]) for i, word in enumerate(segments) if word.startswith("{")),
                 frozenset(methods),
-                app,
+                handler,
             )
             self._by_length.setdefault(len(segments), []).append(entry)
 
@@ -83,13 +84,14 @@ class PathTable(BaseRoute):
         if chosen is None:
             return Match.NONE, {}
         return Match.FULL, {
-            "endpoint": chosen.app,
+            "endpoint": chosen.handler,
             "path_params": {name: segments[i] for i, name in chosen.names},
         }
 
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request for which `matches` has found a path."""
-        await scope["endpoint"](scope, receive, send)
+        response = await scope["endpoint"](Request(scope, receive, send))
+        await response(scope, receive, send)
 
     def url_path_for(self, name: str, /, **path_params: Any) -> Any:
         """Raise NoMatchFound: these paths have no names."""
@@ -112,7 +114,7 @@ def by_path(
             path: (
                 # as in Starlette, a path with GET is found for HEAD, too
                 [*by_method, "OPTIONS", *(["HEAD"] if "GET" in by_method else [])],
-                request_response(dispatch(by_method, answer, api, path)),
+                dispatch(by_method, answer, api, path),
             )
             for path, by_method in paths.items()
         }
@@ -121,7 +123,7 @@ def by_path(
 
 def dispatch(
     by_method: Mapping[str, Sequence[E]], answer: Answer[E], api: str, path: str
-) -> Callable[[Request], Awaitable[Response]]:
+) -> Handler:
     """Return a handler of the requests to one path, for all methods."""
     allow, route = {"Allow": ", ".join(by_method)}, (api, path)
 

@@ -1,8 +1,8 @@
 """Authentication of requests: by a signature, which Keystone usually checks, or by a token.
 
 Each signature is checked again, even if an equal request was checked before, because a signature
-can expire or be replayed. The signatures of servers that poll are checked here, see polls.py.
-Source: docs/spec/cfn-api.md, section 2.
+can expire or be replayed. The signatures of servers that poll are checked by Hearth itself, see
+accepted_keys.py. Source: docs/spec/cfn-api.md, section 2.
 """
 
 import hashlib
@@ -18,8 +18,8 @@ from starlette.requests import Request
 
 from hearth.api.access_rules import ApiCall, permits
 from hearth.api.auth import TokenChecker, caller_from
+from hearth.api.cfn.accepted_keys import AHEAD_MAX_S, AcceptedKeys, moment_of
 from hearth.api.cfn.faults import CfnError
-from hearth.api.cfn.polls import AHEAD_MAX_S, Polls, moment_of
 from hearth.api.cfn.query import RequestParts
 from hearth.api.front.scope import below
 from hearth.cloud.config import STACK_USER_ROLE
@@ -100,7 +100,7 @@ class Gate:
 
     `signers` are tried in order until one of them accepts the signature. `tokens` finds the callers
     of requests with a token, and `auth_url` is the address of Keystone in responses with status
-    401. `polls` checks the signatures of servers that poll; if it is None, `signers` check all
+    401. `accepted` checks the signatures of servers that poll; if it is None, `signers` check all
     signatures.
     """
 
@@ -109,9 +109,9 @@ class Gate:
         signers: Sequence[SignatureChecker],
         tokens: TokenChecker,
         auth_url: str,
-        polls: Polls | None = None,
+        accepted: AcceptedKeys | None = None,
     ) -> None:
-        self.polls = polls
+        self._accepted = accepted
         self._signers = tuple(signers)
         self._tokens = tokens
         self.auth_url = auth_url
@@ -137,16 +137,22 @@ class Gate:
         if (moment := _signed_at(parts.params, request)) and moment > time.time() + AHEAD_MAX_S:
             raise CfnError("RequestExpired", "the date in the request is in the future")
         credentials = credentials_of(request, parts, signature)
-        if self.polls is not None and (poller := self.polls.caller(credentials)) is not None:
-            return poller
         caller = await self._by_signature(credentials)
         if not permits(caller, _call(request)):
             raise CfnError("AccessDenied", "the access rules of the key do not allow this call")
-        if self.polls is not None:
-            await self.polls.accepted(caller, credentials)
         return caller
 
     async def _by_signature(self, credentials: Mapping[str, Any]) -> Caller:
+        """Return the caller of a signed request; see `SignatureChecker`."""
+        if self._accepted is None:
+            return await self._by_keystone(credentials)
+        caller = self._accepted.caller(credentials)
+        if caller is None:
+            caller = await self._by_keystone(credentials)
+            await self._accepted.add(caller, credentials)
+        return caller
+
+    async def _by_keystone(self, credentials: Mapping[str, Any]) -> Caller:
         last = CfnError("AccessDenied")
         for signer in self._signers:
             try:

@@ -1,9 +1,9 @@
 """Version 1 of the Orchestration API: its routes, and its responses to errors."""
 
 from collections.abc import Sequence
+from functools import partial
 
 from msgspec.structs import replace
-from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
@@ -11,10 +11,12 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from hearth.api import fault
+from hearth.api.application import Application
 from hearth.api.endpoint import Endpoint
+from hearth.api.response_cache import ResponseCache
 from hearth.api.routing import by_path, dispatch
 from hearth.api.v1 import stacks
-from hearth.api.v1.context import admit
+from hearth.api.v1.context import admit, caller_of
 from hearth.api.v1.routes import ROUTES
 from hearth.cloud.fault import CloudFault
 from hearth.model.problem import Rejected
@@ -33,21 +35,24 @@ def routes() -> list[BaseRoute]:
 
 
 def application(
-    services: Services, routes: Sequence[BaseRoute], middleware: Sequence[Middleware] = ()
-) -> Starlette:
-    """Return an ASGI application with these routes, and with the responses of the API to errors."""
-    app = Starlette(
-        routes=routes,
-        middleware=middleware,
-        exception_handlers={
-            Rejected: fault.rejected,
-            CloudFault: fault.cloud_fault,
-            HTTPException: fault.http,
-            Exception: fault.unexpected,
-        },
-    )
-    app.router.redirect_slashes = False
+    services: Services,
+    routes: Sequence[BaseRoute],
+    middleware: Sequence[Middleware] = (),
+    responses: ResponseCache | None = None,
+) -> Application:
+    """Return an ASGI application with these routes, and with the responses of the API to errors.
+
+    `responses` keeps responses; if it is None, the application has its own cache.
+    """
+    error_handlers = {
+        Rejected: fault.rejected,
+        CloudFault: fault.cloud_fault,
+        HTTPException: fault.http,
+        Exception: fault.unexpected,
+    }
+    app = Application(routes, error_handlers, middleware)
     app.state.services = services
+    app.state.responses = responses or ResponseCache(services)
     return app
 
 
@@ -55,4 +60,7 @@ async def _answer(request: Request, endpoints: Sequence[Endpoint]) -> Response:
     [endpoint] = endpoints
     request.scope["hearth.endpoint"] = endpoint
     admit(request, endpoint)
-    return await endpoint.handler(request)
+    if not endpoint.kept:
+        return await endpoint.handler(request)
+    responses: ResponseCache = request.app.state.responses
+    return await responses.answer(request, caller_of(request), partial(endpoint.handler, request))
