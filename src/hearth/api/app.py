@@ -7,7 +7,7 @@ from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Mount, Route
+from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from hearth.api.answer import JSONResponse
@@ -55,6 +55,22 @@ def _versions(request: Request) -> dict[str, object]:
 async def openapi_document(request: Request) -> Response:
     """GET /openapi.json: the OpenAPI document."""
     return JSONResponse(document(base(request)))
+
+
+class Mounted:
+    """Middleware that passes requests below the path `prefix` to another application."""
+
+    def __init__(self, app: ASGIApp, prefix: str, inner: ASGIApp) -> None:
+        self._app = app
+        self._prefix = prefix
+        self._inner = inner
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and below(scope).startswith(f"{self._prefix}/"):
+            scope["root_path"] = scope.get("root_path", "") + self._prefix
+            await self._inner(scope, receive, send)
+        else:
+            await self._app(scope, receive, send)
 
 
 class VersionOne:
@@ -114,11 +130,12 @@ def application(
         Route("/v1", version_one),
         Route("/v1/", version_one),
         Route("/openapi.json", openapi_document),
-        Mount("/cfn", cfn.application(services, gate, rates, responses)),
         Route("/v{number:float}", version_other),
         Route("/v{number:float}/{rest:path}", version_other),
     ]
+    signed = cfn.application(services, gate, rates, responses)
     middleware = [
+        Middleware(Mounted, prefix="/cfn", inner=signed),  # it finds its callers itself
         Middleware(VersionOne),
         Middleware(Authenticated, tokens=tokens, auth_url=auth_url),
         Middleware(RateLimited, rates=rates),

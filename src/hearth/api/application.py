@@ -35,47 +35,34 @@ class Application:
         self.routes = list(routes)
         self.state = State()
         self._error_handlers = error_handlers
-        self._app: Any = self._answered
+        self._app: Any = self._answered if middleware else self._routed
         for cls, args, kwargs in reversed(middleware):
             self._app = cls(self._app, *args, **kwargs)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Respond to a request. Raises an error only if a response has begun and cannot end."""
         scope["app"] = self
-        begun = ended = False
-
-        async def noted(message: Message) -> None:
-            nonlocal begun, ended
-            begun = True
-            await send(message)
-            ended = message["type"] == "http.response.body" and not message.get("more_body")
-
+        progress = _progress(send)
         try:
-            await self._app(scope, receive, noted)
+            await self._app(scope, receive, progress)
         except Exception as problem:
-            handler = self._handler(Exception() if begun else problem)
+            handler = self._handler(Exception() if progress.begun else problem)
             response = await handler(Request(scope, receive), problem)
-            if not begun:
-                await response(scope, receive, send)
-            elif not ended:
+            if not progress.begun:
+                await response(scope, receive, progress)
+            elif not progress.ended:
                 raise
 
     async def _answered(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Respond behind the middleware, which so sees the responses to errors of handlers, too."""
-        begun = False
-
-        async def noted(message: Message) -> None:
-            nonlocal begun
-            begun = True
-            await send(message)
-
+        progress = _progress(send)
         try:
-            await self._routed(scope, receive, noted)
+            await self._routed(scope, receive, progress)
         except Exception as problem:
-            if begun:
+            if progress.begun:
                 raise
             response = await self._handler(problem)(Request(scope, receive), problem)
-            await response(scope, receive, send)
+            await response(scope, receive, progress)
 
     def _handler(self, problem: Exception) -> ErrorHandler:
         for cls in type(problem).__mro__:
@@ -97,3 +84,21 @@ class Application:
             raise HTTPException(404)
         scope.update(partial[1])
         await partial[0].handle(scope, receive, send)
+
+
+class _Progress:
+    """Sends the messages of a response, and notes whether it has begun and ended."""
+
+    def __init__(self, send: Send) -> None:
+        self._send = send
+        self.begun = self.ended = False
+
+    async def __call__(self, message: Message) -> None:
+        self.begun = True
+        await self._send(message)
+        self.ended = message["type"] == "http.response.body" and not message.get("more_body")
+
+
+def _progress(send: Send) -> _Progress:
+    """Return the progress of the response that is sent with `send`; layers share it if they can."""
+    return send if isinstance(send, _Progress) else _Progress(send)

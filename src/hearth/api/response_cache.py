@@ -14,6 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
 
 from hearth.api.fingerprint_reader import FingerprintReader
 from hearth.api.front.scope import header, origin, state
@@ -64,7 +65,12 @@ class _Copy(Response):
     """A response made from a kept one."""
 
     def __init__(self, status: int, headers: Headers, body: bytes) -> None:
-        self.status_code, self.raw_headers, self.body, self.background = status, headers, body, None
+        self.status_code, self.raw_headers, self.body = status, headers, body
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        status, headers = self.status_code, self.raw_headers
+        await send({"type": "http.response.start", "status": status, "headers": headers})
+        await send({"type": "http.response.body", "body": self.body})
 
 
 class ResponseCache:
@@ -146,7 +152,8 @@ def _conditional(request: Request, kept: _KeptResponse) -> Response:
     if request.method != "GET":
         return _Copy(200, [*kept.headers], kept.body)
     cached = [(b"etag", kept.tag.encode()), (b"cache-control", b"private, no-cache")]
-    if kept.tag in _tags(header(request.scope, b"if-none-match")):
+    conditions = header(request.scope, b"if-none-match")
+    if conditions and kept.tag in _tags(conditions):
         return _Copy(304, cached, b"")
     return _Copy(200, [*kept.headers, *cached], kept.body)
 

@@ -48,15 +48,16 @@ class AcceptedKeys:
         self._kept_s = kept_s
         self._keys = Cache[str, _AcceptedKey](KEPT_MAX)
 
-    def caller(self, credentials: Mapping[str, Any]) -> Caller | None:
+    def caller(self, credentials: Mapping[str, Any], canonical: str | None = None) -> Caller | None:
         """Return the caller of a poll if its signature is valid; None if Keystone must check it.
 
-        `credentials` are the values that Keystone's `ec2tokens` expects.
+        `credentials` are the values that Keystone's `ec2tokens` expects. `canonical` is the text of
+        all parameters that the signature covers, if it is known.
         """
         key, now = self._keys.get(credentials["access"]), time.time()
         if key is None or key.until < now or credentials["params"].get("Action") != ACTION:
             return None
-        return key.caller if proves(key.secret, credentials, now) else None
+        return key.caller if proves(key.secret, credentials, now, canonical) else None
 
     async def add(self, caller: Caller, credentials: Mapping[str, Any]) -> None:
         """Remember that Keystone has accepted the signature in `credentials`, which is that of
@@ -74,8 +75,10 @@ class AcceptedKeys:
             self._keys.keep(access, key)
 
 
-def proves(secret: str, credentials: Mapping[str, Any], now: float) -> bool:
-    """Return whether the signature was made with `secret` and is recent.
+def proves(
+    secret: str, credentials: Mapping[str, Any], now: float, canonical: str | None = None
+) -> bool:
+    """Return whether the signature was made with `secret` and is recent; see `AcceptedKeys.caller`.
 
     Only signatures of version 2 with SHA-256 are accepted.
     """
@@ -83,7 +86,7 @@ def proves(secret: str, credentials: Mapping[str, Any], now: float) -> bool:
     form = (params.get("SignatureVersion"), params.get("SignatureMethod"))
     if form != ("2", "HmacSHA256") or not _recent(params.get("Timestamp"), now):
         return False
-    query = "&".join(
+    query = canonical or "&".join(
         f"{quote(key, safe='')}={quote(params[key], safe='-_~')}" for key in sorted(params)
     )
     host, signature = credentials["host"], credentials["signature"].encode()

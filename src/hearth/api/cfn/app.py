@@ -20,28 +20,34 @@ from hearth.api.cfn.auth import Gate, NotAuthenticated
 from hearth.api.cfn.faults import CfnError
 from hearth.api.cfn.query import read
 from hearth.api.front.rate import Rates
+from hearth.api.front.scope import state
 from hearth.api.response_cache import ResponseCache, Rows, Validator
+from hearth.api.routing import PathTable
 from hearth.api.v1.context import services_of
 from hearth.cloud.fault import CloudFault
 from hearth.model.problem import Rejected
 from hearth.service.services import Services
 
 Handler = Callable[[Request], Awaitable[Response]]
+METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 SELECTORS = ("StackName", "LogicalResourceId", "ContentType")
 """The parameters on which the response to DescribeStackResource depends."""
 
 
 async def query(request: Request) -> Response:
     """GET or POST /v1/: run the action in the parameter Action."""
+    if request.method not in ("GET", "POST"):
+        return await unknown(request)
     parts = await read(request, form=True)
     request.state.as_json = parts.as_json
     gate: Gate = request.app.state.gate
+    request_state = state(request.scope)
     caller = replace(
         await gate.caller(request, parts),
-        request_id=getattr(request.state, "request_id", ""),
-        traceparent=getattr(request.state, "traceparent", ""),
+        request_id=request_state.get("request_id", ""),
+        traceparent=request_state.get("traceparent", ""),
     )
-    request.state.caller = caller
+    request_state["caller"] = caller
     rates: Rates = request.app.state.rates
     if (wait_s := rates.wait_s(caller)) > 0:
         raise CfnError("Throttling", f"send the next request in {wait_s:.1f} s")
@@ -119,7 +125,7 @@ def _route(path: str, by_method: dict[str, Handler]) -> Route:
     async def handle(request: Request) -> Response:
         return await by_method.get(request.method, unknown)(request)
 
-    return Route(path, handle, methods=["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"])
+    return Route(path, handle, methods=METHODS)
 
 
 def application(
@@ -132,9 +138,8 @@ def application(
     """
     app = Application(
         [
+            PathTable({path: (METHODS, query) for path in ("/v1/", "/v1")}),
             Route("/", versions),
-            _route("/v1/", {"GET": query, "POST": query}),
-            _route("/v1", {"GET": query, "POST": query}),
             _route("/v1/waitcondition/{arn:path}", {"PUT": signal.waitcondition}),
             _route("/v1/signal/{arn:path}", {"POST": signal.plain}),
             _route("/v1/{rest:path}", {}),

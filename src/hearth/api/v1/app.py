@@ -8,7 +8,8 @@ from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import BaseRoute, Route
+from starlette.routing import BaseRoute, Match, Route
+from starlette.types import Scope
 
 from hearth.api import fault
 from hearth.api.application import Application
@@ -26,12 +27,23 @@ ANY_METHOD = ["GET", "POST", "PUT", "PATCH", "DELETE"]
 ARN = "/v1/{tenant_id}/stacks/arn:{arn:path}"
 
 
+class _ArnRoute(Route):
+    """The route of lookups by ARN. Requests without one, nearly all, do not reach its pattern."""
+
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        """Match as a `Route` does."""
+        if scope["type"] != "http" or "/stacks/arn:" not in scope["path"]:
+            return Match.NONE, {}
+        return super().matches(scope)
+
+
 def routes() -> list[BaseRoute]:
     """Return the routes below /v1. Each request needs its caller in `request.state.caller`."""
     arn = Endpoint("stack_lookup", "GET", ARN, "stacks:lookup", stacks.lookup_arn, status=302)
     by_method = {method: [replace(arn, method=method)] for method in ANY_METHOD}
     handle = dispatch(by_method, _answer, "orchestration", ARN)
-    return [Route(ARN, handle, methods=[*ANY_METHOD, "OPTIONS"]), by_path(ROUTES, "/v1", _answer)]
+    lookups = _ArnRoute(ARN, handle, methods=[*ANY_METHOD, "OPTIONS"])
+    return [lookups, by_path(ROUTES, "/v1", _answer)]
 
 
 def application(
