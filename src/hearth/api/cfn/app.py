@@ -138,7 +138,7 @@ def application(
     """
     app = Application(
         [
-            PathTable({path: (METHODS, query) for path in ("/v1/", "/v1")}),
+            PathTable(dict.fromkeys(("/v1/", "/v1"), (METHODS, query))),
             Route("/", versions),
             _route("/v1/waitcondition/{arn:path}", {"PUT": signal.waitcondition}),
             _route("/v1/signal/{arn:path}", {"POST": signal.plain}),

@@ -17,7 +17,7 @@ from hearth.api.v1.context import services_of
 FORM = "application/x-www-form-urlencoded"
 FORM_GROWTH = 3  # bytes that a form may need for one byte
 FIELDS_MAX = 10_000
-POLL = "DescribeStackResource"
+POLL = b"Action=DescribeStackResource&"
 OF_A_BODY = frozenset((b"content-length", b"transfer-encoding"))
 KNOWN_MAX = 20_000  # values whose decoded form is kept
 PLAIN = re.compile(
@@ -53,9 +53,9 @@ async def read(request: Request, *, form: bool) -> RequestParts:
     If `form` is true, the parameters in a form that a POST contains are also read.
     """
     text: bytes = request.scope.get("query_string", b"")
-    if (plain := _plain(text)) is not None and _is_poll(request, plain):
-        return RequestParts(plain, plain, canonical=_canonical(text))
-    query = _pairs(text) if plain is None else plain
+    if (poll := _poll(request, text)) is not None:
+        return poll
+    query = _pairs(text)
     limit = services_of(request).limits.max_json_body_size
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     filled = form and request.method == "POST" and kind == FORM
@@ -83,41 +83,32 @@ def members(params: Mapping[str, str], name: str) -> list[dict[str, str]]:
     return [fields_by_index[index] for index in sorted(fields_by_index)]
 
 
-def _is_poll(request: Request, query: Mapping[str, str]) -> bool:
-    """Return whether a request is the poll of a server: a GET without a body for its metadata."""
-    if request.method != "GET" or query.get("Action") != POLL:
-        return False
-    return all(name not in OF_A_BODY for name, _ in request.scope["headers"])
-
-
-def _plain(text: bytes) -> dict[str, str] | None:
-    """Return the parameters in a query string as agents send it: nothing is doubled, and the names
-    are plain. Return None for any other query string, which `_pairs` reads.
+def _poll(request: Request, text: bytes) -> RequestParts | None:
+    """Return the parts of a server's poll: a GET without a body, with the query string `text` as
+    agents write it. Return None for any other request.
     """
-    if not PLAIN.fullmatch(text) or b"%00" in text:
+    scope = request.scope
+    if scope["method"] != "GET" or POLL not in text or not PLAIN.fullmatch(text):
+        return None
+    if b"%00" in text or not OF_A_BODY.isdisjoint(name for name, _ in scope["headers"]):
         return None
     pairs = [pair.partition("=")[::2] for pair in text.decode().split("&")]
     params = dict(pairs)
     if len(params) < len(pairs):
         return None
+    covered = [f"{name}={params[name]}" for name in sorted(params) if name != "Signature"]
     try:
         for name, value in pairs:
             if "%" in value:
                 params[name] = _unquoted(value)
     except UnicodeDecodeError:
         return None
-    return params
+    return RequestParts(params, params, canonical="&".join(covered))
 
 
 @lru_cache(KNOWN_MAX)
 def _unquoted(value: str) -> str:
     return unquote(value, errors="strict")
-
-
-def _canonical(text: bytes) -> str:
-    """Return what a signature of version 2 covers of a query string that `_plain` has read."""
-    pairs = sorted(pair.partition("=")[::2] for pair in text.decode().split("&"))
-    return "&".join(f"{name}={value}" for name, value in pairs if name != "Signature")
 
 
 async def _body(request: Request, limit: int) -> bytes:
