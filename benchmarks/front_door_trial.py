@@ -1,231 +1,206 @@
-"""before/after side by side. usage: bench.py show|poll|all rounds NEWDIR"""
+"""What shows and polls cost in two trees of Hearth, side by side in one run.
 
-import asyncio, contextlib, os, statistics, sys, tempfile, time
+`python -m benchmarks.front_door_trial show|poll|all ROUNDS BEFORE AFTER`: the last two are folders
+with the trees. The processes of both run all the time, and each round measures one after the
+other.
+"""
+
+import asyncio
+import contextlib
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
-from urllib.parse import urlencode, urlsplit, quote
+from urllib.parse import quote, urlencode, urlsplit
 
-BASE = Path("/work/h/doorbase")
-NEW = Path(sys.argv[3]) if len(sys.argv) > 3 else Path("/work/h/door")
-sys.path[:0] = [str(BASE), str(BASE / "src"), str(BASE / "packages/hearth-devcloud/src")]
 import uvloop
+
 from benchmarks import polling, showing
-from benchmarks.served import served, Stack
-from benchmarks.several import several
 from benchmarks.machine import cpu_s
+from benchmarks.served import Served, Stack, served
+from benchmarks.several import several
 from hearth.agent.agent import signature
 
-polling.SERVERS = 200
+RATE = 333  # polls per second, those of 10,000 servers
+Side = Callable[[float], float]
+"""A function that sends requests for so many seconds, and returns the milliseconds of one."""
 
 
 @contextlib.contextmanager
-def at(tree):
-    before = os.environ.get("PYTHONPATH")
+def sources(tree: Path) -> Iterator[None]:
+    """Let processes that start now use the sources of a tree."""
+    before = os.environ.get("PYTHONPATH", "")
     os.environ["PYTHONPATH"] = f"{tree}/src:{tree}/packages/hearth-devcloud/src:{tree}"
     yield
-    os.environ["PYTHONPATH"] = before or ""
+    os.environ["PYTHONPATH"] = before
 
 
-class Keep(asyncio.Protocol):
-    def __init__(self, request, ends, done):
-        self.r, self.ends, self.done, self.n, self.buf, self.need = request, ends, done, 0, b"", 0
+class Requests(asyncio.Protocol):
+    """Sends a request on its connection, again and again until `ends`, and counts the responses."""
 
-    def connection_made(self, t):
-        self.t = t
-        t.write(self.r)
+    def __init__(self, request: bytes, ends: float, done: "asyncio.Future[int]") -> None:
+        self.request, self.ends, self.done = request, ends, done
+        self.count, self.got = 0, b""
 
-    def data_received(self, data):
-        self.buf += data
-        head, sep, body = self.buf.partition(b"\r\n\r\n")
-        if not sep:
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        self.transport = transport
+        transport.write(self.request)
+
+    def data_received(self, data: bytes) -> None:
+        self.got += data
+        head, end, body = self.got.partition(b"\r\n\r\n")
+        if not end:
             return
-        if b" 200 " not in head[:15]:
-            raise SystemExit(self.buf)
+        assert b" 200 " in head[:15], self.got
         size = int(head.lower().partition(b"content-length: ")[2].partition(b"\r\n")[0])
         if len(body) < size:
             return
-        self.buf = b""
-        self.n += 1
+        self.got, self.count = b"", self.count + 1
         if time.perf_counter() < self.ends:
-            self.t.write(self.r)
+            self.transport.write(self.request)
         else:
-            self.t.close()
-            self.done.set_result(self.n)
+            self.transport.close()
+            self.done.set_result(self.count)
 
 
-async def keep_load(url, token, seconds, connections):
-    u = urlsplit(url)
-    loop = asyncio.get_running_loop()
-    req = f"GET {u.path} HTTP/1.1\r\nHost: {u.netloc}\r\nX-Auth-Token: {token}\r\n\r\n".encode()
-    ends = time.perf_counter() + seconds
-    dones = []
-    for _ in range(connections):
-        done = loop.create_future()
-        dones.append(done)
-        await loop.create_connection(lambda: Keep(req, ends, done), u.hostname, u.port)
-    return sum(await asyncio.gather(*dones))
-
-
-class Once(asyncio.Protocol):
-    def __init__(self, request, done):
-        self.r, self.done, self.buf = request, done, b""
-
-    def connection_made(self, t):
-        self.t = t
-        t.write(self.r)
-
-    def data_received(self, data):
-        self.buf += data
-        head, sep, body = self.buf.partition(b"\r\n\r\n")
-        if not sep:
-            return
-        if b" 200 " not in head[:15]:
-            raise SystemExit(self.buf)
-        size = int(head.lower().partition(b"content-length: ")[2].partition(b"\r\n")[0])
-        if len(body) < size:
-            return
-        self.t.close()
-        if not self.done.done():
-            self.done.set_result(None)
-
-    def connection_lost(self, exc):
-        if not self.done.done():
-            self.done.set_exception(exc or EOFError())
-
-
-async def once_load(netloc, request_of, seconds, rate=333):
-    host, port = netloc.split(":")
-    loop = asyncio.get_running_loop()
-    start, n, waiting = time.perf_counter(), 0, []
-    while (now := time.perf_counter()) < start + seconds:
-        due = start + n / rate
-        if due > now:
-            await asyncio.sleep(due - now)
-        done = loop.create_future()
-        waiting.append(done)
-        loop.create_task(loop.create_connection(lambda: Once(request_of(n), done), host, int(port)))
-        await asyncio.sleep(0)
-        n += 1
-    await asyncio.gather(*waiting)
-    return n
-
-
-def signed(netloc, guest):
-    s = guest.section
-    p = {
-        "Action": "DescribeStackResource",
-        "StackName": s["stack_name"],
-        "LogicalResourceId": s["path"].partition(".")[0],
-        "AWSAccessKeyId": s["access_key_id"],
-        "SignatureVersion": "2",
-        "SignatureMethod": "HmacSHA256",
-        "Version": "2010-05-15",
-        "Timestamp": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-    }
-    p["Signature"] = signature("GET", f"http://{netloc}/cfn/v1/", p, s["secret_access_key"])
-    return f"GET /cfn/v1/?{urlencode(p)} HTTP/1.1\r\nHost: {netloc}\r\nAccept-Encoding: identity\r\n\r\n".encode()
-
-
-def tokened(netloc, guest, client):
-    s = guest.section
-    if not guest.token:
-        guest.token = polling.token_of(s)
-    path = f"/v1/{s['project_id']}/stacks/{quote(s['stack_id'])}/resources/{s['resource_name']}/metadata"
-    return f"GET {path} HTTP/1.1\r\nHost: {netloc}\r\nAccept-Encoding: identity\r\nX-Auth-Token: {guest.token}\r\nContent-Type: application/json\r\n\r\n".encode()
-
-
-def cost(pid, load):
-    before = cpu_s(pid)
-    n = uvloop.run(load())
-    return (cpu_s(pid) - before) / n * 1000
-
-
-def table(what, sides, rounds):
-    found = {k: [] for k in sides}
-    for k, f in sides.items():
-        f(0.5)
-    for r in range(rounds):
-        order = list(sides) if r % 2 == 0 else list(sides)[::-1]
-        for k in order:
-            found[k].append(sides[k](1.0))
-    med = {k: statistics.median(v) for k, v in found.items()}
-    low = {k: min(v) for k, v in found.items()}
-    ratios = [b / a for a, b in zip(found["before"], found["after"])]
-    print(
-        f"{what}: "
-        + ", ".join(f"{k} median {med[k]:.4f} min {low[k]:.4f} ms" for k in sides)
-        + f"; after/before: of medians {med['after'] / med['before']:.3f}, of mins {low['after'] / low['before']:.3f}, median of pairs {statistics.median(ratios):.3f}",
-        flush=True,
+async def on_kept(url: str, token: str, connections: int, seconds: float) -> int:
+    """Request a URL all the time on some connections; return how often."""
+    place, ends = urlsplit(url), time.perf_counter() + seconds
+    head = f"GET {place.path} HTTP/1.1\r\nHost: {place.netloc}\r\nX-Auth-Token: {token}\r\n\r\n"
+    return sum(
+        await asyncio.gather(
+            *(_connected(place.netloc, head.encode(), ends) for _ in range(connections))
+        )
     )
 
 
-def empty(all_of):
-    import subprocess
+async def on_new(netloc: str, request: Callable[[int], bytes], seconds: float) -> int:
+    """Send each request on a new connection, at RATE; return how many."""
+    start, sent = time.perf_counter(), []
+    while (now := time.perf_counter()) < start + seconds:
+        await asyncio.sleep(max(0.0, start + len(sent) / RATE - now))
+        sent.append(asyncio.ensure_future(_connected(netloc, request(len(sent)), 0.0)))
+    return sum(await asyncio.gather(*sent))
 
-    p = subprocess.Popen([sys.executable, "-c", polling.EMPTY], stdout=subprocess.PIPE, text=True)
-    all_of.callback(p.terminate)
-    return p.pid, int(p.stdout.readline())
+
+async def _connected(netloc: str, request: bytes, ends: float) -> int:
+    loop, (host, _, port) = asyncio.get_running_loop(), netloc.partition(":")
+    done: asyncio.Future[int] = loop.create_future()
+    await loop.create_connection(lambda: Requests(request, ends, done), host, int(port))
+    return await done
 
 
-def shows(rounds):
-    with contextlib.ExitStack() as all_of:
-        sides = {}
+def signed(netloc: str, guests: list[polling.Guest], n: int) -> bytes:
+    """The poll of a server with a signature."""
+    section = guests[n % len(guests)].section
+    params = {
+        "Action": "DescribeStackResource", "StackName": section["stack_name"],
+        "LogicalResourceId": section["path"].partition(".")[0], "Version": "2010-05-15",
+        "AWSAccessKeyId": section["access_key_id"], "SignatureVersion": "2",
+        "SignatureMethod": "HmacSHA256",
+        "Timestamp": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+    }  # fmt: skip
+    url, secret = f"http://{netloc}/cfn/v1/", section["secret_access_key"]
+    params["Signature"] = signature("GET", url, params, secret)
+    return f"GET /cfn/v1/?{urlencode(params)} HTTP/1.1\r\nHost: {netloc}\r\n\r\n".encode()
 
-        def add(name, tree):
-            d = all_of.enter_context(tempfile.TemporaryDirectory())
-            with at(tree):
-                here = all_of.enter_context(several(Path(d), "PostgreSQL", 1))
+
+def with_token(netloc: str, guests: list[polling.Guest], n: int) -> bytes:
+    """The poll of a server with a token."""
+    guest = guests[n % len(guests)]
+    section, guest.token = guest.section, guest.token or polling.token_of(guest.section)
+    stack = f"{section['project_id']}/stacks/{quote(section['stack_id'])}"
+    path = f"/v1/{stack}/resources/{section['resource_name']}/metadata"
+    head = f"GET {path} HTTP/1.1\r\nHost: {netloc}\r\nX-Auth-Token: {guest.token}\r\n\r\n"
+    return head.encode()
+
+
+def nothing(netloc: str, n: int) -> bytes:
+    """A request to the empty server."""
+    return f"GET / HTTP/1.1\r\nHost: {netloc}\r\n\r\n".encode()
+
+
+def measured(what: str, sides: Mapping[str, Side], rounds: int) -> None:
+    """Measure all sides in turns, and print what a request costs."""
+    found: dict[str, list[float]] = {name: [] for name in sides}
+    for number in range(rounds + 1):
+        for name in list(sides)[:: 1 if number % 2 else -1]:
+            found[name].append(sides[name](1.0 if number else 0.5))
+    times = {name: costs[1:] for name, costs in found.items()}
+    ratios = [after / before for before, after in zip(times["before"], times["after"], strict=True)]
+    medians = ", ".join(f"{name} {statistics.median(costs):.4f}" for name, costs in times.items())
+    print(f"{what}: {medians} ms; after / before {statistics.median(ratios):.2f}", flush=True)
+
+
+def cost(pid: int, load: Callable[[float], "asyncio.Future[int]"], seconds: float) -> float:
+    """Return the milliseconds of processor time that a process needs for each request of a load."""
+    before = cpu_s(pid)
+    count = uvloop.run(load(seconds))  # type: ignore[arg-type]
+    return (cpu_s(pid) - before) / count * 1000
+
+
+@contextlib.contextmanager
+def empty_server() -> Iterator[tuple[int, str]]:
+    """A server that does nothing: its process and its address."""
+    command = [sys.executable, "-c", polling.EMPTY]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        yield process.pid, f"127.0.0.1:{int(process.stdout.readline())}"
+        process.terminate()
+
+
+def shows(rounds: int, trees: Mapping[str, Path]) -> None:
+    with contextlib.ExitStack() as opened:
+        shown = {}
+        for name, tree in trees.items():
+            folder = Path(opened.enter_context(tempfile.TemporaryDirectory()))
+            with sources(tree):
+                here = opened.enter_context(several(folder, "PostgreSQL", 1))
             stack = Stack(here.client, "shown", showing.TEMPLATE)
             stack.create()
-            return f"{here.client.url}{stack.path}", here.client.token, here.api.pid
-
-        both = {"before": add("before", BASE), "after": add("after", NEW)}
-        ep, eport = empty(all_of)
+            shown[name] = here.api.pid, f"{here.client.url}{stack.path}", here.client.token
+        pid, netloc = opened.enter_context(empty_server())
+        shown["empty"] = pid, f"http://{netloc}/", ""
         for connections in (8, 1):
-            s = {
-                k: (lambda sec, v=v: cost(v[2], lambda: keep_load(v[0], v[1], sec, connections)))
-                for k, v in both.items()
+            sides = {
+                name: partial(cost, pid, partial(on_kept, url, token, connections))
+                for name, (pid, url, token) in shown.items()
             }
-            s["empty"] = lambda sec: cost(
-                ep, lambda: keep_load(f"http://127.0.0.1:{eport}/", "", sec, connections)
-            )
-            table(f"show, {connections} connections", s, rounds)
+            measured(f"show, {connections} connections", sides, rounds)
 
 
-def polls(rounds):
-    with contextlib.ExitStack() as all_of:
-        ep, eport = empty(all_of)
-        for transport, kind in (("POLL_SERVER_CFN", "cfn"), ("POLL_SERVER_HEAT", "heat")):
-            with contextlib.ExitStack() as inner:
-                sides = {}
-                for name, tree in (("before", BASE), ("after", NEW)):
-                    d = inner.enter_context(tempfile.TemporaryDirectory())
-                    with at(tree):
-                        here = inner.enter_context(served(Path(d)))
-                    guests = polling._guests(here, transport, kind)
-                    for g in (*guests, *guests):
-                        (polling._by_signature if kind == "cfn" else polling._by_token)(here, g)
-                    netloc = urlsplit(here.client.url).netloc
-                    if kind == "cfn":
-                        of = lambda n, netloc=netloc, guests=guests: signed(
-                            netloc, guests[n % len(guests)]
-                        )
-                    else:
-                        of = lambda n, netloc=netloc, guests=guests, here=here: tokened(
-                            netloc, guests[n % len(guests)], here.client
-                        )
-                    sides[name] = lambda sec, pid=here.hearth.pid, netloc=netloc, of=of: cost(
-                        pid, lambda: once_load(netloc, of, sec)
-                    )
-                one = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
-                sides["empty"] = lambda sec: cost(
-                    ep, lambda: once_load(f"127.0.0.1:{eport}", lambda n: one, sec)
-                )
-                table(f"poll {transport}", sides, rounds)
+def polls(rounds: int, trees: Mapping[str, Path]) -> None:
+    for transport, kind in (("POLL_SERVER_CFN", "cfn"), ("POLL_SERVER_HEAT", "heat")):
+        with contextlib.ExitStack() as opened:
+            sides: dict[str, Side] = {}
+            for name, tree in trees.items():
+                folder = Path(opened.enter_context(tempfile.TemporaryDirectory()))
+                with sources(tree):
+                    here = opened.enter_context(served(folder))
+                sides[name] = _poll_side(here, transport, kind)
+            pid, netloc = opened.enter_context(empty_server())
+            sides["empty"] = partial(cost, pid, partial(on_new, netloc, partial(nothing, netloc)))
+            measured(f"poll, {transport}", sides, rounds)
+
+
+def _poll_side(here: Served, transport: str, kind: str) -> Side:
+    guests = polling._guests(here, transport, kind)
+    for guest in (*guests, *guests):  # afterwards the responses are kept
+        (polling._by_signature if kind == "cfn" else polling._by_token)(here, guest)
+    netloc = urlsplit(here.client.url).netloc
+    request = partial(signed if kind == "cfn" else with_token, netloc, guests)
+    return partial(cost, here.hearth.pid, partial(on_new, netloc, request))
 
 
 if __name__ == "__main__":
-    rounds = int(sys.argv[2])
-    if sys.argv[1] in ("show", "all"):
-        shows(rounds)
-    if sys.argv[1] in ("poll", "all"):
-        polls(rounds)
+    what, rounds, *folders = sys.argv[1:]
+    trees = dict(zip(("before", "after"), map(Path, folders), strict=True))
+    if what in ("show", "all"):
+        shows(int(rounds), trees)
+    if what in ("poll", "all"):
+        polls(int(rounds), trees)
