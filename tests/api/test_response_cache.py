@@ -37,7 +37,9 @@ class Place:
     def __post_init__(self) -> None:
         services: Any = SimpleNamespace(
             store=SimpleNamespace(read=self._read),
-            policy=SimpleNamespace(is_admin=lambda caller: self.admin),
+            policy=SimpleNamespace(
+                is_admin=lambda caller: self.admin, allows=lambda rule, caller: False
+            ),
         )
         self.cache = ResponseCache(services)
 
@@ -120,11 +122,6 @@ def test_the_handler_answers_everything_else(step: Any) -> None:
     assert [passed for _, passed in told(place, changing(), step)] == [2, 2, 3]
 
 
-def test_the_token_and_the_request_do_not_count() -> None:
-    step = changing(caller=replace(GUEST, token="u", request_id="r", traceparent="x"))
-    assert [passed for _, passed in told(Place(), step)] == [2, 2]
-
-
 def test_only_what_a_handler_offers_is_kept() -> None:
     assert [passed for _, passed in told(Place(says=False), changing())] == [2, 3]
     place = Place(response=InPieces(iter([b"x" * 300_000, b"y"])))
@@ -173,7 +170,8 @@ def test_a_post_gets_no_tag_and_no_304() -> None:
 
 
 def test_answers_are_limited_in_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(response_cache, "KEPT_BYTES_MAX", 40)
+    size = response_cache.ENTRY_BYTES + 15
+    monkeypatch.setattr(response_cache, "KEPT_BYTES_MAX", 2 * size + 10)
     place = Place()
 
     async def story() -> None:
@@ -183,3 +181,17 @@ def test_answers_are_limited_in_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
 
     asyncio.run(story())
     assert place.passed == 9
+
+
+OF_A_REQUEST = {"token", "request_id", "traceparent"}
+OTHERS: dict[type, Any] = {str: "other", bool: False, type(None): "other"}
+
+
+@pytest.mark.parametrize("name", Caller.__struct_fields__)
+def test_a_kept_response_is_for_callers_that_differ_in_their_token_only(name: str) -> None:
+    """Another token with the same rights may have the response; any other right counts."""
+    value = getattr(GUEST, name)
+    other = value | {"other"} if isinstance(value, frozenset) else OTHERS[type(value)]
+    place = Place()
+    [(_, kept), (_, again)] = told(place, changing(caller=replace(GUEST, **{name: other})))
+    assert (again == kept) is (name in OF_A_REQUEST)

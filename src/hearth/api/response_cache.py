@@ -28,6 +28,7 @@ from hearth.store.database import Tx
 GATHER_S = 0.1  # servers poll every 30 s, so this delay does not matter
 KEPT_MAX = 20_000
 KEPT_BYTES_MAX = 64 * 1024 * 1024
+ENTRY_BYTES = 2_000  # of a kept response besides its body, such as its key, roughly
 NO_ROWS = hash(())  # the fingerprint of a resource that is not found
 
 Headers = list[tuple[bytes, bytes]]
@@ -114,7 +115,7 @@ class ResponseCache:
             # older than the response, so a change in between makes the response invalid
             validator = replace(validator, fingerprint=fingerprint)
         kept = _kept(validator, response)
-        self._kept.keep(key, kept, len(kept.body))
+        self._kept.keep(key, kept, ENTRY_BYTES + len(kept.body))
         return _conditional(request, kept)
 
     def _view(self, caller: Caller) -> Hashable:
