@@ -28,7 +28,7 @@ MODULES = (
     "hearth.cli.main", "hearth.cli.apply.look_commands", "hearth.cli.authoring_commands",
     "hearth.cli.serve_commands", "hearth.cli.dev", "hearth.cli.serve", "hearth.process.lifetime",
     "hearth.config.from_conf", "hearth.process.logs", "hearth.process.reloading",
-    "hearth.process.http.connection", "hearth.api.app",
+    "hearth.process.http.connection", "hearth.process.http.polled", "hearth.api.app",
     "hearth.api.cfn.app", "hearth.api.clusters.app",
     "hearth.api.front.chain", "hearth.bus.postgresql", "uvicorn.lifespan.off",
     "uvicorn.protocols.http.httptools_impl", "uvloop", "oslo_config.cfg", "oslo_policy.policy",

@@ -89,7 +89,7 @@ def _import_shared(*, apis: bool) -> None:
         from hearth.api import app  # noqa: F401
         from hearth.api.cfn import app as cfn_app  # noqa: F401
         from hearth.api.clusters import app as clusters_app  # noqa: F401
-        from hearth.process.http import connection  # noqa: F401
+        from hearth.process.http import connection, polled  # noqa: F401
 
 
 class _ServePlan:

@@ -29,7 +29,7 @@ from hearth.model.problem import Rejected
 from hearth.service.services import Services
 
 Handler = Callable[[Request], Awaitable[Response]]
-METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
+METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 SELECTORS = ("StackName", "LogicalResourceId", "ContentType")
 """The parameters on which the response to DescribeStackResource depends."""
 

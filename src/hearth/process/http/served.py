@@ -122,8 +122,8 @@ def server(app: "ASGIApp", *, by_proxy: bool = False) -> "uvicorn.Server":
     """
     import uvicorn
 
-    from hearth.process.http.connection import Connection
     from hearth.process.http.doorman import Doorman
+    from hearth.process.http.polled import PolledConnection
 
     class Server(uvicorn.Server):
         @contextlib.contextmanager
@@ -140,7 +140,7 @@ def server(app: "ASGIApp", *, by_proxy: bool = False) -> "uvicorn.Server":
         timeout_keep_alive=KEEP_ALIVE_S,
         ws="none",
         proxy_headers=False,
-        http=partial(Connection, doorman),  # type: ignore[arg-type]
+        http=partial(PolledConnection, doorman),  # type: ignore[arg-type]
     )
     return Server(config)
 
