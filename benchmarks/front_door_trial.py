@@ -1,8 +1,8 @@
-"""What shows and polls cost in two trees of Hearth, side by side in one run.
+"""What shows and polls cost in several trees of Hearth, side by side in one run.
 
-`python -m benchmarks.front_door_trial show|poll|all ROUNDS BEFORE AFTER`: the last two are folders
-with the trees. The processes of both run all the time, and each round measures one after the
-other.
+`python -m benchmarks.front_door_trial show|poll|all ROUNDS NAME=FOLDER…`: a name and a folder for
+each tree. The processes of all run all the time, and each round measures one after the other. The
+figures of each are compared with those of the first.
 """
 
 import asyncio
@@ -131,10 +131,10 @@ def measured(what: str, sides: Mapping[str, Side], rounds: int) -> None:
     for number in range(rounds + 1):
         for name in list(sides)[:: 1 if number % 2 else -1]:
             found[name].append(sides[name](1.0 if number else 0.5))
-    times = {name: costs[1:] for name, costs in found.items()}
-    ratios = [after / before for before, after in zip(times["before"], times["after"], strict=True)]
-    medians = ", ".join(f"{name} {statistics.median(costs):.4f}" for name, costs in times.items())
-    print(f"{what}: {medians} ms; after / before {statistics.median(ratios):.2f}", flush=True)
+    first, *_ = found.values()
+    for name, costs in found.items():
+        ratio = statistics.median(cost / of for cost, of in zip(costs[1:], first[1:], strict=True))
+        print(f"{what}, {name}: {statistics.median(costs[1:]):.3f} ms, {ratio:.2f} x", flush=True)
 
 
 def cost(pid: int, load: Callable[[float], "asyncio.Future[int]"], seconds: float) -> float:
@@ -199,7 +199,7 @@ def _poll_side(here: Served, transport: str, kind: str) -> Side:
 
 if __name__ == "__main__":
     what, rounds, *folders = sys.argv[1:]
-    trees = dict(zip(("before", "after"), map(Path, folders), strict=True))
+    trees = {name: Path(folder) for name, _, folder in (one.partition("=") for one in folders)}
     if what in ("show", "all"):
         shows(int(rounds), trees)
     if what in ("poll", "all"):
