@@ -16,6 +16,7 @@ from hearth.api.answer import InPieces
 from hearth.api.response_cache import ResponseCache, Rows, Validator
 from hearth.cloud.config import STACK_USER_ROLE
 from hearth.service.caller import Caller
+from hearth.store.database import account
 
 GUEST = Caller("u", "u", "p", roles=frozenset({STACK_USER_ROLE}))
 
@@ -45,6 +46,7 @@ class Place:
 
     async def _read(self, fn: Any) -> Any:
         self.read += 1
+        assert account.get() is None  # a read for all is on nobody's account
         await asyncio.sleep(0)
         if self.broken:
             raise OperationalError("select", {}, Exception("no database"))
@@ -149,6 +151,7 @@ def test_polls_at_the_same_time_share_a_read() -> None:
     place = Place()
 
     async def story() -> None:
+        account.set(SimpleNamespace())  # type: ignore[arg-type]
         for _ in range(3):
             await asyncio.gather(*(place.poll(name=f"n{n}") for n in range(40)))
 

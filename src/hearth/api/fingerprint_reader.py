@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Callable, Collection, Hashable, Mapping
+from contextvars import Context
 from typing import Generic, TypeVar
 
 from sqlalchemy.exc import SQLAlchemyError
@@ -43,7 +44,8 @@ class FingerprintReader(Generic[K]):
         future: asyncio.Future[int | None] = asyncio.get_running_loop().create_future()
         self._waiting.setdefault(key, []).append(future)
         if self._reading is None:
-            self._reading = asyncio.create_task(self._read_all())
+            # for all, so on nobody's account
+            self._reading = asyncio.create_task(self._read_all(), context=Context())
         return await future
 
     async def _read_all(self) -> None:

@@ -17,7 +17,7 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from hearth.api.fingerprint_reader import FingerprintReader
-from hearth.api.front.scope import header, origin, state
+from hearth.api.front.scope import QUICK, header, origin, state
 from hearth.model.cache import Cache
 from hearth.service.caller import Caller
 from hearth.service.reading.redact import sight_of
@@ -100,14 +100,17 @@ class ResponseCache:
         If-None-Match says that the client has the response. `selectors` are the parts of the
         request on which the response depends; None means the whole URL.
         """
+        request_state = state(request.scope)
         key = selectors or _url(request), self._view(caller)
         kept, fingerprint = self._kept.get(key), None
         if kept is not None:
+            request_state[QUICK] = True
             fingerprint = await self._fingerprint(kept.validator.rows)
             if fingerprint is not None and fingerprint == kept.validator.fingerprint:
                 return _conditional(request, kept)
+            del request_state[QUICK]
         response = await respond()
-        validator: Validator | None = state(request.scope).get("validator")
+        validator: Validator | None = request_state.get("validator")
         if validator is None or getattr(response, "remainder", None) is not None:
             return response
         same_rows = kept is not None and kept.validator.rows == validator.rows
