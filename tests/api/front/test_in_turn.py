@@ -76,15 +76,13 @@ async def test_of_those_who_use_much_one_step_runs_in_a_round(loop: Loop) -> Non
 
 
 @told
-async def test_a_quick_step_waits_for_nobody_and_is_counted(loop: Loop) -> None:
+async def test_a_quick_step_waits_for_nobody(loop: Loop) -> None:
     loop.usage.add("heavy", HEAVY_S)
-    before = loop.usage.lately("heavy")
     names = [f"h{n}" for n in range(5)]
     tasks = [loop.start("heavy", loop.work(name, 3), quick=True) for name in names]
     await asyncio.gather(*tasks)
     together = [steps for steps in loop.rounds if steps]
     assert all(sorted(steps) == names for steps in together)
-    assert loop.usage.lately("heavy") > before * 0.9
     assert not loop.steps.active
 
 
