@@ -14,6 +14,9 @@ log = logging.getLogger(__name__)
 
 K = TypeVar("K", bound=Hashable)
 
+CROWD_S = 0.001
+"""After a read for several requests, the next one waits so long for more of them."""
+
 
 class FingerprintReader(Generic[K]):
     """Reads the fingerprints that many requests need in one database query.
@@ -35,6 +38,7 @@ class FingerprintReader(Generic[K]):
         self._gather_s = gather_s
         self._waiting: dict[K, list[asyncio.Future[int | None]]] = {}
         self._reading: asyncio.Task[None] | None = None
+        self._crowded = False  # the last read was for several requests
 
     async def fingerprint(self, key: K) -> int | None:
         """Wait for the next query and return the fingerprint of `key`.
@@ -51,7 +55,7 @@ class FingerprintReader(Generic[K]):
     async def _read_all(self) -> None:
         try:
             while self._waiting:
-                await asyncio.sleep(self._gather_s)
+                await asyncio.sleep(self._gather_s or (CROWD_S if self._crowded else 0))
                 batch, self._waiting = self._waiting, {}
                 fingerprints = await self._query(batch)
                 answers = [
@@ -59,6 +63,7 @@ class FingerprintReader(Generic[K]):
                     for key, futures in batch.items()
                     for future in futures
                 ]
+                self._crowded = len(answers) > 1
                 for future, fingerprint in answers:
                     if not future.done():  # its client has disconnected
                         future.set_result(fingerprint)
