@@ -150,7 +150,7 @@ class Gate:
             caller = self._accepted.caller(covered, parts.canonical)
             if caller is not None:
                 return caller
-        credentials = {**covered, **_also(request, parts)}
+        credentials = credentials_of(request, parts, signature)
         caller = await self._by_keystone(credentials)
         if self._accepted is not None:
             await self._accepted.add(caller, credentials)

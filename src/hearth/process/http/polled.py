@@ -165,7 +165,6 @@ class PolledConnection(asyncio.Protocol):
             head += name, b": ", value, b"\r\n"
         head.append(b"connection: close\r\n\r\n" if self._last else b"\r\n")
         self._transport.write(b"".join((*head, *exchange.body)))
-        self._server.total_requests += 1
         self._doorman.wrote(self)
         if self._last:
             self._transport.close()
