@@ -143,7 +143,7 @@ class PolledConnection(asyncio.Protocol):
     async def _respond(self, scope: dict[str, Any], exchange: "_Exchange") -> None:
         """Let the application respond, and send its response."""
         try:
-            await self._config.loaded_app(scope, exchange.receive, exchange.send)  # type: ignore[arg-type]
+            await self._config.loaded_app(scope, exchange.receive, exchange.send)
         except Exception:
             log.exception("an error in the application")
             self._transport.close()
