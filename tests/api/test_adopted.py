@@ -144,7 +144,7 @@ def test_a_stack_of_others_does_not_become_a_nested_one(api: Caller, victim: Vic
     assert "cannot have an external_id" in reply.json()["error"]["message"]
 
 
-def test_a_stack_with_a_stack_at_an_address_moves(api: Caller):
+def test_an_abandoned_stack_with_a_template_url_can_be_adopted(api: Caller):
     below = {"heat_template_version": "2021-04-16", "resources": {"v": {"type": "OS::Heat::None"}}}
     stack = {"type": "AWS::CloudFormation::Stack", "properties": {"TemplateURL": "below.yaml"}}
     files = {"below.yaml": json.dumps(below)}

@@ -26,6 +26,8 @@ resources:
   child: {type: child.yaml, properties: {inner: {get_param: key}}}
   net: {type: OS::Neutron::Net, properties: {name: {get_param: key}}}
   noted: {type: OS::Heat::None, metadata: {of: {list_join: ["/", [{get_param: key}]]}}}
+  alone: {type: alone.yaml}
+  outside: {type: OS::Heat::TestResource, properties: {value: {get_attr: [alone, told]}}}
 """
 CHILD = """
 heat_template_version: 2021-04-16
@@ -34,7 +36,15 @@ parameters:
   unasked: {type: string, hidden: true}
 resources: {in: {type: OS::Heat::TestResource, properties: {value: {get_param: inner}}}}
 """
-GIVEN: dict[str, Any] = {"template": TEMPLATE, "files": {"child.yaml": CHILD}}
+ALONE = """
+heat_template_version: 2021-04-16
+parameters: {unasked: {type: string, hidden: true}}
+outputs: {told: {value: {get_param: unasked}}}
+"""
+BESIDE = (
+    "  beside: {type: OS::Heat::TestResource, properties: {value: {get_attr: [alone, told]}}}\n"
+)
+GIVEN: dict[str, Any] = {"template": TEMPLATE, "files": {"child.yaml": CHILD, "alone.yaml": ALONE}}
 
 
 def with_key(key: str) -> dict[str, Any]:
@@ -83,6 +93,12 @@ def test_no_foresight_tells_it(api: Caller, path: str):
     ):  # fmt: skip
         reply = api.call(method, place, new)
         assert reply.status_code == 200, (place, reply.text)
+        assert SECRET not in reply.text, place
+    more = {**with_key(f"{SECRET}-2"), "template": f"{TEMPLATE}{BESIDE}"}
+    for place in (f"{path}/preview", f"{path}/plan"):
+        reply = api.call("PUT", place, more)
+        assert reply.status_code == 200, reply.text
+        assert "beside" in reply.text
         assert SECRET not in reply.text, place
     gone = {"template": "heat_template_version: 2021-04-16"}
     reply = api.call("PUT", f"{path}/preview?show_nested=true", gone)

@@ -8,13 +8,13 @@ import pytest
 from hearth.api.openapi import document, operation_id
 from hearth.api.reference import page
 from hearth.api.v1.routes import ROUTES
-from tests.walk.exchanges import PLACE, recorded
+from tests.walk.exchanges import recorded
 
 PAGE = Path(__file__).parents[2] / "docs" / "api.md"
 
 
 def test_the_page_is_what_the_command_prints():
-    command = f"hearth docs api --exchanges {PLACE} >docs/api.md"
+    command = "hearth docs api --exchanges tests/walk/exchanges.json >docs/api.md"
     assert PAGE.read_text(encoding="utf-8") == page(recorded()), command
 
 
@@ -26,7 +26,10 @@ def test_each_operation_has_a_name_of_its_own():
 @pytest.mark.parametrize("endpoint", ROUTES, ids=operation_id)
 def test_each_operation_has_an_exchange_that_is_as_the_contract_says(endpoint):
     kept = recorded().get(operation_id(endpoint))
-    assert kept, f"no exchange of {operation_id(endpoint)} is recorded: make walk records them"
+    assert kept, (
+        f"no exchange of {operation_id(endpoint)} is recorded: add it to "
+        "tests/walk/routes.py, then run `python -m tests.walk routes --write`"
+    )
     assert kept["success"]["status"] == endpoint.status
     assert 400 <= kept["refusal"]["status"] < 500
     assert set(kept["refusal"]["answer"]) == {"code", "title", "explanation", "error"}

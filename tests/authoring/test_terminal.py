@@ -26,7 +26,7 @@ def test_line_breaks_stay_only_in_texts():
     assert escaped("a\nb", lines=True) == "a\nb"
 
 
-def test_only_our_own_styles_are_carried_out():
+def test_escape_sequences_in_text_are_printed_not_executed():
     text = f"{style(EVIL, fg='red', bold=True)} {style('x')} {EVIL}"
     assert printable(text) == f"\x1b[31m\x1b[1m{SHOWN}\x1b[0m x {SHOWN}"
     assert click.unstyle(printable(text)) == f"{SHOWN} x {SHOWN}"

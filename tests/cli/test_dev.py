@@ -79,7 +79,7 @@ def test_clients_without_clouds_yaml_find_the_usual_variables(tmp_path: Path, us
         assert (access.username, access.project_name) == (user, user)
 
 
-def test_nothing_in_the_folder_is_for_others(tmp_path: Path):
+def test_other_users_cannot_read_the_data_folder(tmp_path: Path):
     data = tmp_path / "data"
     with started("--data", str(data)):
         assert data.stat().st_mode & 0o077 == 0

@@ -28,6 +28,7 @@ from tests.drift.changes import Changer, NoPlace, untried
 from tests.types.case import Start, Subject, subject
 from tests.types.cloud import Place, in_a_box, real
 from tests.types.story import Orchestration, Wrong
+from tests.types.values import NeedsCase
 
 AT_ONCE = 6
 ALONE = ("AWS::RDS::DBInstance",)  # its server gets the only network of the project
@@ -65,7 +66,12 @@ def examine(place: Place, name: str) -> Findings:
         print(line_of(found), flush=True)
         return found
     heat = place.heat(one.case.get("caller", "demo")).of(one.case)
-    for start in one.starts():
+    try:
+        starts = list(one.starts())
+    except NeedsCase as error:
+        starts = []
+        found.wrong.append(str(error))
+    for start in starts:
         try:
             _start(place, one, start, heat, found)
         except Wrong as wrong:

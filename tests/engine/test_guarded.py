@@ -2,8 +2,16 @@
 
 import pytest
 
-from hearth.engine.core.record import Held
-from hearth.engine.guarded import guarded_names, guards, guards_reference
+from hearth.engine.core.predict import PlannedAction, PredictedWorld
+from hearth.engine.core.record import COLLECTED, Held, Record
+from hearth.engine.guarded import (
+    guarded_names,
+    guards,
+    guards_reference,
+    hidden_names,
+)
+from hearth.model.state import Action, Status
+from hearth.resources.heat.group import COLLECTING
 from hearth.resources.registry import builtin_types
 from hearth.template.evaluated import METADATA
 
@@ -11,6 +19,7 @@ TYPES = builtin_types()
 VALUE, GROUP = "OS::Heat::Value", "OS::Heat::ResourceGroup"
 GIVEN = Held(guarded=("value",))
 INNER = Held(guarded_outputs=("told",))
+HIDING = Held(guarded_outputs=("told",), hidden_outputs=("told",))
 
 
 @pytest.mark.parametrize(
@@ -36,6 +45,37 @@ def test_an_attribute(type_name: str, held: Held, attribute: str, guarded: bool)
     assert guards(held, TYPES[type_name], attribute) is guarded
 
 
+@pytest.mark.parametrize(
+    ("held", "attribute", "hidden"),
+    [
+        (INNER, "told", False),
+        (HIDING, "told", True),
+        (HIDING, "other", False),
+        (HIDING, "attributes", True),
+        (INNER, "attributes", False),
+        (HIDING, "resource.0.told", True),
+        (HIDING, "resource.0.other", False),
+        (HIDING, "Outputs.told", True),
+        (HIDING, "Outputs.other", False),
+    ],
+)
+def test_an_attribute_with_hidden_values(held: Held, attribute: str, hidden: bool) -> None:
+    assert held.hides(attribute) is hidden
+
+
+def test_a_prediction_knows_hidden_outputs() -> None:
+    done = Action.CREATE, Status.COMPLETE
+    record = Record("id", "child", GROUP, 1, 1.0, *done, physical_id="it", held=HIDING)
+    world = PredictedWorld()
+    world.add("child", record, PlannedAction.KEEP)
+    assert world.secret("child", "told")
+    assert not world.secret("child", "other")
+
+
+def test_what_collects_from_members_is_the_same_for_hidden_values() -> None:
+    assert COLLECTING.keys() == COLLECTED
+
+
 def test_of_an_unknown_type_the_properties_of_the_same_name_count() -> None:
     assert guards(GIVEN, None, "value")
     assert not guards(GIVEN, None, "other")
@@ -56,3 +96,12 @@ def test_the_attributes_of_a_group_by_those_of_a_member() -> None:
     assert guarded_names(member, TYPES["OS::Heat::RandomString"]) == {"value", "refs", "refs_map"}
     hidden = Held(attributes=recorded, secret=("value",))
     assert guarded_names(hidden, TYPES[VALUE]) == {"value", "show", "refs", "refs_map"}
+
+
+def test_the_attributes_of_a_group_that_hide_by_those_of_a_member() -> None:
+    recorded = {"value": "x", "told": "y"}
+    assert hidden_names(Held(attributes=recorded)) == set()
+    hidden = Held(attributes=recorded, secret=("value",))
+    assert hidden_names(hidden) == {*recorded, "refs", "refs_map"}
+    nested = Held(attributes=recorded, guarded_outputs=("value",), hidden_outputs=("told",))
+    assert hidden_names(nested) == {"told"}

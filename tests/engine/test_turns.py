@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from hearth.engine.turns import HALF_LIFE_S, LIGHT_S, Turns, Usage
+from hearth.engine.turns import HALF_LIFE_S, LIGHT_S, WAITED, Turns, Usage
 
 HEAVY_S = 100 * LIGHT_S
 
@@ -155,3 +155,32 @@ async def test_closed_turns_end_what_waits() -> None:
         await work.tasks[1][1]
     await work.ends("a")
     assert work.begun == ["a"]
+
+
+@told
+async def test_a_light_project_that_waits_overtakes_one_that_used_less() -> None:
+    work = Work(1)
+    work.usage.add("more", LIGHT_S)
+    await work.asks("first", "more")
+    await asyncio.sleep(1.5 * LIGHT_S / WAITED)
+    await work.asks("none")
+    await work.ends("first")
+    assert work.begun == ["first", "more"]
+
+
+@pytest.mark.parametrize("when", ["waiting", "at its turn"])
+def test_a_coroutine_that_is_closed_leaves_no_turn_behind(when: str) -> None:
+    async def story() -> None:
+        turns = Turns(Usage(Clock()), 1, of_one=1)
+        await turns.take("a")
+        waiting = turns.take("b")
+        waiting.send(None)
+        if when == "at its turn":
+            turns.give_back("a")
+        waiting.close()
+        if when == "waiting":
+            turns.give_back("a")
+        assert turns.idle
+        assert turns.free("c")
+
+    asyncio.run(story())

@@ -43,7 +43,7 @@ ROWS = [
         {
             "record": "r", "child": "c", "asked_by": "t1", "action": "UPDATE", "status": "FAILED",
             "reason": "no", "failure": None, "outputs": {"o": [1]}, "members": {"m": {"n": None}},
-            "guarded": (),
+            "guarded": (), "hidden": (),
         },
         ENDED,
     ),

@@ -16,6 +16,7 @@ import yaml
 from hearth.resources.base import ResourceType
 from hearth.resources.capabilities import AnyAttribute, MakesObject, ReplacedAlways
 from hearth.resources.described import example
+from hearth.resources.index import REVIVED
 from hearth.resources.registry import builtin_types, revived_types
 from tests.types.values import NeedsCase, unused, value
 
@@ -82,8 +83,22 @@ class Subject:
             template.pop("outputs", None)  # the properties decide which attributes there are
         return template
 
+    @property
+    def hint(self) -> str:
+        """Where to say what the schema does not."""
+        revived = self.type_name in REVIVED
+        file = "retired" if revived else self.type_name.split("::")[1].lower()
+        return f"add to {self.type_name} in tests/types/cases/{file}.yaml, see the README there"
+
     def starts(self) -> Iterator[Start]:
-        """All templates to begin with. Raises NeedsCase."""
+        """All templates to begin with. Raises NeedsCase, which names the file to edit."""
+        try:
+            yield from self._starts()
+        except NeedsCase as error:
+            message = f"{error}: no value follows from the schema; {self.hint}"
+            raise NeedsCase(message) from error
+
+    def _starts(self) -> Iterator[Start]:
         yield Start("example", self.example)
         yield Start("minimal", self.with_properties(self.minimal()))
         tried: set[str] = set()

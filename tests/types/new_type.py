@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from hearth.resources.collection import CollectionResource
+from hearth.resources.collection import Collection, CollectionResource
 from hearth.resources.index import INDEX
 from hearth.resources.registry import default_catalog
 
@@ -35,7 +35,7 @@ class {cls}(CollectionResource):
     properties = {{
 {properties}    }}
     attributes = {attributes}
-    collection = Collection("{service}", "FILL_IN: /v2/things", body="FILL_IN: thing")
+    collection = Collection("{service}", "FILL_IN: as {path}", body="FILL_IN: as {body}")
 '''
 EXAMPLE = """heat_template_version: 2021-04-16
 description: FILL_IN
@@ -69,10 +69,13 @@ def forms(name: str) -> dict[Path, str]:
     properties = facts.get("properties") or {"name": {"type": "string", "update_allowed": True}}
     attributes = {key: one for key, one in facts.get("attributes", {}).items() if key != "show"}
     used = {_kind(one) for one in (*properties.values(), *attributes.values())}
+    neighbour = _neighbour(folder)
     code = MODULE.format(
         name=name,
         cls=parts[-1],
-        service=_service(folder),
+        service=neighbour.service,
+        path=neighbour.path,
+        body=neighbour.body,
         imports=", ".join([*sorted(used), *(["Attr"] if attributes else []), "Prop"]),
         properties="".join(_property(key, properties[key]) for key in sorted(properties)),
         attributes=_attributes(attributes),
@@ -116,14 +119,14 @@ def _property(key: str, declared: dict[str, Any]) -> str:
     return f'        "{key}": Prop({", ".join(options)}),\n'
 
 
-def _service(folder: str) -> str:
-    """Return the service of the other types in a folder."""
+def _neighbour(folder: str) -> Collection:
+    """Return the collection of another type in a folder, as an example for the new one."""
     for name, module in INDEX.items():
         if module.startswith(f"hearth.resources.{folder}."):
             rtype = default_catalog().find(name)
             if isinstance(rtype, CollectionResource):
-                return rtype.collection.service
-    return "FILL_IN"
+                return rtype.collection
+    return Collection("FILL_IN", "/v2/things", body="thing")
 
 
 def _indexed(text: str, module: str, name: str) -> str:

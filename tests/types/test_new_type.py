@@ -17,7 +17,7 @@ def test_the_form_of_a_type_that_heat_does_not_have():
     assert module == RESOURCES / "manila" / "share_snapshot.py"
     assert example == RESOURCES / "manila" / "examples" / "ShareSnapshot.yaml"
     assert f'type_name = "{NEW}"' in code
-    assert 'Collection("shared-file-system"' in code
+    assert 'Collection("shared-file-system", "FILL_IN: as /' in code
     ast.parse(code)
     assert yaml.safe_load(text)["resources"]["share_snapshot"]["type"] == NEW
     names: dict[str, object] = {}

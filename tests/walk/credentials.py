@@ -6,7 +6,7 @@ needs no credential must be in `OPEN`.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -31,6 +31,8 @@ OPEN = {  # documents about the API itself, and the addresses that carry their o
 SIGNED = "/cfn/"
 ALLOWED = "GET", "/v1/{tenant_id}/stacks"
 """The only call that the access rule of the credential `one call` allows."""
+FORWARDED = "one call, forwarded"
+"""The same credential in a request that a service forwards with its own token."""
 
 Call = tuple[str, str, str]
 """A method, a path as in the table of the application, and a query."""
@@ -61,21 +63,32 @@ def _calls(routes: list[BaseRoute], prefix: str) -> Iterator[Call]:
                     yield method, path, ""
 
 
-def walk(ground: Ground) -> tuple[str, list[str]]:
-    """The table, and what is wrong."""
+def walk(ground: Ground, apart: Mapping[str, str] | None = None) -> tuple[str, list[str]]:
+    """The table, and what is wrong.
+
+    `apart` are the addresses of APIs with ports of their own, by the path of the same API at the
+    main address. If it is given, only they are walked over.
+    """
+    limited = _limited(ground)
+    service = _log_in(ground, _password({"name": "hearth", "domain": {"id": "default"}}), "service")
     kinds = {
         "none": "",
         "bad": "gAAAAnonsense",
-        "no project": _log_in(ground, _password(ground)),
-        "one call": _limited(ground),
+        "no project": _log_in(ground, _password({"id": ground.people["member"].user_id})),
+        "one call": limited,
+        FORWARDED: limited,
     }
     rows: list[tuple[str, ...]] = [("call", *kinds)]
     wrong: list[str] = []
     with requests.Session() as session:
         for call in calls():
+            address = _address(ground, call[1], apart)
+            if address is None:
+                continue
             cells = []
             for kind, token in kinds.items():
-                status = _asked(ground, session, call, token)
+                more = {"X-Service-Token": service} if kind == FORWARDED else {}
+                status = _asked(ground, session, call, token, address, more)
                 cells.append(str(status))
                 if status not in _expected(call, kind):
                     wrong.append(f"{kind}: {' '.join(call)}: {status}")
@@ -83,18 +96,34 @@ def walk(ground: Ground) -> tuple[str, list[str]]:
     return table(rows), wrong
 
 
-def _asked(ground: Ground, session: requests.Session, call: Call, token: str) -> int:
+def _address(ground: Ground, path: str, apart: Mapping[str, str] | None) -> tuple[str, str] | None:
+    """An address, and what of the path is not a part of paths there; None if there is none."""
+    if apart is None:
+        return ground.dev.url, ""
+    return next(((apart[one], one) for one in apart if path.startswith(f"{one}/")), None)
+
+
+def _asked(
+    ground: Ground,
+    session: requests.Session,
+    call: Call,
+    token: str,
+    address: tuple[str, str],
+    more: Mapping[str, str],
+) -> int:
     method, path, query = call
+    url, prefix = address
+    path = path.removeprefix(prefix)
     path = path.replace("{tenant_id}", ground.people["member"].project_id)
     path = re.sub(r"{number:float}", "2.0", path)
     path = re.sub(r"{arn:path}", f"arn:openstack:heat::{'0' * 32}:stacks/a/b/c", path)
     path = re.sub(r"{\w+(:\w+)?}", ground.stack["stack_id"], path)
-    headers = {"OpenStack-API-Version": "container-infra latest"}
+    headers = {"OpenStack-API-Version": "container-infra latest", **more}
     if token:
         headers["X-Auth-User"] = "x"  # without it, the CloudFormation-style API wants a signature
         headers["X-Auth-Token"] = token
     reply = session.request(
-        method, f"{ground.dev.url}{path}?{query}", headers=headers, allow_redirects=False,
+        method, f"{url}{path}?{query}", headers=headers, allow_redirects=False,
         timeout=30, json={} if method in ("POST", "PUT", "PATCH") and not query else None,
     )  # fmt: skip
     return reply.status_code
@@ -104,19 +133,21 @@ def _expected(call: Call, kind: str) -> set[int]:
     method, path, query = call
     if path in OPEN:
         return {200, 300, 400, 404, 405}
-    if kind == "one call" and (method, path) == ALLOWED:
+    if kind in ("one call", FORWARDED) and (method, path) == ALLOWED:
         return {200}
     if path.startswith(SIGNED) and (not query or kind == "none"):
         return {400, 401, 403, 404}  # nothing that could be let in: no action, or no signature
     return {401, 403, 405} if kind == "no project" else {401}
 
 
-def _password(ground: Ground) -> dict[str, Any]:
-    user = {"id": ground.people["member"].user_id, "password": PASSWORD}
-    return {"identity": {"methods": ["password"], "password": {"user": user}}}
+def _password(user: dict[str, Any]) -> dict[str, Any]:
+    password = {"user": {**user, "password": PASSWORD}}
+    return {"identity": {"methods": ["password"], "password": password}}
 
 
-def _log_in(ground: Ground, auth: dict[str, Any]) -> str:
+def _log_in(ground: Ground, auth: dict[str, Any], project: str | None = None) -> str:
+    if project is not None:
+        auth["scope"] = {"project": {"name": project, "domain": {"id": "default"}}}
     url = f"{ground.dev.auth_url}/auth/tokens"
     reply = requests.post(url, json={"auth": auth}, timeout=10)
     reply.raise_for_status()

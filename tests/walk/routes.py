@@ -2,20 +2,42 @@
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import jsonschema
 
+from hearth.api.endpoint import Endpoint
 from hearth.api.openapi import document
-from hearth.api.v1.routes import ROUTES
+from hearth.api.v1.routes import ROUTES, STACK
 from tests.walk.ground import CHILD, FACTS, SMALL, TEMPLATE, Exchange, Ground, table
 
 NOWHERE = "00000000-0000-4000-8000-000000000000"
 ROWS: list[dict[str, Any]] = json.loads((FACTS / "rest_routes.json").read_text())["routes"]
 SHAPES: dict[str, Any] = json.loads((FACTS / "api_constants.json").read_text())["responses"]
 MORE_KEYS = {"resource_schema": {"description"}}  # beside those of the original, on purpose
+
+
+STACK_READS = {
+    "event_index_stack": "event_list",
+    "resource_index": "resource_list",
+    "stack_environment": "stack_environment",
+    "stack_export": "stack_export",
+    "stack_output_list": "output_list",
+    "stack_show": "stack_show",
+}
+"""The recorded answer of each route that `stack_reads` names, if the original has one."""
+
+
+def stack_reads(endpoints: Sequence[Endpoint] = ROUTES) -> list[str]:
+    """The GET routes that need only a stack: each is walked with one, and with an unknown id."""
+    path = re.compile(re.escape(STACK) + "(/[^{]*)?")
+    return [
+        one.name
+        for one in endpoints
+        if one.method == "GET" and path.fullmatch(one.path) and one.name != "stack_list_snapshots"
+    ]
 
 
 @dataclass(frozen=True)
@@ -98,18 +120,8 @@ def _lookups(ground: Ground) -> Iterator[Step]:
 
 def _reading(ground: Ground) -> Iterator[Step]:
     there, lost = ground.stack, {**ground.stack, "stack_id": NOWHERE}
-    for name, shape in (
-        ("stack_show", "stack_show"),
-        ("stack_template", None),
-        ("stack_environment", "stack_environment"),
-        ("stack_files", None),
-        ("stack_output_list", "output_list"),
-        ("stack_export", "stack_export"),
-        ("stack_revisions", None),
-        ("stack_drift", None),
-        ("event_index_stack", "event_list"),
-        ("resource_index", "resource_list"),
-    ):
+    for name in stack_reads():
+        shape = STACK_READS.get(name)
         yield Step(ground.ask(name, **there), shape)
         yield _bad(ground.ask(name, **lost), 404, "EntityNotFound")
     yield Step(ground.ask("stack_output_show", output_key="hidden", **there), "output_show")

@@ -27,6 +27,13 @@ resources:
     properties: {value: {get_param: given}}
 outputs: {told: {value: {get_attr: [inner, value]}}}
 """
+MIDDLE = """
+heat_template_version: 2021-04-16
+parameters:
+  given: {type: string}
+resources:
+  lower: {type: secrets-child.yaml, properties: {given: {get_param: given}}}
+"""
 DEEP = """
 heat_template_version: 2021-04-16
 parameters:
@@ -72,6 +79,7 @@ resources:
     metadata: {said: {get_attr: [handle, token]}}
     properties: {value: {get_attr: [key, private_key]}}
   given: {type: secrets-child.yaml, properties: {given: {get_attr: [random, value]}}}
+  far: {type: secrets-middle.yaml, properties: {given: {get_attr: [random, value]}}}
   deep: {type: secrets-deep.yaml}
   strings:
     type: OS::Heat::ResourceGroup
@@ -104,6 +112,14 @@ QUERIES = {
 NESTED = ("child", "given", "deep", "strings")
 """The resources that are nested stacks; each but the last has a resource `inner`."""
 CFN = (*READERS["cloudformation"], "DescribeStackResource")
+EXPORTED = (
+    "/snapshots", "/snapshots/{snapshot_id}", "/template", "GetTemplate", "/files",
+    "/revisions/{number}", "/software_deployments", "/software_deployments/{deployment_id}",
+    "/software_deployments/metadata/{server_id}", "/software_configs/{config_id}",
+)  # fmt: skip
+"""The reads of documents, which `stacks:export` opens."""
+HIDING_MIN = 6
+"""Of so many reads at least, an administrator is told more than a member."""
 
 
 def walk(ground: Ground) -> tuple[str, list[str]]:
@@ -126,15 +142,41 @@ def walk(ground: Ground) -> tuple[str, list[str]]:
     return table(rows), wrong
 
 
+def walk_narrowed(ground: Ground) -> tuple[str, list[str]]:
+    """The table, and what is wrong, where only administrators may see hidden values.
+
+    A member may export the stack, so what `stacks:export` opens shows hidden values to it.
+    """
+    stack = _stack(ground)
+    hidden = {"the hidden parameter": HIDDEN, "the hidden default": DEFAULT}
+    rows: list[tuple[str, ...]] = [("read", "answers", "for an admin", "for a member")]
+    wrong: list[str] = []
+    hides = 0
+    for name, admin, member in _answers(ground, stack, "admin", "member"):
+        told = [one for one in hidden if hidden[one] in admin]
+        leaks = [one for one in hidden if hidden[one] in member]
+        rows.append((name, str(len(member)), ", ".join(told), ", ".join(leaks)))
+        hides += bool(told and not leaks)
+        if leaks and not name.endswith(EXPORTED):
+            wrong.append(f"{name} tells a member: {', '.join(leaks)}")
+    if hides < HIDING_MIN:
+        wrong.append(f"{hides} reads hide something: the walk proves nothing")
+    ground.ask("stack_delete", **stack)
+    return table(rows), wrong
+
+
 def _stack(ground: Ground) -> dict[str, str]:
     """The stack, updated once, with a snapshot."""
     body = {
         "template": TEMPLATE,
-        "files": {"secrets-child.yaml": CHILD, "secrets-deep.yaml": DEEP},
+        "files": {
+            "secrets-child.yaml": CHILD, "secrets-middle.yaml": MIDDLE, "secrets-deep.yaml": DEEP,
+        },
         "parameters": {"secret": HIDDEN},
     }  # fmt: skip
     stack = ground.create("secrets", **body)
-    ground.ask("stack_update_patch", body={"existing": True, "parameters": {"size": 2}}, **stack)
+    change = {"size": 2, "secret": f"{HIDDEN}-2"}
+    ground.ask("stack_update_patch", body={"existing": True, "parameters": change}, **stack)
     ground.until(stack, "UPDATE_COMPLETE")
     assert ground.ask("stack_snapshot", body={"name": "one"}, **stack).status == 200
     ground.until(stack, "SNAPSHOT_COMPLETE")
@@ -171,21 +213,24 @@ def _secrets(ground: Ground, stack: dict[str, str]) -> dict[str, str]:
     return canaries
 
 
-def _answers(ground: Ground, stack: dict[str, str]) -> Iterator[tuple[str, str, str]]:
-    """Each read by its name, with all that it answers a member and a reader."""
+def _answers(
+    ground: Ground, stack: dict[str, str], seeing: str = "member", other: str = "reader"
+) -> Iterator[tuple[str, str, str]]:
+    """Each read by its name, with all that it answers these two persons."""
     nested = [_nested(ground, stack, name) for name in NESTED]
+    nested.insert(0, _nested(ground, _nested(ground, stack, "far"), "lower"))
     for endpoint in ROUTES:
         if endpoint.method != "GET":
             continue
-        texts = {"member": "", "reader": ""}
+        texts = {seeing: "", other: ""}
         for path in _paths(ground, endpoint, [stack, *nested]):
             for person in texts:
                 query = QUERIES.get(endpoint.name, "")
                 found = ground.send(endpoint, by=person, query=query, **path)
                 texts[person] += f"{found.status} {found.answer}\n"
-        yield endpoint.path, texts["member"], texts["reader"]
+        yield endpoint.path, texts[seeing], texts[other]
     for action in CFN:
-        texts = {"member": "", "reader": ""}
+        texts = {seeing: "", other: ""}
         for place, resource in (
             *((stack, name) for name in _names(ground, stack)),
             *((inner, "inner") for inner in nested[:-1]),
@@ -195,7 +240,7 @@ def _answers(ground: Ground, stack: dict[str, str]) -> Iterator[tuple[str, str, 
                     ground, person, action, StackName=_arn(ground, place, person),
                     LogicalResourceId=resource,
                 )  # fmt: skip
-        yield action, texts["member"], texts["reader"]
+        yield action, texts[seeing], texts[other]
 
 
 def _arn(ground: Ground, place: Mapping[str, str], person: str) -> str:

@@ -133,8 +133,8 @@ R = TypeVar("R", bound=Response)
 
 
 def outage_of(problem: Exception) -> str | None:
-    """Return the words for a client if a request failed only because the service cannot work now;
-    None if it failed for another reason.
+    """Return the error message for the client if a request failed only because the database is
+    unavailable or the process has no memory or files left; None if it failed for another reason.
     """
     if is_outage(problem):
         return OUTAGE

@@ -46,3 +46,11 @@ def guarded_names(held: Held, rtype: ResourceType | None) -> set[str]:
     """
     names = {name for name in held.attributes if held.secret or guards(held, rtype, name)}
     return names | REFERENCES if held.secret or guards_reference(held, rtype) else names
+
+
+def hidden_names(held: Held) -> set[str]:
+    """Return the names of the attributes of a group that contain hidden values because of this
+    member.
+    """
+    names = {name for name in held.attributes if held.secret or held.hides(name)}
+    return names | REFERENCES if held.secret else names

@@ -10,12 +10,16 @@ from collections import deque
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from time import monotonic
+from typing import NamedTuple
 
 from hearth.model.cache import Cache
 
 HALF_LIFE_S = 10.0  # after each such time, half of the time that a project has used is forgotten
 LIGHT_S = 2.0
 """A project that has used at most this time lately is light: about a seventh of a core, always."""
+
+WAITED = 20.0
+"""Each second for which a light project waits counts as so many seconds that it has used less."""
 
 PROJECTS_MAX = 10_000  # of which the used time is known
 PIECE_S = 0.004
@@ -62,12 +66,18 @@ class Pauses:
             self._since = monotonic()
 
 
+class _Waiter(NamedTuple):
+    turn: asyncio.Future[None]
+    since: float  # the moment at which it began to wait
+
+
 class Turns:
     """Lets some of the waiting work run. It must be used on one event loop.
 
     At most `places` pieces of work run at the same time, and `of_one` of one project. For light
     projects there are `spare` places more. Who runs work adds the time that it used to `usage`;
-    work that is still running counts with its duration.
+    work that is still running counts with its duration. Among light projects, who waits for longer
+    counts as one that has used less.
     """
 
     def __init__(self, usage: Usage, places: int, *, of_one: int, spare: int = 0) -> None:
@@ -75,12 +85,17 @@ class Turns:
         self._places = places
         self._of_one = of_one
         self._spare = spare
-        self._waiting: dict[str, deque[asyncio.Future[None]]] = {}
+        self._waiting: dict[str, deque[_Waiter]] = {}
         self._running: dict[str, list[float]] = {}  # the moments at which the work began
 
     def waiting(self, project: str) -> int:
         """Return how many pieces of work of a project wait for their turn."""
-        return sum(not turn.done() for turn in self._waiting.get(project, ()))
+        return sum(not turn.done() for turn, _ in self._waiting.get(project, ()))
+
+    @property
+    def idle(self) -> bool:
+        """Whether no work runs or waits."""
+        return not self._running and not self._waiting
 
     @asynccontextmanager
     async def turn(self, project: str) -> AsyncIterator[None]:
@@ -97,14 +112,24 @@ class Turns:
         Raises CancelledError if `close` is called in the meantime.
         """
         turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiting.setdefault(project, deque()).append(turn)
+        self._waiting.setdefault(project, deque()).append(_Waiter(turn, monotonic()))
         self._next()
         try:
             await turn
-        except asyncio.CancelledError:
-            if turn.done() and not turn.cancelled():  # the turn came at the same moment
+        except BaseException:
+            if not turn.cancel() and not turn.cancelled():  # the turn came at the same moment
                 self.give_back(project)
             raise
+
+    def free(self, project: str) -> bool:
+        """Return whether work of the project may begin at once."""
+        mine = len(self._running.get(project, ()))
+        total = sum(map(len, self._running.values()))
+        return not self._waiting and total < self._places and mine < self._of_one
+
+    def begin(self, project: str) -> None:
+        """Begin a turn of the project at once, which lasts until the call of `give_back`."""
+        self._running.setdefault(project, []).append(monotonic())
 
     def give_back(self, project: str) -> None:
         """End a turn of the project, so that other work may begin."""
@@ -117,18 +142,18 @@ class Turns:
     def close(self) -> None:
         """Cancel all work that waits."""
         for queue in self._waiting.values():
-            for turn in queue:
+            for turn, _ in queue:
                 turn.cancel()
 
     def _next(self) -> None:
         """Let work begin for which there is a place."""
         while (project := self._whose()) is not None:
             queue = self._waiting[project]
-            turn = queue.popleft()
+            turn, _ = queue.popleft()
             if not queue:
                 del self._waiting[project]
             if not turn.done():
-                self._running.setdefault(project, []).append(monotonic())
+                self.begin(project)
                 turn.set_result(None)
 
     def _whose(self) -> str | None:
@@ -141,10 +166,16 @@ class Turns:
             for candidate in self._waiting
             if len(self._running.get(candidate, ())) < self._of_one
         ]
-        project = min(candidates, key=self._used, default=None)
+        project = min(candidates, key=self._rank, default=None)
         if project is None or running < self._places or self._used(project) <= LIGHT_S:
             return project
         return None
+
+    def _rank(self, project: str) -> float:
+        used = self._used(project)
+        if used > LIGHT_S:
+            return used
+        return used - WAITED * (monotonic() - self._waiting[project][0].since)
 
     def _used(self, project: str) -> float:
         now = monotonic()

@@ -81,7 +81,7 @@ class Services(Struct, eq=False):
         return self.programs.compute
 
     def cloud(self, caller: Caller) -> Cloud:
-        """Return the cloud, used with the caller's token."""
+        """Return a client for the cloud that sends the caller's token."""
         credential = TokenCredential(caller.auth_url, caller.token, caller.project_id)
         return self.clouds.pool.cloud(credential)
 

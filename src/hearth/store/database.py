@@ -13,10 +13,10 @@ the transaction writes together with its rows.
 import asyncio
 import secrets
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractAsyncContextManager
 from contextvars import ContextVar
+from functools import partial
 from typing import Any, Generic, Protocol, TypeVar
 
 import sqlalchemy as sa
@@ -62,9 +62,11 @@ _NONE: Mapping[str, Any] = {}
 class Account(Protocol):
     """The project for which transactions run."""
 
-    def turn(self, *, alone: bool) -> AbstractAsyncContextManager[Any]:
-        """Return a block in which one of its transactions may run. If `alone` is true, there is one
-        thread for all of them and for those of the service itself.
+    def in_turn(self, threads: int, start: Callable[[], asyncio.Future[T]]) -> Awaitable[T]:
+        """Call `start` when one of its transactions may run; return what it results in.
+
+        `threads` is the number of threads for all transactions of its kind, those of the service
+        itself included.
         """
         ...
 
@@ -301,11 +303,10 @@ class Store:
         self._engine = self._connect(durable)
         self._kept = self._engine.raw_connection() if self._memory else None
         self._writers: ThreadPoolExecutor | None = None
-        self._one_writer = self.dialect == "sqlite"
         self._readers: ThreadPoolExecutor | None = None
+        self._write_threads = 1 if self.dialect == "sqlite" else SERVER_CONNECTIONS
         if not inline:
-            writers = 1 if self.dialect == "sqlite" else SERVER_CONNECTIONS
-            self._writers = ThreadPoolExecutor(writers, "store-write")
+            self._writers = ThreadPoolExecutor(self._write_threads, "store-write")
             if self.dialect == "sqlite" and not self._memory:
                 self._readers = ThreadPoolExecutor(SQLITE_READERS, "store-read")
             else:
@@ -386,9 +387,9 @@ class Store:
         if payer is None:
             return await loop.run_in_executor(pool, transaction)
         timed = _Timed(transaction)
+        threads = self._write_threads if pool is self._writers else SQLITE_READERS
         try:
-            async with payer.turn(alone=pool is self._writers and self._one_writer):
-                return await loop.run_in_executor(pool, timed)
+            return await payer.in_turn(threads, partial(loop.run_in_executor, pool, timed))
         finally:
             payer.spent(timed.seconds)
 

@@ -71,7 +71,8 @@ class ChildEnded(msgspec.Struct, frozen=True):
     if there was no operation. `failure` is the first failure of the operation. `outputs` and
     `members` are None if no engine had to carry out the operation; then the values that the parent
     has recorded stay valid. `guarded` are the names of the outputs, and of the attributes of the
-    nested stack's resources, that contain hidden values or secrets.
+    nested stack's resources, that contain hidden values or secrets, and `hidden` those of them
+    that contain hidden values.
     """
 
     record: str | None
@@ -84,6 +85,7 @@ class ChildEnded(msgspec.Struct, frozen=True):
     outputs: Mapping[str, Any] | None = None
     members: Mapping[str, Any] | None = None
     guarded: tuple[str, ...] = ()
+    hidden: tuple[str, ...] = ()
 
 
 class UnknownKind(msgspec.Struct, frozen=True):
@@ -145,7 +147,8 @@ def unpacked(kind: str, body: Any) -> Content:
 def child_ended(row: StackRow, **results: Any) -> ChildEnded:
     """Return the message to the parent stack about the end of a nested stack's operation.
 
-    `results` are `outputs`, `members` and `guarded`, if an engine carried out the operation.
+    `results` are `outputs`, `members`, `guarded` and `hidden`, if an engine carried out the
+    operation.
     """
     return ChildEnded(
         record=row.parent_record,

@@ -114,7 +114,7 @@ class Metrics(Observer):
         self._child(catalog.COMMIT_S).observe(seconds)
 
     def message_delivered(self, seconds: float) -> None:
-        """Count a message that reached the owner of its stack."""
+        """Count a message that reached the engine that owns its stack."""
         self._child(catalog.MESSAGE_S).observe(max(0.0, seconds))
 
     def ownership_lost(self) -> None:

@@ -427,7 +427,7 @@ class _Composer:
         sources = node.value if isinstance(node.value, list) else [node]
         for source in reversed(sources):
             if not isinstance(source.value, dict):
-                raise self.refused(key, "only maps can be merged into a map")
+                raise self.refused(key, "the value of a merge key must be a map or a list of maps")
             top.merges.append(source)
 
     def scalar(self, event: Any) -> Any:

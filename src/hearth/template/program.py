@@ -399,9 +399,9 @@ class ResourceDefinition(Struct, frozen=True, eq=False, weakref=True):
         if self.external_id is not None:  # the properties change nothing, so they may be wrong
             findings.problems.clear()
             findings.lookups.clear()
-        scope.guarded = False
+        scope.secret = scope.guarded = False
         metadata = self._metadata(scope, findings)
-        if scope.guarded:
+        if scope.secret or scope.guarded:
             guarded.add(METADATA)
         unknown = unknown_in(metadata)
         if unknown is not None:

@@ -132,7 +132,7 @@ def test_a_preflight_of_any_page_is_answered(hearth: Site):
 
 
 @pytest.mark.slow
-def test_answers_may_be_read_by_pages_that_may_ask(hearth: Site):
+def test_only_pages_of_allowed_origins_can_read_responses(hearth: Site):
     reply = hearth.stacks(Origin=GOOD)
     assert reply.headers["Access-Control-Allow-Origin"] == GOOD
     assert "X-OpenStack-Request-ID" in reply.headers["Access-Control-Expose-Headers"]

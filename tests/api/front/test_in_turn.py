@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import pytest
 
-from hearth.api.front.in_turn import LIGHT_MAX, InTurn, Steps
+from hearth.api.front.in_turn import LIGHT_MAX, SHORT_S, InTurn, Steps
 from hearth.engine.turns import LIGHT_S, Usage
 from hearth.service.caller import Caller
 from hearth.store.database import Store
@@ -119,6 +119,38 @@ async def test_who_has_used_less_comes_first(loop: Loop) -> None:
 
 
 @told
+async def test_of_long_steps_of_light_projects_one_runs_in_a_round(loop: Loop) -> None:
+    """However many projects ask at the same time, the engine's next step waits for one of them."""
+
+    async def work(name: str) -> None:
+        for _ in range(3):
+            loop.rounds[-1].append(name)
+            _busy(2 * SHORT_S)
+            await asyncio.sleep(0)
+
+    names = [f"p{number}" for number in range(6)]
+    await asyncio.gather(*(loop.start(name, work(name)) for name in names))
+    seen = [one for one in loop.rounds if one]
+    assert [len(one) for one in seen] == [1] * 6 * 3
+    assert loop.steps._quick.idle or await asyncio.sleep(0, loop.steps._quick.idle)
+
+
+@told
+async def test_a_long_step_that_waits_can_be_cancelled(loop: Loop) -> None:
+    async def work() -> None:
+        _busy(2 * SHORT_S)
+        await asyncio.sleep(0)
+
+    many = [loop.start(name, work()) for name in ("a", "b", "c")]
+    await asyncio.sleep(0)
+    many[1].cancel()
+    await asyncio.gather(*many, return_exceptions=True)
+    for _ in range(3):
+        await asyncio.sleep(0)
+    assert loop.steps._quick.idle
+
+
+@told
 async def test_work_that_waits_for_its_turn_can_be_cancelled(loop: Loop) -> None:
     ended: list[str] = []
 
@@ -169,7 +201,7 @@ async def test_errors_and_results_pass(loop: Loop) -> None:
         assert seen == ["of what it waits for", "a result"]
 
 
-@pytest.mark.parametrize(("others", "least"), [(True, 0.8), (False, 0.0)])
+@pytest.mark.parametrize(("others", "least"), [(True, 1.7), (False, 0.0)])
 def test_the_loop_rests_from_those_who_use_much_if_there_is_other_work(
     others: bool, least: float
 ) -> None:
@@ -311,3 +343,56 @@ def test_the_engine_waits_for_one_transaction_of_the_api_where_there_is_one_writ
     asyncio.run(story())
     assert sorted(ended) == ["engine", *(f"p{n}" for n in range(8))]
     assert ended.index("engine") <= 2
+
+
+def test_a_thread_is_left_to_reads_of_the_engine(tmp_path: Path) -> None:
+    """However many projects read."""
+    free, seen = threading.Event(), []
+
+    async def story() -> None:
+        steps, unused = Steps(Usage(lambda: 0.0)), cast(Any, None)
+        store = Store(f"sqlite:///{tmp_path}/s.db", sealer_from_secret("x" * 32))
+
+        async def app(scope: Any, receive: Any, send: Any) -> None:
+            project = scope["project"]
+            scope["state"]["caller"] = Caller("u", "u", project, "p", frozenset(), "t", "")
+            await asyncio.sleep(0)
+            await store.read(lambda tx: seen.append(free.wait(10)))
+
+        scopes = [{"type": "http", "state": {}, "project": f"p{n}"} for n in range(8)]
+        asking = [asyncio.create_task(InTurn(app, steps)(one, unused, unused)) for one in scopes]
+        await asyncio.sleep(0.05)
+        await asyncio.wait_for(store.read(lambda tx: seen.append("engine")), 5)
+        free.set()
+        await asyncio.gather(*asking)
+        store.close()
+
+    asyncio.run(story())
+    assert seen == ["engine", *[True] * 8]
+
+
+@pytest.mark.parametrize("threads", [1, 4])
+def test_a_turn_of_the_database_does_not_wait_for_who_asked_for_it(threads: int) -> None:
+    """The next step of a heavy project's request may have to wait for long."""
+    started: list[int] = []
+
+    async def story() -> None:
+        usage = Usage(lambda: 0.0)
+        usage.add("heavy", HEAVY_S)
+        steps, running = Steps(usage), asyncio.get_running_loop()
+        steps._active_at = time.monotonic() + 60
+
+        def start() -> asyncio.Future[int]:
+            started.append(len(started))
+            ended: asyncio.Future[int] = running.create_future()
+            running.call_soon(ended.set_result, started[-1])
+            return ended
+
+        asked = [steps.transaction("heavy", threads, start) for _ in range(4)]
+        assert started == [0]
+        for _ in range(30):
+            await asyncio.sleep(0)
+        assert started == [0, 1, 2, 3]
+        assert [await one for one in asked] == started
+
+    asyncio.run(story())

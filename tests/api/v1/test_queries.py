@@ -95,14 +95,14 @@ def test_an_attribute_that_is_asked_for_is_there_though_the_type_has_none(
 
 
 @pytest.mark.parametrize("path", ["", "/", "/{project}/stacks?limit=1", "/{project}/build_info"])
-def test_the_id_of_the_version_stands_for_its_name(api: Caller, path: str):
+def test_paths_with_v1_0_are_answered_like_those_with_v1(api: Caller, path: str):
     place = path.format(project=api.login()[1])
     short, long = (api.call("GET", f"{api.dev.url}/{v}{place}") for v in ("v1", "v1.0"))
     assert (long.status_code, long.json()) == (short.status_code, short.json())
     assert short.status_code == 200
 
 
-def test_another_version_is_answered_with_those_there_are(api: Caller):
+def test_an_unknown_api_version_is_answered_with_the_existing_ones(api: Caller):
     for version in ("v1.1", "v2", "v2.0"):
         reply = api.call("GET", f"{api.dev.url}/{version}/anything", headers={"X-Auth-Token": ""})
         assert reply.status_code == 300

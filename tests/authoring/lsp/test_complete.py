@@ -148,7 +148,7 @@ def test_names_of_parameters_in_get_param(desk):
     assert "name: {get_param: size}\n" in desk.typed(text, "size")
 
 
-def test_names_of_resources_but_never_the_own_one(desk):
+def test_completion_offers_other_resources_but_not_the_resource_itself(desk):
     text = HOT + "resources:\n  a: {type: A}\n  b:\n    type: B\n    depends_on: [|]\n"
 
     assert list(desk.choices(text)) == ["a"]

@@ -191,7 +191,7 @@ def test_a_mapping_has_room_for_so_many_objects():
      {"metadata": {"name": "x"}, "spec": []}, {"metadata": {"name": "x"}, "spec": {"taints": {}}},
      {"metadata": {"name": "x"}, "status": {"conditions": [{"lastHeartbeatTime": "today"}]}}],
 )  # fmt: skip
-def test_objects_that_nobody_could_read_are_refused(body: dict[str, Any]):
+def test_objects_of_an_invalid_form_are_refused(body: dict[str, Any]):
     with pytest.raises(ApiError) as refused:
         cluster().create("nodes", None, body)
     assert refused.value.status == 422

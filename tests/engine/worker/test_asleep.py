@@ -133,7 +133,7 @@ def test_an_update_that_fails_before_it_begins_keeps_the_mark(noted):
     assert unhealthy(failed)
 
 
-def test_an_update_that_cannot_wake_it_and_fails_does_not_forget_it():
+def test_a_failed_update_keeps_a_resource_suspended_that_did_not_resume():
     unwoken = owned.record("a", action=Action.RESUME, status=Status.FAILED)
     stack = owned.Owned(owned.stack_row(), unwoken)
     immediate.fail(stack.owned, unwoken, ResourceFailure("Error", "a value is unknown"))

@@ -179,7 +179,7 @@ def test_a_body_that_nobody_reads_is_not_read_to_its_end() -> None:
         b"GET / HTTP/1.1\r\nHost: x\r\nX-a: b\x00c\r\n\r\n",
     ],
 )
-def test_what_may_be_read_in_two_ways_is_refused(sent: bytes) -> None:
+def test_a_request_that_parsers_read_differently_is_refused(sent: bytes) -> None:
     async def story() -> None:
         async with serving() as dial:
             reader, writer = await dial()

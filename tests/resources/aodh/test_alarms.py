@@ -150,7 +150,7 @@ def test_an_update_sends_all_of_it_and_keeps_its_state():
 
 
 @pytest.mark.parametrize("enabled", [True, False])
-def test_a_suspended_one_is_off_and_a_resumed_one_as_the_template_says(enabled):
+def test_a_suspended_alarm_is_disabled_and_a_resumed_one_is_as_in_the_template(enabled):
     async def story(driver):
         ctx = await alarm(driver, enabled=enabled)
         seen = []

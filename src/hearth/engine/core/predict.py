@@ -229,7 +229,8 @@ class PredictedWorld(Struct):
 
     def secret(self, name: str, attribute: str) -> bool:
         """Return whether a resource contains a hidden value, which its attributes may reveal."""
-        return name in self._secret
+        record = self._resources.get(name, (None,))[0]
+        return name in self._secret or (record is not None and record.held.hides(attribute))
 
     def reference(self, name: str) -> Any:
         """Return the reference id, or Unknown if the operation may change it.

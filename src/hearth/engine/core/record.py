@@ -12,6 +12,9 @@ from msgspec.structs import replace
 
 from hearth.model.state import Action, Status
 
+COLLECTED = frozenset({"attributes", "outputs", "outputs_list"})
+"""The attributes of a group that have an entry for each attribute of the members."""
+
 
 class Held(Struct, frozen=True, omit_defaults=True):
     """The definition and the results of the last successful action on a record.
@@ -20,8 +23,9 @@ class Held(Struct, frozen=True, omit_defaults=True):
     `definition` is the fingerprint of the definition, `kind` the name of its type, and `parts` the
     definition without the properties. `written` are the evaluated properties, `properties` the same
     with names replaced by ids. `secret` names the properties with hidden values, `guarded` those
-    with secrets of other resources, and `guarded_outputs` the outputs of a nested stack, and the
-    attributes of its resources, that have such values. `attributes` are the recorded values, and
+    with secrets of other resources. `guarded_outputs` names the outputs of a nested stack, and the
+    attributes of its resources, with hidden values or secrets, and `hidden_outputs` those of them
+    with hidden values. `attributes` are the recorded values, and
     `reference` is the value of get_resource; None before the first success. `attempted` are the
     properties of a failed update: the object may have some of them already. It is None if the cloud
     refused the update, so that it changed nothing. `asleep` is true if the object is suspended but
@@ -38,6 +42,7 @@ class Held(Struct, frozen=True, omit_defaults=True):
     secret: tuple[str, ...] = ()
     guarded: tuple[str, ...] = ()
     guarded_outputs: tuple[str, ...] = ()
+    hidden_outputs: tuple[str, ...] = ()
     attributes: Mapping[str, Any] = field(default_factory=dict)
     reference: str | None = None
     deletion_policy: str = "Delete"
@@ -47,6 +52,11 @@ class Held(Struct, frozen=True, omit_defaults=True):
 
     def having(self, **changes: Any) -> "Held":
         return replace(self, **changes)
+
+    def hides(self, attribute: str) -> bool:
+        """Return whether an attribute of a nested stack contains a hidden value of that stack."""
+        names = self.hidden_outputs
+        return attribute.rpartition(".")[2] in names or bool(names and attribute in COLLECTED)
 
 
 class Record(Struct, frozen=True):

@@ -107,7 +107,9 @@ class Container(CollectionResource):
     known_by = f"the label {KEY}, which stays"
 
     def must_replace(self, change: Change) -> str | None:
-        """Return a reason to replace the container: the service cannot undo these settings."""
+        """Return a reason to replace the container: the service cannot undo `cpu`, `memory` and
+        `networks` when the template no longer sets them.
+        """
         for name in ("cpu", "memory", "networks"):
             if name in change.changed and change.after.get(name) in (None, []):
                 return f"{name} was removed"

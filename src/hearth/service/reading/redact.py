@@ -98,12 +98,14 @@ def seen_attributes(
     """
     if all_masked or (not sight.hidden and record.held.secret):
         return dict.fromkeys(attributes, MASK)
-    if sight.secrets:
+    if sight == EVERYTHING:
         return attributes
-    return {
-        name: MASK if value is not None and guards(record.held, rtype, name) else value
-        for name, value in attributes.items()
-    }
+    shown = dict(attributes)
+    for name, value in attributes.items():
+        given = Given(hidden=record.held.hides(name), secrets=guards(record.held, rtype, name))
+        if value is not None and given.masks(sight):
+            shown[name] = MASK
+    return shown
 
 
 def seen_metadata(
@@ -112,9 +114,9 @@ def seen_metadata(
     """Return the metadata of a resource as a caller sees it.
 
     `hidden` are the texts of hidden values, the longest first. If `guarded` is true, the metadata
-    contains secrets of other resources.
+    contains hidden values or secrets of other resources.
     """
-    if not sight.secrets and guarded:
+    if sight != EVERYTHING and guarded:
         return _covered(metadata)
     if not sight.secrets and isinstance(metadata, Mapping):
         metadata = dict(metadata)

@@ -63,8 +63,8 @@ class StoredWorld:
 
     def secret(self, name: str, attribute: str) -> bool:
         """Return whether a resource contains a hidden value, which its attributes may reveal."""
-        record = self._records.get(name)
-        return record is not None and bool(record.held.secret)
+        held = self._held(name)
+        return bool(held.secret) or held.hides(attribute)
 
     def guarded(self, name: str, attribute: str) -> bool:
         """Return whether an attribute of a resource contains a secret."""

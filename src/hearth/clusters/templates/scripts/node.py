@@ -479,7 +479,7 @@ class Kubeadm:
 
     def __init__(self, node: Settings, version: str, *, plain: bool) -> None:
         if plain:
-            raise SetupFailed("tls_disabled: kubeadm needs TLS")
+            raise SetupFailed("tls_disabled is true, but this image uses kubeadm, which needs TLS")
         self._node, self._version = node, version
 
     def control_plane(self, etcd: Etcd) -> None:

@@ -1,4 +1,4 @@
-"""An owned stack: the objects that its operation and its nodes share."""
+"""A stack that this engine owns: the objects that its operation and its nodes share."""
 
 from collections.abc import Container
 from dataclasses import dataclass, field

@@ -68,7 +68,7 @@ class RecordedWorld:
     def secret(self, name: str, attribute: str) -> bool:
         """Return whether a resource contains a hidden value, which its attributes may reveal."""
         record = self._record(name)
-        return record is not None and bool(record.held.secret)
+        return record is not None and (bool(record.held.secret) or record.held.hides(attribute))
 
     def guarded(self, name: str, attribute: str) -> bool:
         """Return whether an attribute of a resource contains a secret."""

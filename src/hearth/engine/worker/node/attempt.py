@@ -62,6 +62,7 @@ class ChildLink:
         # messages that arrived before it waited for one
         self.early: list[tuple[int, ChildEnded]] = []
         self.guarded: tuple[str, ...] = ()  # names of its outputs that contain secrets
+        self.hidden: tuple[str, ...] = ()  # names of its outputs that contain hidden values
         self.message: int | None = None  # a message to mark as read at the end of the attempt
 
 
@@ -364,6 +365,7 @@ class Attempt:
         current = before.attributes if before else None
         reference = before.reference if before else None
         guarded = before.guarded_outputs if before else self.child.guarded
+        hidden = before.hidden_outputs if before else self.child.hidden
         attributes = await attributes_of(owned, self.record, rtype, ctx, current)
         now_held = held(desired, attributes, reference or rtype.reference(ctx))
         ended = self.record.having(
@@ -373,7 +375,7 @@ class Attempt:
             traversal=self.traversal,
             replaced_by=self.record.replaced_by if self.is_over() else None,
             requires=desired.requires,
-            held=now_held.having(guarded_outputs=guarded),
+            held=now_held.having(guarded_outputs=guarded, hidden_outputs=hidden),
             updated_at=owned.tools.clock.now(),
         )
         owned.memory.put(ended, full=True)

@@ -81,7 +81,7 @@ class ChildStack:
         if ended.status is not Status.COMPLETE:
             raise _failure(ended)
         self._link.unchanged = ended.outputs is None
-        self._link.guarded = ended.guarded
+        self._link.guarded, self._link.hidden = ended.guarded, ended.hidden
         ctx.outputs = ended.outputs or {}
         ctx.members = ended.members or {}
         if action in (Action.CREATE, Action.UPDATE):

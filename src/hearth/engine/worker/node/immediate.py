@@ -242,7 +242,7 @@ def keep(
     if is_equal and before.reference is not None and record.requires == desired.requires:
         return
     after = held(desired, attributes, before.reference or reference).having(
-        guarded_outputs=before.guarded_outputs
+        guarded_outputs=before.guarded_outputs, hidden_outputs=before.hidden_outputs
     )
     memory.put(record.having(held=after, requires=desired.requires), full=True, if_current=True)
 

@@ -119,7 +119,10 @@ async def _take_in(owned: OwnedStack, record: Record, ended: ChildEnded) -> bool
         if metadata is not None:
             owned.memory.note_metadata(record.id, metadata)
     guarded = tuple(sorted({*record.held.guarded_outputs, *ended.guarded}))
-    after = record.held.having(attributes=attributes, guarded_outputs=guarded)
+    hidden = tuple(sorted({*record.held.hidden_outputs, *ended.hidden}))
+    after = record.held.having(
+        attributes=attributes, guarded_outputs=guarded, hidden_outputs=hidden
+    )
     if after == record.held:
         return False
     owned.memory.put(record.having(held=after), full=True)

@@ -1,12 +1,14 @@
 """Messages of a nested stack to its parent stack: the end of an operation, outputs, members."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
-from hearth.engine.guarded import guarded_names
+from hearth.engine.core.record import Record
+from hearth.engine.guarded import guarded_names, hidden_names
 from hearth.engine.worker.known.owned import OwnedStack
 from hearth.model.state import Action, Status
 from hearth.model.unknown import nulled
+from hearth.resources.base import ResourceType
 from hearth.store.claim import member
 from hearth.store.commit import Changes, Outgoing
 from hearth.store.messages import child_ended
@@ -48,16 +50,19 @@ def _notify(owned: OwnedStack, row: StackRow, changes: Changes) -> None:
     if row.parent_id is None:
         return
     outputs: dict[str, Any] = {}
-    guarded = set[str]()
+    guarded, hidden = set[str](), set[str]()
     if row.status is Status.COMPLETE:
         try:
-            outputs, guarded = owned.aim.compute.attempt(lambda: _outputs(owned))
+            outputs, guarded, hidden = owned.aim.compute.attempt(lambda: _outputs(owned))
         except Deferred as deferred:  # at the end of an operation they were evaluated before
             owned.host.spawn(_notify_later(owned, deferred, row))
             return
     members = _members(owned)
-    guarded |= _guarded_attributes(owned, members)
-    ended = child_ended(row, outputs=outputs, members=members, guarded=tuple(sorted(guarded)))
+    for record, rtype in _exported(owned, members):
+        guarded |= guarded_names(record.held, rtype)
+        hidden |= hidden_names(record.held)
+    names = {"guarded": tuple(sorted(guarded | hidden)), "hidden": tuple(sorted(hidden))}
+    ended = child_ended(row, outputs=outputs, members=members, **names)
     changes.messages.append(Outgoing(row.parent_id, ended))
 
 
@@ -67,22 +72,25 @@ async def _notify_later(owned: OwnedStack, deferred: Deferred, row: StackRow) ->
     owned.host.wake()
 
 
-def _outputs(owned: OwnedStack) -> tuple[dict[str, Any], set[str]]:
-    """Return the outputs that can be evaluated without an error, by name, and the names of those
-    that contain hidden values or secrets.
+def _outputs(owned: OwnedStack) -> tuple[dict[str, Any], set[str], set[str]]:
+    """Return the outputs that can be evaluated without an error, by name, the names of those that
+    contain secrets, and the names of those that contain hidden values.
     """
     aim = owned.aim
-    outputs, guarded = dict[str, Any](), set[str]()
+    outputs, guarded, hidden = dict[str, Any](), set[str](), set[str]()
     if aim.known_program is None or owned.memory.stack.action is Action.DELETE:
-        return outputs, guarded
+        return outputs, guarded, hidden
     with spending():
         for name, output in aim.program.outputs.items():
             value, error = output.evaluate(aim.world)
             if error is None:
                 outputs[name] = nulled(value)
-                if any(output.reveals(aim.world)):
+                hides, guards = output.reveals(aim.world)
+                if hides:
+                    hidden.add(name)
+                if guards:
                     guarded.add(name)
-    return outputs, guarded
+    return outputs, guarded, hidden
 
 
 def _members(owned: OwnedStack) -> dict[str, Any]:
@@ -99,12 +107,10 @@ def _members(owned: OwnedStack) -> dict[str, Any]:
     return members
 
 
-def _guarded_attributes(owned: OwnedStack, members: Iterable[str]) -> set[str]:
-    """Return the names of the attributes of these resources that contain hidden values or
-    secrets.
-    """
-    names = set[str]()
+def _exported(
+    owned: OwnedStack, members: Iterable[str]
+) -> Iterator[tuple[Record, ResourceType | None]]:
+    """Yield the records of these resources, with their types."""
     for member_name in members:
         record = owned.memory.records[owned.aim.in_charge[member_name]]
-        names |= guarded_names(record.held, owned.tools.programs.type_of(record))
-    return names
+        yield record, owned.tools.programs.type_of(record)
