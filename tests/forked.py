@@ -30,7 +30,7 @@ MODULES = (
     "hearth.config.from_conf", "hearth.process.logs", "hearth.process.reloading",
     "hearth.process.http.connection", "hearth.process.http.polled", "hearth.api.app",
     "hearth.api.cfn.app", "hearth.api.clusters.app",
-    "hearth.api.door", "hearth.api.front.chain", "hearth.bus.postgresql", "uvicorn.lifespan.off",
+    "hearth.api.front.chain", "hearth.bus.postgresql", "uvicorn.lifespan.off",
     "uvicorn.protocols.http.httptools_impl", "uvloop", "oslo_config.cfg", "oslo_policy.policy",
     "sqlalchemy.dialects.sqlite", "cryptography.hazmat.backends.openssl.backend", "email.generator",
 )  # fmt: skip

@@ -15,17 +15,20 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 from sqlalchemy.exc import OperationalError
+from starlette.requests import Request
+from starlette.responses import Response
 
 from hearth.api.access_rules import ApiCall
-from hearth.api.door import Door
-from hearth.api.front.access_log import AccessLog
+from hearth.api.app import application
+from hearth.api.front.chain import fronted
 from hearth.api.front.front import Front
-from hearth.api.front.shortcut import Answering, Shortcut
-from hearth.api.v1.app import application, routes
+from hearth.api.front.in_turn import Steps
+from hearth.api.response_cache import ResponseCache
 from hearth.cloud.config import STACK_USER_ROLE
 from hearth.cloud.fault import CloudFault
 from hearth.service.caller import AccessRule, Caller
 from hearth.service.reading import outputs as service
+from hearth.service.services import Services
 from hearth.store import tables
 from hearth.telemetry.observer import Observer
 
@@ -94,36 +97,54 @@ class Reports(Observer):
         self.requests.append((api, route, method, status))
 
 
+class Counted(ResponseCache):
+    """A cache that counts the requests that it answered; without `keeps` there are none."""
+
+    def __init__(self, services: Services, *, keeps: bool = True) -> None:
+        super().__init__(services)
+        self.keeps, self.hits = keeps, 0
+
+    async def answer(
+        self, request: Request, caller: Caller, respond: Any, selectors: Any = None
+    ) -> Response:
+        handled = False
+
+        async def handler() -> Response:
+            nonlocal handled
+            handled = True
+            return await respond()  # type: ignore[no-any-return]
+
+        if not self.keeps:
+            return await handler()
+        response = await super().answer(request, caller, handler, selectors)
+        self.hits += not handled
+        return response
+
+
 class Api:
-    """The Orchestration API of one process; `routed` counts what reaches the routes."""
+    """The Orchestration API of one process; `known` counts what does not reach the handlers."""
 
     def __init__(self, running: Inside) -> None:
         self.running, self.services = running, running.services
-        self.tokens, self.rates, self.now, self.routed = Tokens(), Rates(), 0.0, 0
-        app = application(self.services, routes())
-
-        async def authenticated(scope: Any, receive: Any, send: Any) -> None:
-            self.routed += 1
-            assert self.tokens.owner is not None
-            token = dict(scope["headers"])[b"x-auth-token"].decode()
-            caller = replace(self.tokens.owner, token=token, request_id="r", traceparent="x")
-            scope["state"]["caller"] = caller
-            await app(scope, receive, send)
-
-        polls: Any = None
-        rates: Any = self.rates
-        tokens: Any = self.tokens
-        door = Door(authenticated, self.services, polls, tokens, rates)
-        self.known = door.stack_answers
-        self.known._clock = lambda: self.now
-        self._fresh = authenticated
+        self.tokens, self.rates = Tokens(), Rates()
         self.front = Front(observer=Reports())
-        self._door = AccessLog(door, self.front.observer)
-        self.connect()
+        self.known = Counted(self.services)
+        self.headers: dict[str, str] = {}
+        self._app = self._with(self.known)
+        self._fresh = self._with(Counted(self.services, keeps=False))
 
-    def connect(self) -> None:
-        """Put the shortcut before the rest, with the observer as it is now."""
-        self._app = Answering(self._door, Shortcut(self.known.find, self.front), self.front)
+    def _with(self, responses: ResponseCache) -> Any:
+        gate: Any = None
+        rates: Any = self.rates
+        app = application(self.services, self.tokens, gate, "http://main", rates, responses)
+        return fronted(app, self.front, Steps(self.services.compute.usage), self._database)
+
+    async def _database(self) -> None:
+        """Be available."""
+
+    @property
+    def hits(self) -> int:
+        return self.known.hits
 
     async def ask(
         self, path: str, *, method: str = "GET", body: Any = None, query: str = "",
@@ -140,14 +161,17 @@ class Api:
         }  # fmt: skip
         said: list[Any] = []
 
+        parts = iter([{"type": "http.request", "body": sent, "more_body": False}])
+
         async def receive() -> Any:
-            return {"type": "http.request", "body": sent, "more_body": False}
+            return next(parts, None) or await asyncio.Future()
 
         async def send(message: Any) -> None:
             said.append(message)
 
         await (self._fresh if fresh else self._app)(scope, receive, send)
         raw = b"".join(one.get("body", b"") for one in said[1:])
+        self.headers = {name.decode(): value.decode() for name, value in said[0]["headers"]}
         return said[0]["status"], json.loads(raw) if raw else None
 
     async def made(self, template: str, name: str = "web") -> str:
@@ -158,11 +182,11 @@ class Api:
         return path
 
     async def is_kept(self, path: str, **how: Any) -> bool:
-        """Whether the second of two equal requests does not reach the routes."""
+        """Whether the second of two equal requests does not reach the handler."""
         await self.ask(path, **how)
-        before = self.routed
+        before = self.hits
         await self.ask(path, **how)
-        return self.routed == before
+        return self.hits == before + 1
 
 
 def told(folder: Path, story: Callable[[Api], Awaitable[None]]) -> None:
@@ -240,7 +264,6 @@ def test_what_is_kept(tmp_path: Path, template: str, kept: bool, listed: bool) -
         assert await api.is_kept(path) is kept
         assert await api.is_kept(path, query="resolve_outputs=False") is True
         assert not await api.is_kept(path, method="HEAD")
-        assert not await api.is_kept(path, more={b"x-service-token": b"s"})
         assert not await api.is_kept(f"{path}/outputs")
         assert await api.is_kept(f"{path}/resources") is listed
         assert await api.is_kept(f"{path}/resources", query="nested_depth=2") is listed
@@ -254,6 +277,7 @@ CHANGES: dict[str, Callable[[Api], None]] = {
     "another name": lambda api: owned(api, user_name="other"),
     "an access rule": lambda api: owned(api, access_rules=(AccessRule("a", "GET", "/"),)),
     "a user of a stack": lambda api: owned(api, roles=frozenset({STACK_USER_ROLE})),
+    "an administrator": lambda api: forbidden(api, "context_is_admin"),
     "hidden values": lambda api: forbidden(api, "stacks:show_hidden_values"),
     "too often": lambda api: setattr(api.rates, "left_s", 1.0),
     "no Keystone": lambda api: setattr(api.tokens, "answers", False),
@@ -276,7 +300,7 @@ def broken(api: Api) -> None:
     async def read(fn: Any) -> Any:
         raise OperationalError("select", {}, Exception("no database"))
 
-    api.known._fingerprints._store = type("Broken", (), {"read": staticmethod(read)})()
+    api.known._of_stacks._store = type("Broken", (), {"read": staticmethod(read)})()
 
 
 RULES = {"": "stacks:show", "/resources": "resource:index"}
@@ -284,32 +308,75 @@ RULES = {"": "stacks:show", "/resources": "resource:index"}
 
 @pytest.mark.parametrize("below", RULES)
 @pytest.mark.parametrize("change", [*sorted(CHANGES), "not allowed"])
-def test_the_routes_decide_about_everything_else(tmp_path: Path, change: str, below: str) -> None:
+def test_handlers_answer_after_every_change(tmp_path: Path, change: str, below: str) -> None:
     changes = {**CHANGES, "not allowed": lambda api: forbidden(api, RULES[below])}
 
     async def story(api: Api) -> None:
         path = await api.made(TEMPLATE) + below
         assert await api.is_kept(path)
         changes[change](api)
-        before = api.routed
-        await api.ask(path)
-        assert api.routed == before + 1
+        before = api.hits
+        assert await api.ask(path) == await api.ask(path, fresh=True)
+        assert api.hits == before
 
     told(tmp_path, story)
 
 
 @pytest.mark.parametrize(
     "how",
-    [{"token": "u"}, {"scheme": "https"}, {"more": {b"host": b"there"}}, {"query": "x=1"}],
-    ids=["token", "scheme", "host", "query"],
+    [{"scheme": "https"}, {"more": {b"host": b"there"}}, {"query": "x=1"}],
+    ids=["scheme", "host", "query"],
 )
 def test_another_request_has_another_response(tmp_path: Path, how: Any) -> None:
     async def story(api: Api) -> None:
         path = await api.made(TEMPLATE)
         assert await api.is_kept(path)
-        before = api.routed
+        before = api.hits
         assert await api.ask(path, **how) == await api.ask(path, fresh=True, **how)
-        assert api.routed == before + 2
+        assert api.hits == before
+
+    told(tmp_path, story)
+
+
+def test_another_token_of_the_same_caller_has_the_same_response(tmp_path: Path) -> None:
+    async def story(api: Api) -> None:
+        path = await api.made(TEMPLATE)
+        assert await api.is_kept(path)
+        before = api.hits
+        await api.ask(path, token="u")
+        assert api.hits == before + 1
+
+    told(tmp_path, story)
+
+
+def test_a_client_that_has_the_response_gets_a_304(tmp_path: Path) -> None:
+    async def story(api: Api) -> None:
+        path = await api.made(TEMPLATE)
+        _, shown = await api.ask(path)
+        tag = api.headers["etag"]
+        assert api.headers["cache-control"] == "private, no-cache"
+        for sent in (tag, f"W/{tag}", f'"x", {tag}'):
+            assert await api.ask(path, more={b"if-none-match": sent.encode()}) == (304, None)
+            assert api.headers["etag"] == tag
+            assert "content-length" not in api.headers
+            assert "x-openstack-request-id" in api.headers
+        for sent in (tag[1:], tag[:-2], '"x"', ""):
+            assert await api.ask(path, more={b"if-none-match": sent.encode()}) == (200, shown)
+
+    told(tmp_path, story)
+
+
+def test_a_304_is_for_the_view_of_the_caller(tmp_path: Path) -> None:
+    async def story(api: Api) -> None:
+        path = await api.made(TEMPLATE)
+        await api.ask(path)
+        more = {b"if-none-match": api.headers["etag"].encode()}
+        forbidden(api, "stacks:show_hidden_values")
+        status, shown = await api.ask(path, more=more)
+        assert status == 200
+        assert "hush" not in str(shown)
+        api.tokens.owner = None
+        assert (await api.ask(path, more=more))[0] == 401
 
     told(tmp_path, story)
 
@@ -343,34 +410,14 @@ def test_every_column_counts(tmp_path: Path, below: str) -> None:
                 fresh = "converge" if name == "options" else fresh  # it is a set of words
                 where = table.c.id == row[0]
                 tx.execute(table.update().where(where).values({column.key: fresh}))
-            routed = api.routed
+            before_hits = api.hits
             with contextlib.suppress(Exception):  # the routes cannot read the row any more
                 await api.ask(path)
-            if api.routed == routed:
+            if api.hits != before_hits:
                 unread.append(f"{table.name}.{name}")
             with engine.begin() as tx:
                 tx.execute(table.update().where(where).values({column.key: before}))
         assert not unread
-
-    told(tmp_path, story)
-
-
-def test_unused_responses_are_dropped(tmp_path: Path) -> None:
-    async def story(api: Api) -> None:
-        first, second = await api.made(PLAIN, "a"), await api.made(PLAIN, "b")
-        assert await api.is_kept(first)
-        assert await api.is_kept(second)
-        api.now = 50.0
-        await api.ask(first)
-        api.now = 70.0
-        third = await api.made(PLAIN, "c")
-        assert await api.is_kept(third)  # which drops the second, not used for 70 s
-        assert len(api.known._answers) == 2
-        routed = api.routed
-        await api.ask(first)
-        assert api.routed == routed
-        await api.ask(second)
-        assert api.routed == routed + 1
 
     told(tmp_path, story)
 
@@ -381,10 +428,10 @@ def test_requests_at_once_share_a_read(tmp_path: Path) -> None:
         for path in paths:
             assert await api.is_kept(path)
         fresh = [await api.ask(path, fresh=True) for path in paths]
-        before, routed = api.services.store.statements, api.routed
+        before, hits = api.services.store.statements, api.hits
         found = await asyncio.gather(*[api.ask(paths[n % 2]) for n in range(40)])
         assert found == [fresh[n % 2] for n in range(40)]
-        assert api.routed == routed
+        assert api.hits == hits + 40
         assert api.services.store.statements - before <= 12
 
     told(tmp_path, story)
@@ -399,11 +446,11 @@ def test_what_the_cloud_says_is_not_kept(
 
     async def story(api: Api) -> None:
         path = await api.made(TEMPLATE)
-        assert await api.is_kept(path, token="u")
+        assert await api.is_kept(path)
         monkeypatch.setattr(service, what, lambda *_: {("value", "value"): None})
         monkeypatch.setattr(service, "_fresh", nothing)
         monkeypatch.setattr(service, "_zones", nothing)
-        assert not await api.is_kept(path, token="v")
+        assert not await api.is_kept(path, query="resolve_outputs=True")
 
     told(tmp_path, story)
 
@@ -419,19 +466,6 @@ def test_metrics_have_the_same_route(tmp_path: Path) -> None:
             ("orchestration", route, "GET", 200): 3,
             ("orchestration", f"{route}/resources", "GET", 200): 2,
         }
-
-    told(tmp_path, story)
-
-
-def test_with_traces_every_request_takes_the_long_way(tmp_path: Path) -> None:
-    async def story(api: Api) -> None:
-        path = await api.made(PLAIN)
-        assert await api.is_kept(path)
-        sink: Any = []
-        api.front.observer.spans = sink
-        api.connect()
-        api.front.observer.spans = None  # nobody reads them here
-        assert not await api.is_kept(path)
 
     told(tmp_path, story)
 

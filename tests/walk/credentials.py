@@ -14,9 +14,11 @@ import requests
 from starlette.routing import BaseRoute, Mount, Route
 
 from hearth.api.app import application
+from hearth.api.cfn import app as cfn
 from hearth.api.cfn.actions import ACTIONS
 from hearth.api.clusters.app import application as clusters
 from hearth.api.routing import PathTable
+from hearth.clusters.config import ClusterConfig
 from hearth.process.http.served import CLUSTERS
 from tests.walk.ground import PASSWORD, Ground, table
 
@@ -38,23 +40,23 @@ Call = tuple[str, str, str]
 
 def calls() -> list[Call]:
     """All calls that the mounted applications know."""
-    none: Any = SimpleNamespace(clusters=None)
+    none: Any = SimpleNamespace(clusters=ClusterConfig(), store=None)
     main = application(none, none, none, "")
-    found = list(_calls(main.routes, "")) + list(_calls(clusters(none, none, "").routes, CLUSTERS))
-    return sorted(set(found))
+    signed, of_clusters = cfn.application(none, none, none, none), clusters(none, none, "")
+    mounted = ((main, ""), (signed, "/cfn"), (of_clusters, CLUSTERS))
+    return sorted({call for app, prefix in mounted for call in _calls(app.routes, prefix)})
 
 
 def _calls(routes: list[BaseRoute], prefix: str) -> Iterator[Call]:
     for route in routes:
         if isinstance(route, Mount):
             yield from _calls(route.routes, prefix + route.path)
-        elif isinstance(route, PathTable):
-            for path, methods in route.methods.items():
-                yield from ((one, prefix + path, "") for one in methods - {"OPTIONS"})
-        else:
-            one = cast(Route, route)
-            for method in (one.methods or set()) - {"OPTIONS"}:
-                path = prefix + one.path
+            continue
+        one = cast(Route, route)
+        table = route.methods if isinstance(route, PathTable) else {one.path: one.methods or set()}
+        for below, methods in table.items():
+            for method in methods - {"OPTIONS"}:
+                path = prefix + below
                 if path in ("/cfn/v1/", "/cfn/v1") and method in ("GET", "POST"):
                     yield from ((method, path, f"Action={name}") for name in ACTIONS)
                 else:

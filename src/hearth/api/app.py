@@ -2,16 +2,16 @@
 
 import re
 
-from starlette.applications import Starlette
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Mount, Route
+from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from hearth.api.answer import JSONResponse
+from hearth.api.application import Application
 from hearth.api.auth import Authenticated, TokenChecker
 from hearth.api.cfn import app as cfn
 from hearth.api.cfn.auth import Gate
@@ -19,6 +19,7 @@ from hearth.api.front.front import Front
 from hearth.api.front.rate import RateLimited, Rates
 from hearth.api.front.scope import below
 from hearth.api.openapi import document
+from hearth.api.response_cache import ResponseCache
 from hearth.api.v1 import app as v1
 from hearth.api.v1.view import base
 from hearth.service.services import Services
@@ -54,6 +55,22 @@ def _versions(request: Request) -> dict[str, object]:
 async def openapi_document(request: Request) -> Response:
     """GET /openapi.json: the OpenAPI document."""
     return JSONResponse(document(base(request)))
+
+
+class Mounted:
+    """Middleware that passes requests below the path `prefix` to another application."""
+
+    def __init__(self, app: ASGIApp, prefix: str, inner: ASGIApp) -> None:
+        self._app = app
+        self._prefix = prefix
+        self._inner = inner
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and below(scope).startswith(f"{self._prefix}/"):
+            scope["root_path"] = scope.get("root_path", "") + self._prefix
+            await self._inner(scope, receive, send)
+        else:
+            await self._app(scope, receive, send)
 
 
 class VersionOne:
@@ -92,15 +109,20 @@ def _moved(scope: Scope, cut: int) -> Scope:
 
 
 def application(
-    services: Services, tokens: TokenChecker, gate: Gate, auth_url: str, rates: Rates | None = None
-) -> Starlette:
+    services: Services,
+    tokens: TokenChecker,
+    gate: Gate,
+    auth_url: str,
+    rates: Rates | None = None,
+    responses: ResponseCache | None = None,
+) -> Application:
     """Return the ASGI application of the Orchestration API.
 
     `tokens` and `gate` find the callers of requests with a token and of signed requests. `auth_url`
     is the address of Keystone in responses with status 401. If `rates` is None, the default rate
-    limits apply. The CloudFormation-style API is mounted below /cfn.
+    limits apply. `responses` keeps responses. The CloudFormation-style API is mounted below /cfn.
     """
-    rates = rates or Rates(Front())
+    rates, responses = rates or Rates(Front()), responses or ResponseCache(services)
     all_routes = [
         *v1.routes(),  # first, because nearly all requests are for them
         Route("/", version_document),
@@ -108,13 +130,14 @@ def application(
         Route("/v1", version_one),
         Route("/v1/", version_one),
         Route("/openapi.json", openapi_document),
-        Mount("/cfn", cfn.application(services, gate, rates)),
         Route("/v{number:float}", version_other),
         Route("/v{number:float}/{rest:path}", version_other),
     ]
+    signed = cfn.application(services, gate, rates, responses)
     middleware = [
+        Middleware(Mounted, prefix="/cfn", inner=signed),  # it finds its callers itself
         Middleware(VersionOne),
         Middleware(Authenticated, tokens=tokens, auth_url=auth_url),
         Middleware(RateLimited, rates=rates),
     ]
-    return v1.application(services, all_routes, middleware)
+    return v1.application(services, all_routes, middleware, responses)

@@ -11,12 +11,11 @@ from typing import Any, Protocol
 
 from msgspec import Struct
 from msgspec.structs import replace
-from starlette.requests import Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from hearth.api.access_rules import SUPPORTED, ApiCall, permits, rules_from
 from hearth.api.answer import JSONResponse
-from hearth.api.front.scope import below
+from hearth.api.front.scope import below, header
 from hearth.cloud.config import STACK_USER_ROLE
 from hearth.cloud.contract import Cloud
 from hearth.cloud.fault import CloudFault, NoToken
@@ -255,12 +254,10 @@ class Authenticated:
         if scope["type"] != "http" or self._is_open(below(scope)):
             await self._app(scope, receive, send)
             return
-        request = Request(scope)
-        token = request.headers.get("x-auth-token")
-        by_service = request.headers.get("x-service-token") or None
+        token, by_service = header(scope, b"x-auth-token"), header(scope, b"x-service-token")
         try:
-            call = ApiCall(self._service, request.method, below(scope))
-            caller = await self._tokens.caller(token, call, by_service) if token else None
+            call = ApiCall(self._service, scope["method"], below(scope))
+            caller = await self._tokens.caller(token, call, by_service or None) if token else None
         except CloudFault as fault:
             message = f"Keystone cannot check the token: {fault}"
             await _refusal(503, "Service Unavailable", message)(scope, receive, send)

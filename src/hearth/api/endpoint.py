@@ -37,7 +37,8 @@ class Endpoint(Struct, frozen=True):
     has no body. `body` is the schema of the request's body, which may be missing if `needs_body` is
     false. `errors` are the statuses of errors that this endpoint has in addition to those of all
     endpoints. If `guest` is true, stack domain users may use the path with the project of the
-    stack's owner, and the handler checks them. `beyond_heat` is true for an endpoint that Heat does
+    stack's owner, and the handler checks them. If `kept` is true, the handler may say that its
+    response may be kept for equal requests. `beyond_heat` is true for an endpoint that Heat does
     not have.
     """
 
@@ -53,6 +54,7 @@ class Endpoint(Struct, frozen=True):
     query: tuple[Query, ...] = ()
     errors: tuple[int, ...] = ()
     guest: bool = False
+    kept: bool = False
     beyond_heat: bool = False
 
     @property

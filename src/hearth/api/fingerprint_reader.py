@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Callable, Collection, Hashable, Mapping
+from contextvars import Context
 from typing import Generic, TypeVar
 
 from sqlalchemy.exc import SQLAlchemyError
@@ -12,6 +13,9 @@ from hearth.store.database import Store, Tx
 log = logging.getLogger(__name__)
 
 K = TypeVar("K", bound=Hashable)
+
+CROWD_S = 0.001
+"""After a read for several requests, the next one waits so long for more of them."""
 
 
 class FingerprintReader(Generic[K]):
@@ -34,6 +38,7 @@ class FingerprintReader(Generic[K]):
         self._gather_s = gather_s
         self._waiting: dict[K, list[asyncio.Future[int | None]]] = {}
         self._reading: asyncio.Task[None] | None = None
+        self._crowded = False  # the last read was for several requests
 
     async def fingerprint(self, key: K) -> int | None:
         """Wait for the next query and return the fingerprint of `key`.
@@ -43,13 +48,14 @@ class FingerprintReader(Generic[K]):
         future: asyncio.Future[int | None] = asyncio.get_running_loop().create_future()
         self._waiting.setdefault(key, []).append(future)
         if self._reading is None:
-            self._reading = asyncio.create_task(self._read_all())
+            # for all, so on nobody's account
+            self._reading = asyncio.create_task(self._read_all(), context=Context())
         return await future
 
     async def _read_all(self) -> None:
         try:
             while self._waiting:
-                await asyncio.sleep(self._gather_s)
+                await asyncio.sleep(self._gather_s or (CROWD_S if self._crowded else 0))
                 batch, self._waiting = self._waiting, {}
                 fingerprints = await self._query(batch)
                 answers = [
@@ -57,6 +63,7 @@ class FingerprintReader(Generic[K]):
                     for key, futures in batch.items()
                     for future in futures
                 ]
+                self._crowded = len(answers) > 1
                 for future, fingerprint in answers:
                     if not future.done():  # its client has disconnected
                         future.set_result(fingerprint)

@@ -7,8 +7,8 @@ from msgspec import Struct
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import BaseRoute, Match, NoMatchFound, request_response
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.routing import BaseRoute, Match, NoMatchFound
+from starlette.types import Receive, Scope, Send
 
 from hearth.api.front.scope import below
 
@@ -24,6 +24,7 @@ class RouteRow(Protocol):
 
 
 E = TypeVar("E", bound=RouteRow)
+Handler = Callable[[Request], Awaitable[Response]]
 Answer = Callable[[Request, Sequence[E]], Awaitable[Response]]
 """A function that responds to a request. It gets the rows of the table with the path and the method
 of the request.
@@ -31,40 +32,38 @@ of the request.
 
 
 class _Path(Struct, frozen=True):
-    """A path of a table: its fixed segments and the names of the others, by index."""
+    """A path of a table: its place there, and the names of its parameters, by index."""
 
-    fixed: tuple[tuple[int, str], ...]
+    place: int
     names: tuple[tuple[int, str], ...]
     methods: frozenset[str]
-    app: ASGIApp
+    handler: Handler
 
-    def matches(self, segments: Sequence[str]) -> bool:
-        """Whether a path with as many segments is this one. A parameter is never empty."""
-        return all(segments[i] == word for i, word in self.fixed) and all(
-            segments[i] for i, _ in self.names
-        )
+
+NO_PATHS: Mapping[Any, Any] = {}
+_Pattern = tuple[int, ...]
+"""The indices of the fixed segments of a path."""
 
 
 class PathTable(BaseRoute):
-    """The paths of a table. A request is compared with the paths that have as many segments.
+    """The paths of a table. For each pattern with as many segments as the path of a request, the
+    fixed segments are looked up.
 
     Starlette's own routes try one regular expression after the other. With the paths of the
     Orchestration API, compiling these takes a noticeable part of the time of a short command.
     `methods` contains the methods of each path.
     """
 
-    def __init__(self, paths: Mapping[str, tuple[Iterable[str], ASGIApp]]) -> None:
+    def __init__(self, paths: Mapping[str, tuple[Iterable[str], Handler]]) -> None:
         self.methods = {path: frozenset(methods) for path, (methods, _) in paths.items()}
-        self._by_length: dict[int, list[_Path]] = {}
-        for path, (methods, app) in paths.items():
+        self._by_length: dict[int, dict[_Pattern, dict[tuple[str, ...], _Path]]] = {}
+        for place, (path, (methods, handler)) in enumerate(paths.items()):
             segments = path.split("/")
-            entry = _Path(
-                tuple((i, word) for i, word in enumerate(segments) if not word.startswith("{")),
-                tuple((i, word[1:-1]) for i, word in enumerate(segments) if word.startswith("{")),
-                frozenset(methods),
-                app,
-            )
-            self._by_length.setdefault(len(segments), []).append(entry)
+            names = tuple((i, word[1:-1]) for i, word in enumerate(segments) if word[:1] == "{")
+            pattern = tuple(i for i, word in enumerate(segments) if word[:1] != "{")
+            by_words = self._by_length.setdefault(len(segments), {}).setdefault(pattern, {})
+            words = tuple(segments[i] for i in pattern)
+            by_words.setdefault(words, _Path(place, names, frozenset(methods), handler))
 
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
         """Find the first path that has the method of the request, or else the first path, whose
@@ -73,23 +72,25 @@ class PathTable(BaseRoute):
         if scope["type"] != "http":
             return Match.NONE, {}
         segments = below(scope).split("/")
-        chosen = None
-        for path in self._by_length.get(len(segments), ()):
-            if path.matches(segments):
-                if scope["method"] in path.methods:
-                    chosen = path
-                    break
-                chosen = chosen or path
-        if chosen is None:
+        found = [
+            path
+            for pattern, by_words in self._by_length.get(len(segments), NO_PATHS).items()
+            if (path := by_words.get(tuple([segments[i] for i in pattern]))) is not None
+            and all(segments[i] for i, _ in path.names)  # a parameter is never empty
+        ]
+        if not found:
             return Match.NONE, {}
-        return Match.FULL, {
-            "endpoint": chosen.app,
-            "path_params": {name: segments[i] for i, name in chosen.names},
-        }
+        method = scope["method"]
+        path = found[0]
+        if len(found) > 1:
+            path = min(found, key=lambda path: (method not in path.methods, path.place))
+        parameters = {name: segments[i] for i, name in path.names}
+        return Match.FULL, {"endpoint": path.handler, "path_params": parameters}
 
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request for which `matches` has found a path."""
-        await scope["endpoint"](scope, receive, send)
+        response = await scope["endpoint"](Request(scope, receive, send))
+        await response(scope, receive, send)
 
     def url_path_for(self, name: str, /, **path_params: Any) -> Any:
         """Raise NoMatchFound: these paths have no names."""
@@ -112,7 +113,7 @@ def by_path(
             path: (
                 # as in Starlette, a path with GET is found for HEAD, too
                 [*by_method, "OPTIONS", *(["HEAD"] if "GET" in by_method else [])],
-                request_response(dispatch(by_method, answer, api, path)),
+                dispatch(by_method, answer, api, path),
             )
             for path, by_method in paths.items()
         }
@@ -121,7 +122,7 @@ def by_path(
 
 def dispatch(
     by_method: Mapping[str, Sequence[E]], answer: Answer[E], api: str, path: str
-) -> Callable[[Request], Awaitable[Response]]:
+) -> Handler:
     """Return a handler of the requests to one path, for all methods."""
     allow, route = {"Allow": ", ".join(by_method)}, (api, path)
 

@@ -159,7 +159,7 @@ def _servers(
     if any(bound_to):
         pairs = zip(applications(running), bound_to, strict=True)
         by_proxy = running.front.settings.enable_proxy_headers_parsing
-        servers += [(server(*served, by_proxy=by_proxy), bound) for served, bound in pairs if bound]
+        servers += [(server(app, by_proxy=by_proxy), bound) for app, bound in pairs if bound]
     if sockets.monitoring:
         from hearth.process.monitoring import monitoring
 

@@ -5,14 +5,13 @@ import time
 from typing import Any
 
 import pytest
-from msgspec.structs import replace
 from starlette.requests import Request
 
 from hearth.agent.agent import signature
 from hearth.api.access_rules import ApiCall
+from hearth.api.cfn.accepted_keys import AcceptedKeys
 from hearth.api.cfn.auth import Gate, KeystoneChecker, NotAuthenticated, RequestSignature, signed
 from hearth.api.cfn.faults import CfnError
-from hearth.api.cfn.polls import Polls
 from hearth.api.cfn.query import RequestParts
 from hearth.cloud.contract import Response
 from hearth.cloud.fault import CloudFault, NoAnswer
@@ -211,7 +210,8 @@ class Polled:
         self.keystone = Keystone(body=body)
         self.secret = secret
         identity = KeystoneChecker(self.keystone, "http://main")
-        self.gate = Gate((identity,), Tokens(), "http://main", polls=Polls(self.known, kept_s))
+        self.keys = AcceptedKeys(self.known, kept_s)
+        self.gate = Gate((identity,), Tokens(), "http://main", self.keys)
 
     async def known(self, caller: Caller, params: Any, access: str) -> str | None:
         assert (caller.user_id, access) == ("u", "key")
@@ -272,7 +272,7 @@ def test_an_accepted_key_is_forgotten_after_its_time(monkeypatch: pytest.MonkeyP
     polled = Polled()
     polled.poll()
     now = time.time()
-    monkeypatch.setattr("hearth.api.cfn.polls.time.time", lambda: now + 301)
+    monkeypatch.setattr("hearth.api.cfn.accepted_keys.time.time", lambda: now + 301)
     assert polled.poll() == 2
 
 
@@ -284,30 +284,9 @@ def test_a_changed_parameter_is_not_covered_by_the_signature() -> None:
         "access": "key", "verb": "GET", "host": "here:1", "path": "/v1/",
         "signature": sent["Signature"],
     }  # fmt: skip
-    polls = polled.gate.polls
-    assert polls.caller({**credentials, "params": POLL}) is not None
-    assert polls.caller({**credentials, "params": {**POLL, "LogicalResourceId": "x"}}) is None
-
-
-def test_answers_are_kept_up_to_a_size(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hearth.api.cfn.polls.KEPT_BYTES_MAX", 10)
-    polled = Polled()
-    polled.poll()
-    polled.poll()
-    polls, caller = polled.gate.polls, polled.caller
-    kept = polls.cached(caller, POLL)
-    assert kept is not None
-    for body, bytes_kept in ((b"x" * 11, b""), (b"x" * 10, b"x" * 10), (b"y" * 9, b"y" * 9)):
-        polls.keep(kept, "stack", 1, body)
-        assert (kept.body, kept.fingerprint) == (bytes_kept, 1 if bytes_kept else None)
-    assert polls.cached(caller, {**POLL, "LogicalResourceId": "x"}) is None
-    assert polls.cached(replace(caller), POLL) is None  # one whom Keystone has let in
-    asyncio.run(polls.accepted(caller, {"access": "key", "params": POLL}))  # known anew meanwhile
-    polls.keep(kept, "stack", 1, b"late")
-    anew = polls.cached(caller, POLL)
-    assert anew is not None
-    polls.keep(anew, "stack", 1, b"z" * 10)  # there is room for all ten bytes again
-    assert anew.body == b"z" * 10
+    keys = polled.keys
+    assert keys.caller({**credentials, "params": POLL}) is not None
+    assert keys.caller({**credentials, "params": {**POLL, "LogicalResourceId": "x"}}) is None
 
 
 def at(minutes: float) -> str:

@@ -2,13 +2,23 @@
 
 import asyncio
 from types import SimpleNamespace
-from urllib.parse import urlencode
+from urllib.parse import parse_qsl, quote, quote_plus, urlencode
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 from starlette.requests import Request
 
 from hearth.api.cfn.faults import CfnError
-from hearth.api.cfn.query import FIELDS_MAX, FORM, RequestParts, members, read
+from hearth.api.cfn.query import (
+    FIELDS_MAX,
+    FORM,
+    RequestParts,
+    _pairs,
+    _poll,
+    members,
+    read,
+)
 from hearth.service.limits import RequestLimits
 
 LIMIT = 100
@@ -88,3 +98,42 @@ def test_a_member_without_number_or_field_is_refused(key):
     with pytest.raises(CfnError) as refused:
         members({f"Parameters.member.{key}": "v"}, "Parameters")
     assert refused.value.code == "InvalidParameterValue"
+
+
+SIGNED = "AWSAccessKeyId=key&Action=DescribeStackResource&Signature=x%2B&StackName="
+VALUES = st.text(st.sampled_from("aZ09-_.~ :/+%&=é\0"), max_size=6)
+RAW = st.text(st.sampled_from("aZ0-_.~%2Bb&&==+é;"), max_size=30)
+
+
+def _scope(query: str, *headers: tuple[bytes, bytes]) -> Request:
+    return Request(
+        {"type": "http", "method": "GET", "query_string": query.encode(), "headers": headers}
+    )
+
+
+@given(VALUES, st.booleans())
+def test_a_poll_is_read_as_any_request_and_signed_as_it_is_written(name: str, plus: bool) -> None:
+    encoded = quote_plus(name) if plus else quote(name, safe="-_~")
+    query = SIGNED + encoded
+    poll = _poll(_scope(query), query.encode())
+    assert (poll is None) == ("\0" in name or (plus and " " in name))
+    if poll is not None:
+        assert poll.params == _pairs(query.encode())
+        covered = sorted(key for key in poll.params if key != "Signature")
+        text = "&".join(f"{key}={quote(poll.params[key], safe='-_~')}" for key in covered)
+        assert poll.canonical == text
+
+
+@given(RAW)
+@example("Action=Other")
+def test_a_query_is_read_as_a_poll_or_not_at_all(text: str) -> None:
+    query = SIGNED + text
+    poll = _poll(_scope(query), query.encode())
+    if poll is not None:
+        assert poll.params == dict(parse_qsl(query, keep_blank_values=True, errors="strict"))
+
+
+@pytest.mark.parametrize("name", [b"content-length", b"transfer-encoding"])
+def test_a_request_with_a_body_is_no_poll(name: bytes) -> None:
+    assert _poll(_scope(SIGNED), SIGNED.encode()) is not None
+    assert _poll(_scope(SIGNED, (name, b"1")), SIGNED.encode()) is None

@@ -32,9 +32,11 @@ class Loop:
             self.rounds[-1].append(name)
             await asyncio.sleep(0)
 
-    def start(self, project: str, work: Coroutine[Any, Any, None]) -> "asyncio.Task[None]":
+    def start(
+        self, project: str, work: Coroutine[Any, Any, None], *, quick: bool = False
+    ) -> "asyncio.Task[None]":
         async def run() -> None:
-            await self.steps.run(lambda: project, work)
+            await self.steps.run(lambda: project, work, lambda: quick)
 
         return asyncio.create_task(run())
 
@@ -71,6 +73,17 @@ async def test_of_those_who_use_much_one_step_runs_in_a_round(loop: Loop) -> Non
     seen = [one for one in loop.rounds if one]
     assert all(len(one) == 1 for one in seen)
     assert len(seen) == 8 * 5
+
+
+@told
+async def test_a_quick_step_waits_for_nobody(loop: Loop) -> None:
+    loop.usage.add("heavy", HEAVY_S)
+    names = [f"h{n}" for n in range(5)]
+    tasks = [loop.start("heavy", loop.work(name, 3), quick=True) for name in names]
+    await asyncio.gather(*tasks)
+    together = [steps for steps in loop.rounds if steps]
+    assert all(sorted(steps) == names for steps in together)
+    assert not loop.steps.active
 
 
 @told

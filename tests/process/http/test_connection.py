@@ -10,8 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Mount
 
-from hearth.api.front.answered import Answered
+from hearth.api.application import Application
 from hearth.cli.serve import tell_of_readable
 from hearth.process.http import connection, doorman
 from hearth.process.http.served import server
@@ -38,14 +41,18 @@ async def app(scope: Any, receive: Any, send: Any) -> None:
 Dial = Callable[[], Awaitable[tuple[asyncio.StreamReader, asyncio.StreamWriter]]]
 
 
+async def unexpected(request: Request, problem: Exception) -> Response:
+    return Response(status_code=500)
+
+
 @asynccontextmanager
-async def serving(app: Any = app, shortcut: Any = None) -> AsyncIterator[Dial]:
+async def serving(app: Any = app) -> AsyncIterator[Dial]:
     import socket
 
     bound = socket.socket()
     bound.bind(("127.0.0.1", 0))
     bound.listen(64)
-    one = server(Answered(app), shortcut)
+    one = server(Application([Mount("", app)], {Exception: unexpected}))
     task = asyncio.ensure_future(one.serve(sockets=[bound]))
     while not one.started:
         await asyncio.sleep(0.005)

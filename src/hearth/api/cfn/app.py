@@ -3,43 +3,51 @@ API.
 """
 
 from collections.abc import Awaitable, Callable
+from functools import partial
 
 from msgspec.structs import replace
-from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
 from hearth.api.answer import InPieces, JSONResponse
+from hearth.api.application import Application
 from hearth.api.auth import unauthorized
 from hearth.api.cfn import actions, faults, signal
+from hearth.api.cfn.accepted_keys import ACTION
 from hearth.api.cfn.auth import Gate, NotAuthenticated
 from hearth.api.cfn.faults import CfnError
-from hearth.api.cfn.polls import ACTION, CachedPoll, Polls
 from hearth.api.cfn.query import read
 from hearth.api.front.rate import Rates
+from hearth.api.front.scope import state
+from hearth.api.response_cache import ResponseCache, Rows, Validator
+from hearth.api.routing import PathTable
 from hearth.api.v1.context import services_of
 from hearth.cloud.fault import CloudFault
 from hearth.model.problem import Rejected
 from hearth.service.services import Services
-from hearth.store import reads
 
 Handler = Callable[[Request], Awaitable[Response]]
+METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
+SELECTORS = ("StackName", "LogicalResourceId", "ContentType")
+"""The parameters on which the response to DescribeStackResource depends."""
 
 
 async def query(request: Request) -> Response:
     """GET or POST /v1/: run the action in the parameter Action."""
+    if request.method not in ("GET", "POST"):
+        return await unknown(request)
     parts = await read(request, form=True)
     request.state.as_json = parts.as_json
     gate: Gate = request.app.state.gate
-    signer = await gate.caller(request, parts)
+    request_state = state(request.scope)
     caller = replace(
-        signer,
-        request_id=getattr(request.state, "request_id", ""),
-        traceparent=getattr(request.state, "traceparent", ""),
+        await gate.caller(request, parts),
+        request_id=request_state.get("request_id", ""),
+        traceparent=request_state.get("traceparent", ""),
     )
-    request.state.caller = caller
+    request_state["caller"] = caller
     rates: Rates = request.app.state.rates
     if (wait_s := rates.wait_s(caller)) > 0:
         raise CfnError("Throttling", f"send the next request in {wait_s:.1f} s")
@@ -55,10 +63,13 @@ async def query(request: Request) -> Response:
     if not services.policy.allows(action.rule, caller):
         raise CfnError("AccessDenied", action.rule)
     action_request = actions.ActionRequest(services, caller, parts.params)
-    cached = gate.polls.cached(signer, parts.params) if gate.polls is not None else None
-    if cached is not None and gate.polls is not None:
-        return await _poll(request, action_request, gate.polls, cached)
-    return await _act(request, action_request, action)
+    if action.name != ACTION:
+        return await _act(request, action_request, action)
+    selectors = action.name, tuple(map(parts.params.get, SELECTORS))
+    responses: ResponseCache = request.app.state.responses
+    return await responses.answer(
+        request, caller, partial(_described, request, action_request, action), selectors
+    )
 
 
 async def _act(
@@ -68,28 +79,14 @@ async def _act(
     return faults.answer(request, {f"{action.name}Result": result}, f"{action.name}Response")
 
 
-async def _poll(
-    request: Request, action_request: actions.ActionRequest, polls: Polls, cached: CachedPoll
-) -> Response:
-    """Return the cached response to a poll; `cached` is its place in the cache.
-
-    If a database row of the resource has changed since the response was cached, or none is cached,
-    return and cache a new response.
-    """
-    fingerprint, name = None, action_request.needed("LogicalResourceId")
-    if cached.stack_id:
-        store, key = action_request.services.store, (cached.stack_id, name)
-        (fingerprint,) = await store.read(lambda tx: reads.fingerprints(tx, [key]))
-        if fingerprint == cached.fingerprint:
-            return faults.rendered(request, cached.body)
-    response = await _act(request, action_request, actions.ACTIONS[ACTION])
-    if response.remainder is not None:
-        return response  # too long to be kept
-    row = await action_request.stack()
-    # `fingerprint` is older than the response, so a change in between invalidates the response
-    polls.keep(
-        cached, row.id, fingerprint if row.id == cached.stack_id else None, bytes(response.body)
-    )
+async def _described(
+    request: Request, action_request: actions.ActionRequest, action: actions.QueryAction
+) -> InPieces:
+    """Describe a resource; the response to software in a server, which polls, may be kept."""
+    response = await _act(request, action_request, action)
+    if action_request.caller.guest:
+        rows = Rows((await action_request.stack()).id, action_request.needed("LogicalResourceId"))
+        request.state.validator = Validator(rows)
     return response
 
 
@@ -128,24 +125,26 @@ def _route(path: str, by_method: dict[str, Handler]) -> Route:
     async def handle(request: Request) -> Response:
         return await by_method.get(request.method, unknown)(request)
 
-    return Route(path, handle, methods=["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"])
+    return Route(path, handle, methods=METHODS)
 
 
-def application(services: Services, gate: Gate, rates: Rates) -> Starlette:
+def application(
+    services: Services, gate: Gate, rates: Rates, responses: ResponseCache
+) -> Application:
     """Return the ASGI application of the CloudFormation-style API.
 
-    `gate` finds the callers of requests, and `rates` limits how many requests they send.
+    `gate` finds the callers of requests, `rates` limits how many requests they send, and
+    `responses` keeps responses.
     """
-    app = Starlette(
-        routes=[
+    app = Application(
+        [
+            PathTable(dict.fromkeys(("/v1/", "/v1"), (METHODS, query))),
             Route("/", versions),
-            _route("/v1/", {"GET": query, "POST": query}),
-            _route("/v1", {"GET": query, "POST": query}),
             _route("/v1/waitcondition/{arn:path}", {"PUT": signal.waitcondition}),
             _route("/v1/signal/{arn:path}", {"POST": signal.plain}),
             _route("/v1/{rest:path}", {}),
         ],
-        exception_handlers={
+        {
             CfnError: faults.refused,
             NotAuthenticated: unheard,
             Rejected: faults.rejected,
@@ -154,8 +153,8 @@ def application(services: Services, gate: Gate, rates: Rates) -> Starlette:
             Exception: faults.unexpected,
         },
     )
-    app.router.redirect_slashes = False
     app.state.services = services
     app.state.gate = gate
     app.state.rates = rates
+    app.state.responses = responses
     return app

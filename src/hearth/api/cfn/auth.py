@@ -1,8 +1,8 @@
 """Authentication of requests: by a signature, which Keystone usually checks, or by a token.
 
 Each signature is checked again, even if an equal request was checked before, because a signature
-can expire or be replayed. The signatures of servers that poll are checked here, see polls.py.
-Source: docs/spec/cfn-api.md, section 2.
+can expire or be replayed. The signatures of servers that poll are checked by Hearth itself, see
+accepted_keys.py. Source: docs/spec/cfn-api.md, section 2.
 """
 
 import hashlib
@@ -18,10 +18,10 @@ from starlette.requests import Request
 
 from hearth.api.access_rules import ApiCall, permits
 from hearth.api.auth import TokenChecker, caller_from
+from hearth.api.cfn.accepted_keys import AHEAD_MAX_S, AcceptedKeys, moment_of
 from hearth.api.cfn.faults import CfnError
-from hearth.api.cfn.polls import AHEAD_MAX_S, Polls, moment_of
 from hearth.api.cfn.query import RequestParts
-from hearth.api.front.scope import below
+from hearth.api.front.scope import below, header
 from hearth.cloud.config import STACK_USER_ROLE
 from hearth.cloud.contract import Cloud
 from hearth.cloud.fault import CloudFault
@@ -100,7 +100,7 @@ class Gate:
 
     `signers` are tried in order until one of them accepts the signature. `tokens` finds the callers
     of requests with a token, and `auth_url` is the address of Keystone in responses with status
-    401. `polls` checks the signatures of servers that poll; if it is None, `signers` check all
+    401. `accepted` checks the signatures of servers that poll; if it is None, `signers` check all
     signatures.
     """
 
@@ -109,9 +109,9 @@ class Gate:
         signers: Sequence[SignatureChecker],
         tokens: TokenChecker,
         auth_url: str,
-        polls: Polls | None = None,
+        accepted: AcceptedKeys | None = None,
     ) -> None:
-        self.polls = polls
+        self._accepted = accepted
         self._signers = tuple(signers)
         self._tokens = tokens
         self.auth_url = auth_url
@@ -122,7 +122,7 @@ class Gate:
 
         A token is used only if the request has no signature but a header X-Auth-User.
         """
-        signature = signed(parts.params, request.headers.get("authorization", ""))
+        signature = signed(parts.params, header(request.scope, b"authorization"))
         if signature is None:
             if "x-auth-user" in request.headers:
                 return await self._by_token(request)
@@ -136,17 +136,27 @@ class Gate:
             raise CfnError("IncompleteSignature", message)
         if (moment := _signed_at(parts.params, request)) and moment > time.time() + AHEAD_MAX_S:
             raise CfnError("RequestExpired", "the date in the request is in the future")
-        credentials = credentials_of(request, parts, signature)
-        if self.polls is not None and (poller := self.polls.caller(credentials)) is not None:
-            return poller
-        caller = await self._by_signature(credentials)
+        caller = await self._by_signature(request, parts, signature)
         if not permits(caller, _call(request)):
             raise CfnError("AccessDenied", "the access rules of the key do not allow this call")
-        if self.polls is not None:
-            await self.polls.accepted(caller, credentials)
         return caller
 
-    async def _by_signature(self, credentials: Mapping[str, Any]) -> Caller:
+    async def _by_signature(
+        self, request: Request, parts: RequestParts, signature: RequestSignature
+    ) -> Caller:
+        """Return the caller of a signed request; see `SignatureChecker`."""
+        covered = _covered(request, parts, signature)
+        if self._accepted is not None:
+            caller = self._accepted.caller(covered, parts.canonical)
+            if caller is not None:
+                return caller
+        credentials = credentials_of(request, parts, signature)
+        caller = await self._by_keystone(credentials)
+        if self._accepted is not None:
+            await self._accepted.add(caller, credentials)
+        return caller
+
+    async def _by_keystone(self, credentials: Mapping[str, Any]) -> Caller:
         last = CfnError("AccessDenied")
         for signer in self._signers:
             try:
@@ -193,7 +203,7 @@ def _signed_at(params: Mapping[str, str], request: Request) -> float | None:
     Return None if the request contains no time, or an invalid one.
     """
     date = params.get("Timestamp") or params.get("X-Amz-Date")
-    return moment_of(date or request.headers.get("x-amz-date", ""))
+    return moment_of(date or header(request.scope, b"x-amz-date"))
 
 
 def _access(params: Mapping[str, str], authorization: str) -> str | None:
@@ -217,21 +227,29 @@ def credentials_of(
     `parts` are its read parameters. The result contains `signature` and everything from which
     Keystone computes the signature again.
     """
+    return {**_covered(request, parts, signature), **_also(request, parts)}
+
+
+def _covered(request: Request, parts: RequestParts, signature: RequestSignature) -> dict[str, Any]:
+    """Return a signature, and what each signature covers."""
     path = bytes(request.scope.get("raw_path") or request.scope["path"].encode())
+    return {
+        "access": signature.access,
+        "signature": signature.signature,
+        "host": header(request.scope, b"host"),
+        "verb": request.method,
+        "path": unquote(path.partition(b"?")[0].decode("latin-1")),
+        "params": {key: value for key, value in parts.params.items() if key not in OUTSIDE},
+    }
+
+
+def _also(request: Request, parts: RequestParts) -> dict[str, Any]:
+    """Return what only signatures of version 4 cover, besides."""
     headers: dict[str, str] = {}
     for name, value in request.headers.items():
         name = name.title()  # the names under which Keystone reads them
         headers[name] = f"{headers[name]},{value}" if name in headers else value
-    return {
-        "access": signature.access,
-        "signature": signature.signature,
-        "host": request.headers.get("host", ""),
-        "verb": request.method,
-        "path": unquote(path.partition(b"?")[0].decode("latin-1")),
-        "params": {key: value for key, value in parts.params.items() if key not in OUTSIDE},
-        "headers": headers,
-        "body_hash": hashlib.sha256(parts.raw).hexdigest(),
-    }
+    return {"headers": headers, "body_hash": hashlib.sha256(parts.raw).hexdigest()}
 
 
 def _refusal(fault: CloudFault) -> CfnError:

@@ -77,12 +77,6 @@ def answer(request: Request, tree: Any, root: str, status: int = 200) -> InPiece
     return InPieces(xml.pieces(root, tree), status, media_type=XML)
 
 
-def rendered(request: Request, body: bytes, status: int = 200) -> Response:
-    """Return a response with this body, with the content type that the client requested."""
-    kind = "application/json" if _as_json(request) else XML
-    return Response(body, status_code=status, media_type=kind)
-
-
 def _as_json(request: Request) -> bool:
     return bool(getattr(request.state, "as_json", False))
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 
-from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
@@ -10,6 +9,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from hearth.api.answer import JSONResponse
+from hearth.api.application import Application
 from hearth.api.auth import Authenticated, Tokens
 from hearth.api.clusters import fault, nodes
 from hearth.api.clusters.context import admit, base, services_of, version_of
@@ -83,14 +83,14 @@ def _is_open(path: str) -> bool:
 
 def application(
     services: Services, tokens: Tokens, auth_url: str, rates: Rates | None = None
-) -> Starlette:
+) -> Application:
     """Return the ASGI application of the cluster API, which may be mounted below any path.
 
     `tokens` finds the callers of requests, and `auth_url` is the address of Keystone in responses
     with status 401. If `rates` is None, the default rate limits apply.
     """
-    app = Starlette(
-        routes=[
+    app = Application(
+        [
             Route("/", versions),
             Route(VERSION, version_one),
             Route(f"{VERSION}{nodes.PATH}/{{cluster}}", nodes.credential),
@@ -114,14 +114,13 @@ def application(
             ),
             Middleware(Microversions, config=services.clusters),
         ],
-        exception_handlers={
+        error_handlers={
             Rejected: fault.rejected,
             CloudFault: fault.cloud_fault,
             HTTPException: fault.http,
             Exception: fault.unexpected,
         },
     )
-    app.router.redirect_slashes = False
     app.state.services = services
     return app
 

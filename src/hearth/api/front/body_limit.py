@@ -1,9 +1,9 @@
 """The limit for the size of request bodies, with or without a Content-Length header."""
 
-from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from hearth.api.front.front import Front
+from hearth.api.front.scope import header
 from hearth.model.problem import Rejected, RequestLimitExceeded, rejection
 
 
@@ -23,11 +23,11 @@ class BodyLimit:
         if scope["type"] != "http" or limit is None:
             await self._app(scope, receive, send)
             return
-        declared = Headers(scope=scope).get("content-length", "")
         size = 0
 
         async def bounded() -> Message:
             nonlocal size
+            declared = header(scope, b"content-length")
             if declared.isdecimal() and int(declared) > limit:
                 raise _too_large(int(declared), limit)
             message = await receive()

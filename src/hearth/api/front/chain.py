@@ -5,7 +5,6 @@ from collections.abc import Awaitable, Callable
 from starlette.types import ASGIApp
 
 from hearth.api.front.access_log import AccessLog
-from hearth.api.front.answered import Answered
 from hearth.api.front.body_limit import BodyLimit
 from hearth.api.front.cors import CrossOrigin
 from hearth.api.front.departure import Departure
@@ -31,4 +30,4 @@ def fronted(
     limited = BodyLimit(Departure(InTurn(app, steps)), front)
     logged = AccessLog(CrossOrigin(Overload(limited, front), front), front.observer)
     checked = Healthcheck(ProxyHeaders(logged, front), front, database)
-    return Answered(RequestId(checked, front.observer))
+    return RequestId(checked, front.observer)

@@ -42,13 +42,13 @@ class CrossOrigin:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        headers = Headers(scope=scope)
         app = self._app
-        if scope["method"] == "OPTIONS" and "x-auth-token" not in headers:
+        if scope["method"] == "OPTIONS" and "x-auth-token" not in Headers(scope=scope):
             app = Response()
         if not cors.allowed_origin:
             await app(scope, receive, send)
             return
+        headers = Headers(scope=scope)
         origin = headers.get("origin", "")
         is_allowed = bool(origin) and not {origin, ANY}.isdisjoint(cors.allowed_origin)
         method = headers.get("access-control-request-method", "")

@@ -16,7 +16,7 @@ from typing import Any, TypeVar, cast
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from hearth.api.front.scope import state
+from hearth.api.front.scope import QUICK, state
 from hearth.engine.turns import Turns, Usage
 from hearth.service.caller import Caller
 from hearth.store.database import account
@@ -61,11 +61,15 @@ class Steps:
 
     @coroutine
     def run(
-        self, whose: Callable[[], str], work: Coroutine[Any, Any, None]
+        self,
+        whose: Callable[[], str],
+        work: Coroutine[Any, Any, None],
+        quick: Callable[[], bool] = lambda: False,
     ) -> Generator[Any, Any, None]:
         """Run a coroutine to its end; raises what it raises.
 
-        `whose` returns the project to which the work belongs, "" as long as it is not known.
+        `whose` returns the project to which the work belongs, "" as long as it is not known. The
+        next step does not wait if `quick` returns true.
         """
         owner = ""
         try:
@@ -74,12 +78,13 @@ class Steps:
             while True:
                 if not owner and (owner := whose()):
                     self._running[owner] += 1
-                waits = bool(owner) and (total_s > QUICK_S or self.waits(owner))
+                uses_much = bool(owner) and (total_s > QUICK_S or self.waits(owner))
+                waits = uses_much and not quick()
                 took = False
                 try:
                     if waits:
                         yield from self._turn(owner)
-                    elif owner:
+                    elif owner and not uses_much:
                         self._active_at = monotonic()
                         if not self._quick.idle:
                             yield from self._quick.take(owner).__await__()
@@ -254,5 +259,8 @@ class InTurn:
             caller: Caller | None = request_state.get("caller")
             return "" if caller is None else caller.project_id or f"user {caller.user_id}"
 
+        def quick() -> bool:
+            return QUICK in request_state
+
         account.set(_Account(self._steps, whose))
-        await self._steps.run(whose, cast(Any, self._app(scope, receive, send)))
+        await self._steps.run(whose, cast(Any, self._app(scope, receive, send)), quick)

@@ -11,6 +11,9 @@ ORIGINS_MAX = 256  # a client can send any number of names
 SECRET_PATH = re.compile(r"(?<!/stacks)(/nodes/+[^/]+/).+", re.DOTALL)
 """Matches the path from which nodes of clusters of earlier versions fetch their credential."""
 
+QUICK = "quick"
+"""In the state of a request whose next step is short, as it has a kept response."""
+
 
 def state(scope: Scope) -> dict[str, Any]:
     """Return the state of a request, which handlers see as `request.state`."""

@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from hearth.api.answer import JSONResponse
-from hearth.api.lasting import Lasting
+from hearth.api.response_cache import Rows, Validator
 from hearth.api.v1 import parse, queries, view
 from hearth.api.v1.context import caller_of, services_of, stack_of, stack_with
 from hearth.engine.core.record import Record
@@ -60,11 +60,9 @@ async def index(request: Request) -> Response:
         for resource in resources
         if all(FILTERS[key](resource.record, values) for key, values in filters.items())
     ]
-    answer = JSONResponse({"resources": bodies})
-    if rows.fingerprint is not None and not detail and answer.remainder is None:
-        fingerprint = rows.fingerprint
-        request.state.lasting = Lasting(bytes(answer.body), fingerprint, with_resources=True)
-    return answer
+    if rows.fingerprint is not None and not detail:
+        request.state.validator = Validator(Rows(row.id, with_resources=True), rows.fingerprint)
+    return JSONResponse({"resources": bodies})
 
 
 def _depth(request: Request) -> int:
@@ -143,6 +141,8 @@ async def metadata(request: Request) -> Response:
     row = await stack_of(request)
     name = request.path_params["resource_name"]
     metadata = await use.metadata(services_of(request), caller_of(request), row, name)
+    if caller_of(request).guest:  # software that polls
+        request.state.validator = Validator(Rows(row.id, name))
     return JSONResponse({"metadata": metadata})
 
 

@@ -107,7 +107,7 @@ LOOKUPS = [
 ONE_STACK = [
     Endpoint(
         "stack_show", "GET", STACK, "stacks:show", stacks.show, wrapped("stack", ref("Stack")),
-        query=(queries.RESOLVE_OUTPUTS,),
+        query=(queries.RESOLVE_OUTPUTS,), kept=True,
     ),
     Endpoint(
         "stack_update", "PUT", STACK, "stacks:update", stacks.update, exact({}), status=202,
@@ -210,7 +210,7 @@ SNAPSHOTS = [
 RESOURCES = [
     Endpoint(
         "resource_index", "GET", STACK + "/resources", "resource:index", resources.index,
-        wrapped("resources", several(ref("Resource"))), query=queries.RESOURCES,
+        wrapped("resources", several(ref("Resource"))), query=queries.RESOURCES, kept=True,
     ),
     Endpoint(
         "stack_drift", "GET", STACK + "/drift", "stacks:show", resources.drift, shapes.DRIFT,
@@ -222,7 +222,7 @@ RESOURCES = [
     ),
     Endpoint(
         "resource_metadata_show", "GET", RESOURCE + "/metadata", "resource:metadata",
-        resources.metadata, wrapped("metadata", FREE), guest=True,
+        resources.metadata, wrapped("metadata", FREE), guest=True, kept=True,
     ),
     Endpoint(
         "resource_signal", "POST", RESOURCE + "/signal", "resource:signal",

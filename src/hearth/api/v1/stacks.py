@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from hearth.api.answer import JSONResponse
-from hearth.api.lasting import Lasting
+from hearth.api.response_cache import Rows, Validator
 from hearth.api.v1 import parse, queries, view
 from hearth.api.v1.context import caller_of, demand, services_of, stack_of
 from hearth.model.problem import (
@@ -186,12 +186,11 @@ async def show(request: Request) -> Response:
     sight = sight_of(services, caller_of(request))
     masked = await masks_all(services, sight, row)
     body = view.stack(request, row, program, values, masked=masked)
-    answer = JSONResponse({"stack": body})
     from_above = row.parent_id is not None and sight != EVERYTHING  # what it may show depends on it
-    if ahead.fingerprint is not None and answer.remainder is None and not from_above:
-        with_resources = ahead.records is not None
-        request.state.lasting = Lasting(bytes(answer.body), ahead.fingerprint, with_resources)
-    return answer
+    if ahead.fingerprint is not None and not from_above:
+        rows = Rows(row.id, with_resources=ahead.records is not None)
+        request.state.validator = Validator(rows, ahead.fingerprint)
+    return JSONResponse({"stack": body})
 
 
 async def update(request: Request) -> Response:

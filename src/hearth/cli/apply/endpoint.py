@@ -15,9 +15,9 @@ from msgspec import Struct
 
 from hearth.api.access_rules import ApiCall
 from hearth.api.app import application
+from hearth.api.cfn.accepted_keys import proves
 from hearth.api.cfn.auth import Gate
 from hearth.api.cfn.faults import CfnError
-from hearth.api.cfn.polls import proves
 from hearth.api.front.chain import fronted
 from hearth.api.front.front import Front
 from hearth.api.front.in_turn import Steps

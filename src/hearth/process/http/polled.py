@@ -1,29 +1,26 @@
-"""Answers the polls of servers from a cache, without the overhead of the HTTP server.
+"""Reads the polls of servers without the overhead of an HTTP server.
 
-A poll is a short request of an agent for its metadata, mostly on a new connection. Any other
-request, and a poll without a known answer, is handed to an ordinary HTTP connection.
+A poll is a short request of an agent for its metadata, mostly on a new connection. The application
+responds to it as to any other request, which is handed to an ordinary HTTP connection. Decision
+0025 says what this class saves.
 """
 
 import asyncio
+import logging
 import re
-from collections.abc import Awaitable, Callable
 from typing import Any
 from urllib.parse import unquote
 
+from starlette.types import Message
 from uvicorn.config import Config
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE
 from uvicorn.server import ServerState
 
-from hearth.api.front.shortcut import Header
 from hearth.process.http import connection
 from hearth.process.http.connection import Connection
 from hearth.process.http.doorman import Doorman
 
-Shortcut = Callable[[dict[str, Any]], Awaitable[tuple[list[Header], bytes] | None] | None]
-"""A function that looks for the cached response (headers, body) to a request.
-
-It returns None at once if the request cannot have a cached response; otherwise it returns an
-awaitable, whose result may be None, too. The awaitable raises no errors.
-"""
+log = logging.getLogger(__name__)
 
 POLL = re.compile(rb"GET /[!-~]*(/metadata |[?&]Action=DescribeStackResource[ &])")
 ORDINARY = re.compile(
@@ -57,6 +54,8 @@ def poll_in(data: bytes) -> tuple[dict[str, Any], bool] | None:
     path = head[2].decode()
     scope = {
         "type": "http",
+        "asgi": {"version": "3.0", "spec_version": "2.3"},
+        "http_version": f"1.{head[4].decode()}",
         "method": "GET",
         "path": unquote(path) if "%" in path else path,
         "raw_path": head[2],
@@ -68,24 +67,22 @@ def poll_in(data: bytes) -> tuple[dict[str, Any], bool] | None:
 
 
 class PolledConnection(asyncio.Protocol):
-    """A connection that answers polls itself and becomes an HTTP connection at the first other
+    """A connection that reads polls itself and becomes an HTTP connection at the first other
     request.
 
-    `doorman` counts the connection, `shortcut` finds cached answers, and `options` are the
-    arguments of that HTTP connection.
+    `doorman` counts the connection, and `options` are the arguments of that HTTP connection. Their
+    configuration has the application.
     """
 
-    def __init__(self, doorman: Doorman, shortcut: Shortcut, **options: Any) -> None:
+    def __init__(self, doorman: Doorman, **options: Any) -> None:
         self._doorman = doorman
-        self._shortcut = shortcut
         self._options = options  # of the HTTP connection that may follow
         self._config: Config = options["config"]
         self._server: ServerState = options["server_state"]
         self._loop = asyncio.get_running_loop()
-        self._address = ""
         self._client: Any = None
         self.address = ""
-        self._finding: asyncio.Task[None] | None = None  # a known answer
+        self._exchange: _Exchange | None = None  # the poll in progress
         self._after = b""  # what came meanwhile
         self._last = False  # no request comes after the one in progress
         self._deadline: asyncio.TimerHandle | None = None
@@ -104,67 +101,70 @@ class PolledConnection(asyncio.Protocol):
         self._wait(connection.HEAD_S)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Stop counting the connection and stop looking for an answer."""
+        """Stop counting the connection, and tell the application that the client has gone."""
         self._leave()
-        if self._finding is not None:
-            self._finding.cancel()
+        if self._exchange is not None:
+            self._exchange.leave()
 
     def data_received(self, data: bytes) -> None:
-        """Look for the cached answer if the data is an agent's request for its metadata; otherwise
+        """Let the application respond if the data is an agent's request for its metadata; otherwise
         hand the connection over to an ordinary HTTP connection.
 
-        Data that arrives during the search is kept until the search ends.
+        Data that arrives before the response is kept until then.
         """
-        if self._finding is not None:
+        if self._exchange is not None:
             self._after += data
             self._transport.pause_reading()
             return
         poll = poll_in(data)
-        finding = None if poll is None else self._shortcut(self._completed(poll[0]))
-        if poll is None or finding is None:
+        if poll is None:
             self._pass_on(data)
             return
         self._last = self._last or poll[1]
         self._wait(None)
         self._doorman.works(self)
-        task = self._finding = self._loop.create_task(self._find(finding, data))
+        self._exchange = _Exchange()
+        task = self._loop.create_task(self._respond(self._completed(poll[0]), self._exchange))
         self._server.tasks.add(task)
         task.add_done_callback(self._server.tasks.discard)
 
     def shutdown(self) -> None:
         """Close the connection now or, if a request is in progress, after its response."""
-        if self._finding is None:
+        if self._exchange is None:
             self._transport.close()
         self._last = True
 
     def _completed(self, scope: dict[str, Any]) -> dict[str, Any]:
         secure = self._transport.get_extra_info("sslcontext") is not None
         scope["client"], scope["scheme"] = self._client, "https" if secure else "http"
+        scope["server"], scope["state"] = self._transport.get_extra_info("sockname"), {}
         return scope
 
-    async def _find(
-        self, finding: Awaitable[tuple[list[Header], bytes] | None], data: bytes
-    ) -> None:
-        """Send the cached answer; if there is none, hand the connection over."""
-        response = await finding
-        self._finding, after, self._after = None, self._after, b""
-        if self._transport.is_closing():
+    async def _respond(self, scope: dict[str, Any], exchange: "_Exchange") -> None:
+        """Let the application respond, and send its response."""
+        try:
+            await self._config.loaded_app(scope, exchange.receive, exchange.send)
+        except Exception:
+            log.exception("an error in the application")
+            self._transport.close()
+        self._exchange, after, self._after = None, self._after, b""
+        if self._transport.is_closing() or not exchange.complete:
+            self._transport.close()
             return
+        self._answer(exchange)
         if after:
             self._transport.resume_reading()
-        if response is None:
-            self._pass_on(data + after)
-            return
-        self._answer(*response)
-        if after and not self._last:
-            self.data_received(after)
+            if not self._last:
+                self.data_received(after)
 
-    def _answer(self, headers: list[Header], body: bytes) -> None:
-        parts = [b"HTTP/1.1 200 OK\r\n"]
-        for name, value in (*self._server.default_headers, *headers):
-            parts += name, b": ", value, b"\r\n"
-        parts += (b"connection: close\r\n\r\n" if self._last else b"\r\n"), body
-        self._transport.write(b"".join(parts))
+    def _answer(self, exchange: "_Exchange") -> None:
+        head = [STATUS_LINE[exchange.status]]
+        for name, value in (*self._server.default_headers, *exchange.headers):
+            if b"\n" in value or b"\r" in value:
+                raise RuntimeError("a header has more than one line")
+            head += name, b": ", value, b"\r\n"
+        head.append(b"connection: close\r\n\r\n" if self._last else b"\r\n")
+        self._transport.write(b"".join((*head, *exchange.body)))
         self._doorman.wrote(self)
         if self._last:
             self._transport.close()
@@ -203,3 +203,43 @@ class PolledConnection(asyncio.Protocol):
             self._deadline.cancel()
         late = self._transport.abort
         self._deadline = None if seconds is None else self._loop.call_later(seconds, late)
+
+
+class _Exchange:
+    """A poll and its response, as the application sees them."""
+
+    def __init__(self) -> None:
+        self.status = 0
+        self.headers: list[tuple[bytes, bytes]] = []
+        self.body: list[bytes] = []
+        self.complete = False
+        self._read = False
+        self._left = False
+        self._leaving: asyncio.Future[None] | None = None
+
+    async def receive(self) -> Message:
+        """Return the empty body, and then wait until the client leaves."""
+        if not self._read:
+            self._read = True
+            return {"type": "http.request", "body": b"", "more_body": False}
+        if not self._left:
+            self._leaving = asyncio.get_running_loop().create_future()
+            await self._leaving
+        return {"type": "http.disconnect"}
+
+    async def send(self, message: Message) -> None:
+        """Collect a part of the response."""
+        if message["type"] == "http.response.start":
+            self.status, self.headers = message["status"], [*message.get("headers", ())]
+            return
+        self.body.append(message.get("body", b""))
+        if not message.get("more_body"):
+            self.complete = True
+            if not any(name == b"content-length" for name, _ in self.headers):
+                self.headers.append((b"content-length", str(sum(map(len, self.body))).encode()))
+
+    def leave(self) -> None:
+        """Note that the client has gone."""
+        self._left = True
+        if self._leaving is not None and not self._leaving.done():
+            self._leaving.set_result(None)

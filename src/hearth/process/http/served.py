@@ -6,7 +6,7 @@ import resource
 import socket
 from collections.abc import Iterator
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from hearth.store.database import prove_writable
 
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
 
     from hearth.api.auth import Tokens
-    from hearth.process.http.polled import Shortcut
     from hearth.process.wiring import RunningProcess
 
 KEEP_ALIVE_S = 75  # well over the 5 s polling interval of clients
@@ -27,14 +26,7 @@ LAST_REQUESTS_S = 10  # for requests in progress when the process stops
 CLUSTERS = "/container-infra"
 
 
-class Served(NamedTuple):
-    """An ASGI application, and the function that answers its polls from a cache, if any."""
-
-    app: "ASGIApp"
-    shortcut: "Shortcut | None" = None
-
-
-def applications(running: "RunningProcess") -> tuple[Served, Served, Served]:
+def applications(running: "RunningProcess") -> "tuple[ASGIApp, ASGIApp, ASGIApp]":
     """Return the main application, the CloudFormation-style API and the cluster API.
 
     The last two are for ports of their own. The main application includes the cluster API below
@@ -42,16 +34,15 @@ def applications(running: "RunningProcess") -> tuple[Served, Served, Served]:
     """
     from hearth.api.app import application
     from hearth.api.auth import GUEST_FACTOR
+    from hearth.api.cfn.accepted_keys import AcceptedKeys
     from hearth.api.cfn.app import application as cfn_application
     from hearth.api.cfn.auth import Gate, KeystoneChecker
-    from hearth.api.cfn.polls import Polls
     from hearth.api.clusters.app import application as cluster_application
-    from hearth.api.door import Door
     from hearth.api.front.chain import fronted
     from hearth.api.front.health import Healthcheck
     from hearth.api.front.in_turn import Steps
     from hearth.api.front.rate import Rates
-    from hearth.api.front.shortcut import Answering, Shortcut
+    from hearth.api.response_cache import ResponseCache
     from hearth.service.reading.describe_resource import secret_of_guest
 
     settings, token_pool = running.settings, running.token_pool
@@ -65,30 +56,23 @@ def applications(running: "RunningProcess") -> tuple[Served, Served, Served]:
     ]
     services, front = running.services, running.front
     kept_s = GUEST_FACTOR * settings.token_checks.token_cache_time_s
-    polls = Polls(partial(secret_of_guest, services), kept_s)
-    gate = Gate(signers, tokens, auth_url, polls)
-    rates = Rates(front)
+    accepted = AcceptedKeys(partial(secret_of_guest, services), kept_s)
+    gate = Gate(signers, tokens, auth_url, accepted)
+    rates, responses = Rates(front), ResponseCache(services)
     clusters = cluster_application(services, tokens, auth_url, rates)
-    cfn = cfn_application(services, gate, rates)
+    cfn = cfn_application(services, gate, rates, responses)
 
     async def database() -> object:
         return await services.store.run(prove_writable)
 
     checked_clusters = Healthcheck(clusters, front, database)
-    main = below(CLUSTERS, checked_clusters, application(services, tokens, gate, auth_url, rates))
+    main = application(services, tokens, gate, auth_url, rates, responses)
+    main_and_clusters = below(CLUSTERS, checked_clusters, main)
     steps = Steps(services.compute.usage)
-    main_door, cfn_door = (Door(app, services, polls, tokens, rates) for app in (main, cfn))
     return (
-        Served(
-            Answering(
-                fronted(main_door, front, steps, database),
-                Shortcut(main_door.stack_answers.find, front),
-                front,
-            ),
-            Shortcut(main_door.find, front),
-        ),
-        Served(fronted(cfn_door, front, steps, database), Shortcut(cfn_door.find, front)),
-        Served(fronted(clusters, front, steps, database)),
+        fronted(main_and_clusters, front, steps, database),
+        fronted(cfn, front, steps, database),
+        fronted(clusters, front, steps, database),
     )
 
 
@@ -131,17 +115,13 @@ def connections_max() -> int:
     return min(CONNECTIONS_MAX, max(soft // 4, (soft - DESCRIPTORS_KEPT) // 2))
 
 
-def server(
-    app: "ASGIApp", shortcut: "Shortcut | None" = None, *, by_proxy: bool = False
-) -> "uvicorn.Server":
+def server(app: "ASGIApp", *, by_proxy: bool = False) -> "uvicorn.Server":
     """Return an HTTP server for an application. It installs no signal handlers.
 
-    If `shortcut` is given, it answers polls from a cache. If all clients come `by_proxy`, the
-    connections of one address are not limited.
+    If all clients come `by_proxy`, the connections of one address are not limited.
     """
     import uvicorn
 
-    from hearth.process.http.connection import Connection
     from hearth.process.http.doorman import Doorman
     from hearth.process.http.polled import PolledConnection
 
@@ -151,9 +131,6 @@ def server(
             yield
 
     doorman = Doorman(connections_max(), by_proxy=by_proxy)
-    protocol: Any = partial(Connection, doorman)
-    if shortcut is not None:
-        protocol = partial(PolledConnection, doorman, shortcut)
     config = uvicorn.Config(
         app,
         log_config=None,
@@ -163,7 +140,7 @@ def server(
         timeout_keep_alive=KEEP_ALIVE_S,
         ws="none",
         proxy_headers=False,
-        http=protocol,
+        http=partial(PolledConnection, doorman),  # type: ignore[arg-type]
     )
     return Server(config)
 
