@@ -130,12 +130,22 @@ class Innocent(Thread):
             time.sleep(0.02)
 
     def _delete_created(self) -> None:
-        """Give the stacks back, so that the project's quota does not end the creates."""
+        """Delete the stacks, so that the project's quota does not end the creates. Wait until they
+        are gone, so that the next cell does not meet their deletes.
+        """
         try:
             for place in self._created:
                 self._send(self.tenant.asks("DELETE", place))
+            for place in self._created:
+                while not self._gone(place):
+                    time.sleep(PAUSE_S)
         except (OSError, AssertionError) as problem:
             self.failed.append(f"delete: {problem!r}"[:300])
+
+    def _gone(self, place: str) -> bool:
+        with suppress(AssertionError):  # 404
+            return b"DELETE_COMPLETE" in self._send(self.tenant.asks("GET", place))
+        return True
 
     def p95(self) -> dict[str, float]:
         return {what: _p95(times) for what, times in self.times.items()}
