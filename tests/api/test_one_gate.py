@@ -25,7 +25,7 @@ from hearth.cloud.config import STACK_USER_ROLE
 from hearth.service.caller import AccessRule, Caller
 from hearth.service.reading import describe_resource, resources
 from hearth.store import tables
-from tests.api.test_known_answers import MEMBER, TEMPLATE, Counted, Rates
+from tests.api.test_kept_shows import MEMBER, TEMPLATE, Counted, Rates
 
 GUEST = replace(CALLER, user_id="guest", project_id="guests", roles=frozenset({STACK_USER_ROLE}))
 PAUSE_S = 0.001

@@ -123,9 +123,7 @@ class Turns:
 
     def free(self, project: str) -> bool:
         """Return whether work of the project may begin at once."""
-        mine = len(self._running.get(project, ()))
-        total = sum(map(len, self._running.values()))
-        return not self._waiting and total < self._places and mine < self._of_one
+        return not self._waiting and self._total < self._places and self._has_room(project)
 
     def begin(self, project: str) -> None:
         """Begin a turn of the project at once, which lasts until the call of `give_back`."""
@@ -137,6 +135,8 @@ class Turns:
         began.pop(0)
         if not began:
             del self._running[project]
+        if queue := self._waiting.get(project):  # it has just had a turn
+            queue[0] = queue[0]._replace(since=monotonic())
         self._next()
 
     def close(self) -> None:
@@ -158,18 +158,20 @@ class Turns:
 
     def _whose(self) -> str | None:
         """Return the project whose work begins next, or None if none may begin."""
-        running = sum(map(len, self._running.values()))
+        running = self._total
         if running >= self._places + self._spare:
             return None
-        candidates = [
-            candidate
-            for candidate in self._waiting
-            if len(self._running.get(candidate, ())) < self._of_one
-        ]
-        project = min(candidates, key=self._rank, default=None)
+        project = min(filter(self._has_room, self._waiting), key=self._rank, default=None)
         if project is None or running < self._places or self._used(project) <= LIGHT_S:
             return project
         return None
+
+    @property
+    def _total(self) -> int:
+        return sum(map(len, self._running.values()))
+
+    def _has_room(self, project: str) -> bool:
+        return len(self._running.get(project, ())) < self._of_one
 
     def _rank(self, project: str) -> float:
         used = self._used(project)

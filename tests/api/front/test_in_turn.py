@@ -132,7 +132,7 @@ async def test_of_long_steps_of_light_projects_one_runs_in_a_round(loop: Loop) -
     await asyncio.gather(*(loop.start(name, work(name)) for name in names))
     seen = [one for one in loop.rounds if one]
     assert [len(one) for one in seen] == [1] * 6 * 3
-    assert loop.steps._quick.idle or await asyncio.sleep(0, loop.steps._quick.idle)
+    assert loop.steps._light_steps.idle
 
 
 @told
@@ -147,7 +147,7 @@ async def test_a_long_step_that_waits_can_be_cancelled(loop: Loop) -> None:
     await asyncio.gather(*many, return_exceptions=True)
     for _ in range(3):
         await asyncio.sleep(0)
-    assert loop.steps._quick.idle
+    assert loop.steps._light_steps.idle
 
 
 @told
@@ -312,6 +312,22 @@ def test_transactions_of_those_who_use_much_run_one_at_a_time_if_there_is_other_
     assert usage.lately("p") - used_s >= 0.03
 
 
+def _eight_requests(
+    transact: Callable[[str], Coroutine[Any, Any, None]],
+) -> list["asyncio.Task[None]"]:
+    """Start a request of each of eight projects, which runs the transaction of its project."""
+    steps, unused = Steps(Usage(lambda: 0.0)), cast(Any, None)
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        project = scope["project"]
+        scope["state"]["caller"] = Caller("u", "u", project, "p", frozenset(), "t", "")
+        await asyncio.sleep(0)
+        await transact(project)
+
+    scopes = [{"type": "http", "state": {}, "project": f"p{n}"} for n in range(8)]
+    return [asyncio.create_task(InTurn(app, steps)(scope, unused, unused)) for scope in scopes]
+
+
 def test_the_engine_waits_for_one_transaction_of_the_api_where_there_is_one_writer(
     tmp_path: Path,
 ) -> None:
@@ -319,22 +335,13 @@ def test_the_engine_waits_for_one_transaction_of_the_api_where_there_is_one_writ
     ended: list[str] = []
 
     async def story() -> None:
-        steps, unused = Steps(Usage(lambda: 0.0)), cast(Any, None)
         store = Store(f"sqlite:///{tmp_path}/s.db", sealer_from_secret("x" * 32))
 
-        async def app(scope: Any, receive: Any, send: Any) -> None:
-            project = scope["project"]
-            scope["state"]["caller"] = Caller("u", "u", project, "p", frozenset(), "t", "")
-            await asyncio.sleep(0)
+        def transaction(project: str) -> None:
+            time.sleep(0.02)
+            ended.append(project)
 
-            def transaction(tx: Any) -> None:
-                time.sleep(0.02)
-                ended.append(project)
-
-            await store.run(transaction)
-
-        scopes = [{"type": "http", "state": {}, "project": f"p{n}"} for n in range(8)]
-        asking = [asyncio.create_task(InTurn(app, steps)(one, unused, unused)) for one in scopes]
+        asking = _eight_requests(lambda name: store.run(lambda tx: transaction(name)))
         await asyncio.sleep(0.01)
         await store.run(lambda tx: ended.append("engine"))
         await asyncio.gather(*asking)
@@ -350,17 +357,9 @@ def test_a_thread_is_left_to_reads_of_the_engine(tmp_path: Path) -> None:
     free, seen = threading.Event(), []
 
     async def story() -> None:
-        steps, unused = Steps(Usage(lambda: 0.0)), cast(Any, None)
         store = Store(f"sqlite:///{tmp_path}/s.db", sealer_from_secret("x" * 32))
 
-        async def app(scope: Any, receive: Any, send: Any) -> None:
-            project = scope["project"]
-            scope["state"]["caller"] = Caller("u", "u", project, "p", frozenset(), "t", "")
-            await asyncio.sleep(0)
-            await store.read(lambda tx: seen.append(free.wait(10)))
-
-        scopes = [{"type": "http", "state": {}, "project": f"p{n}"} for n in range(8)]
-        asking = [asyncio.create_task(InTurn(app, steps)(one, unused, unused)) for one in scopes]
+        asking = _eight_requests(lambda _: store.read(lambda tx: seen.append(free.wait(10))))
         await asyncio.sleep(0.05)
         await asyncio.wait_for(store.read(lambda tx: seen.append("engine")), 5)
         free.set()

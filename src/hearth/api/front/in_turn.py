@@ -52,7 +52,7 @@ class Steps:
         self.usage = usage
         self._waiting: list[tuple[str, asyncio.Future[None]]] = []
         self._much = Turns(usage, 1, of_one=1)  # transactions of projects that use much
-        self._quick = Turns(usage, 1, of_one=1)  # steps of others
+        self._light_steps = Turns(usage, 1, of_one=1)
         self._transactions: dict[int, Turns] = {}  # by the number of threads
         self._running = Counter[str]()  # pieces of work of each project
         self._chosen = False  # a step is about to begin, or planned
@@ -86,8 +86,8 @@ class Steps:
                         yield from self._turn(owner)
                     elif owner and not uses_much:
                         self._active_at = monotonic()
-                        if not self._quick.idle:
-                            yield from self._quick.take(owner).__await__()
+                        if not self._light_steps.idle:
+                            yield from self._light_steps.take(owner).__await__()
                             took = True
                 except asyncio.CancelledError as cancelled:
                     error = cancelled
@@ -177,8 +177,8 @@ class Steps:
     def _rest(self, owner: str, *, took: bool) -> None:
         """Let the engine run before the next step of a project that has used little."""
         if not took:
-            self._quick.begin(owner)
-        asyncio.get_running_loop().call_soon(self._quick.give_back, owner)
+            self._light_steps.begin(owner)
+        asyncio.get_running_loop().call_soon(self._light_steps.give_back, owner)
 
     def _ended(self, seconds: float) -> None:
         """Plan the next step after one that took so long."""
